@@ -1,0 +1,1 @@
+"""Objects as they travel: typed views for reading, small functions for writing, no I/O."""

@@ -1,0 +1,116 @@
+"""What a Kubernetes API answers when it does not do what was asked.
+
+ApiError                 any Status with a code of 400 or above
+├── BadRequest       400
+├── Unauthorized     401  the credential is missing, wrong or expired
+├── Forbidden        403
+├── NotFound         404
+├── AlreadyExists    409  the name is taken
+├── Conflict         409  stale resourceVersion, or a field another manager owns
+├── Gone             410  the watch must start again from a new list
+├── Invalid          422  carries one cause for each bad field
+├── TooManyRequests  429  carries retry_after
+└── ServerError      5xx
+
+Unreachable is not an answer: the server could not be asked at all.
+
+Controllers raise two more: RetryLater, when nothing is wrong but time must pass, and TerminalError, when only a change
+of the object can help. Any other exception means: try again, later and later.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class ApiError(Exception):
+    """A Status that the server answered instead of an object."""
+
+    code = 500
+
+    def __init__(
+        self, message: str, *, reason: str = "", code: int = 0, details: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+        self.code = code or type(self).code
+        self.details = details or {}
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds that the server asks to wait, or None."""
+        seconds = self.details.get("retryAfterSeconds")
+        return float(seconds) if seconds else None
+
+
+class BadRequest(ApiError):
+    code = 400
+
+
+class Unauthorized(ApiError):
+    code = 401
+
+
+class Forbidden(ApiError):
+    code = 403
+
+
+class NotFound(ApiError):
+    code = 404
+
+
+class AlreadyExists(ApiError):
+    code = 409
+
+
+class Conflict(ApiError):
+    code = 409
+
+
+class Gone(ApiError):
+    code = 410
+
+
+class Invalid(ApiError):
+    code = 422
+
+
+class TooManyRequests(ApiError):
+    code = 429
+
+
+class ServerError(ApiError):
+    code = 500
+
+
+class Unreachable(Exception):
+    """No answer: refused, cut, timed out, or a certificate that does not fit."""
+
+
+class RetryLater(Exception):
+    """Nothing is wrong, but time must pass."""
+
+    def __init__(self, after: float, why: str) -> None:
+        super().__init__(why)
+        self.after = after
+        self.why = why
+
+
+class TerminalError(Exception):
+    """Trying again cannot help; a change of the object can."""
+
+
+_BY_CODE: dict[int, type[ApiError]] = {
+    error.code: error
+    for error in (BadRequest, Unauthorized, Forbidden, NotFound, Conflict, Gone, Invalid, TooManyRequests)
+}
+
+
+def from_status(code: int, body: Any) -> ApiError:
+    """Build the error that a Status stands for; a body that is no Status (a proxy's page, say) is quoted."""
+    status = body if isinstance(body, dict) else {}
+    message = str(status.get("message") or (body if isinstance(body, str) else "")).strip()[:2000] or f"HTTP {code}"
+    reason = str(status.get("reason") or "")
+    details = status.get("details")
+    kind = AlreadyExists if reason == "AlreadyExists" else _BY_CODE.get(code, ServerError if code >= 500 else ApiError)
+    return kind(message, reason=reason, code=code, details=details if isinstance(details, dict) else {})

@@ -1,0 +1,282 @@
+"""Kueue's kinds, and the questions that are asked about a Workload."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, ClassVar, Final
+
+from fleetqueue.api import conditions
+from fleetqueue.api.conditions import Condition
+from fleetqueue.api.meta import Object, View
+from fleetqueue.api.quantity import Amounts, Quantity, add, parse, parse_all
+from fleetqueue.api.scheme import Manifest, Resource
+
+GROUP: Final = "kueue.x-k8s.io"
+VERSION: Final = "v1beta2"
+
+ACTIVE: Final = "Active"
+QUOTA_RESERVED: Final = "QuotaReserved"
+ADMITTED: Final = "Admitted"
+EVICTED: Final = "Evicted"
+FINISHED: Final = "Finished"
+
+PENDING: Final = "Pending"
+READY: Final = "Ready"
+RETRY: Final = "Retry"
+REJECTED: Final = "Rejected"
+
+MULTIKUEUE_CONTROLLER: Final = "kueue.x-k8s.io/multikueue"
+ALL_AT_ONCE: Final = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
+INCREMENTAL: Final = "kueue.x-k8s.io/multikueue-dispatcher-incremental"
+ORIGIN_LABEL: Final = "kueue.x-k8s.io/multikueue-origin"
+PREBUILT_WORKLOAD: Final = "kueue.x-k8s.io/prebuilt-workload-name"
+QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+ADMISSION_MANAGER: Final = "kueue-admission"
+"""The field manager of Kueue's own admission writes."""
+
+
+class Parameters(View):
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class AdmissionCheckSpec(View):
+    controller_name: str = ""
+    parameters: Parameters | None = None
+
+
+class AdmissionCheckStatus(View):
+    conditions: tuple[Condition, ...] = ()
+
+
+class AdmissionCheck(Object):
+    resource: ClassVar = Resource(GROUP, VERSION, "AdmissionCheck", "admissionchecks", namespaced=False)
+
+    spec: AdmissionCheckSpec = AdmissionCheckSpec()
+    status: AdmissionCheckStatus = AdmissionCheckStatus()
+
+    @property
+    def is_active(self) -> bool:
+        return conditions.is_true(self.status.conditions, ACTIVE)
+
+    @property
+    def config_name(self) -> str:
+        """The MultiKueueConfig that a MultiKueue check names, or nothing."""
+        return self.spec.parameters.name if self.is_multikueue and self.spec.parameters else ""
+
+    @property
+    def is_multikueue(self) -> bool:
+        return self.spec.controller_name == MULTIKUEUE_CONTROLLER
+
+
+class MultiKueueConfigSpec(View):
+    clusters: tuple[str, ...] = ()
+
+
+class MultiKueueConfig(Object):
+    resource: ClassVar = Resource(GROUP, VERSION, "MultiKueueConfig", "multikueueconfigs", namespaced=False)
+
+    spec: MultiKueueConfigSpec = MultiKueueConfigSpec()
+
+
+class KubeConfigSource(View):
+    location: str = ""
+    location_type: str = "Secret"
+
+
+class ClusterProfileReference(View):
+    name: str = ""
+
+
+class ClusterSource(View):
+    kube_config: KubeConfigSource | None = None
+    cluster_profile_ref: ClusterProfileReference | None = None
+
+
+class MultiKueueClusterSpec(View):
+    cluster_source: ClusterSource = ClusterSource()
+
+
+class MultiKueueClusterStatus(View):
+    conditions: tuple[Condition, ...] = ()
+
+
+class MultiKueueCluster(Object):
+    resource: ClassVar = Resource(GROUP, VERSION, "MultiKueueCluster", "multikueueclusters", namespaced=False)
+
+    spec: MultiKueueClusterSpec = MultiKueueClusterSpec()
+    status: MultiKueueClusterStatus = MultiKueueClusterStatus()
+
+    @property
+    def is_connected(self) -> bool:
+        return conditions.is_true(self.status.conditions, ACTIVE)
+
+
+class ResourceQuota(View):
+    name: str
+    nominal_quota: Quantity = 0
+    borrowing_limit: Quantity | None = None
+
+
+class FlavorQuotas(View):
+    name: str
+    resources: tuple[ResourceQuota, ...] = ()
+
+
+class ResourceGroup(View):
+    covered_resources: tuple[str, ...] = ()
+    flavors: tuple[FlavorQuotas, ...] = ()
+
+
+class CheckReference(View):
+    name: str
+
+
+class AdmissionChecksStrategy(View):
+    admission_checks: tuple[CheckReference, ...] = ()
+
+
+class ClusterQueueSpec(View):
+    resource_groups: tuple[ResourceGroup, ...] = ()
+    cohort_name: str = ""
+    admission_checks_strategy: AdmissionChecksStrategy = AdmissionChecksStrategy()
+    stop_policy: str = "None"
+
+
+class ResourceUsage(View):
+    name: str
+    total: Quantity = 0
+
+
+class FlavorUsage(View):
+    name: str
+    resources: tuple[ResourceUsage, ...] = ()
+
+
+class ClusterQueueStatus(View):
+    conditions: tuple[Condition, ...] = ()
+    flavors_reservation: tuple[FlavorUsage, ...] = ()
+
+
+class ClusterQueue(Object):
+    resource: ClassVar = Resource(GROUP, VERSION, "ClusterQueue", "clusterqueues", namespaced=False)
+
+    spec: ClusterQueueSpec = ClusterQueueSpec()
+    status: ClusterQueueStatus = ClusterQueueStatus()
+
+    def free(self) -> Amounts:
+        """Return what is left of its own quota, over all flavors; what it could borrow does not count."""
+        quota = add(
+            {resource.name: parse(resource.nominal_quota)}
+            for group in self.spec.resource_groups
+            for flavor in group.flavors
+            for resource in flavor.resources
+        )
+        used = add(
+            {resource.name: parse(resource.total)}
+            for flavor in self.status.flavors_reservation
+            for resource in flavor.resources
+        )
+        return {name: amount - used.get(name, Decimal(0)) for name, amount in quota.items()}
+
+
+class LocalQueueSpec(View):
+    cluster_queue: str = ""
+
+
+class LocalQueue(Object):
+    resource: ClassVar = Resource(GROUP, VERSION, "LocalQueue", "localqueues")
+
+    spec: LocalQueueSpec = LocalQueueSpec()
+
+
+class CheckState(View):
+    name: str
+    state: str = PENDING
+    message: str = ""
+    last_transition_time: datetime | None = None
+
+
+class PodSetAssignment(View):
+    resource_usage: dict[str, Quantity] = {}
+
+
+class Admission(View):
+    cluster_queue: str = ""
+    pod_set_assignments: tuple[PodSetAssignment, ...] = ()
+
+
+class WorkloadSpec(View):
+    queue_name: str = ""
+    pod_sets: tuple[dict[str, Any], ...] = ()
+
+
+class WorkloadStatus(View):
+    conditions: tuple[Condition, ...] = ()
+    admission: Admission | None = None
+    admission_checks: tuple[CheckState, ...] = ()
+    nominated_cluster_names: tuple[str, ...] = ()
+    cluster_name: str = ""
+
+
+class Workload(Object):
+    resource: ClassVar = Resource(GROUP, VERSION, "Workload", "workloads")
+
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+    @classmethod
+    def trim(cls, raw: Manifest) -> Manifest:
+        """Keep only the annotations of each pod template: the rest is most of a Workload's size."""
+        raw = super().trim(raw)
+        pod_sets = raw.get("spec", {}).get("podSets")
+        if not pod_sets:
+            return raw
+        return {**raw, "spec": {**raw["spec"], "podSets": [_annotations_only(pod_set) for pod_set in pod_sets]}}
+
+    def is_true(self, condition: str) -> bool:
+        return conditions.is_true(self.status.conditions, condition)
+
+    @property
+    def has_quota(self) -> bool:
+        """Reserved and not on its way out."""
+        return self.is_true(QUOTA_RESERVED) and not self.is_true(EVICTED)
+
+    @property
+    def is_finished(self) -> bool:
+        return self.is_true(FINISHED)
+
+    @property
+    def is_live(self) -> bool:
+        return not (self.is_finished or self.is_deleting)
+
+    @property
+    def requests(self) -> Amounts:
+        """What it holds in its queue, over all pod sets; nothing before quota is reserved."""
+        if self.status.admission is None:
+            return {}
+        return add(parse_all(pod_set.resource_usage) for pod_set in self.status.admission.pod_set_assignments)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """The MultiKueueClusters on which it runs or may have a copy."""
+        return (self.status.cluster_name,) if self.status.cluster_name else self.status.nominated_cluster_names
+
+    def check(self, name: str) -> CheckState | None:
+        return next((check for check in self.status.admission_checks if check.name == name), None)
+
+    def annotation(self, name: str) -> str:
+        """Read an annotation of the Workload itself, or of its first pod template, where job owners can write it."""
+        if name in self.metadata.annotations:
+            return self.metadata.annotations[name]
+        for pod_set in self.spec.pod_sets:
+            metadata = pod_set.get("template", {}).get("metadata") or {}
+            if name in (metadata.get("annotations") or {}):
+                return str(metadata["annotations"][name])
+        return ""
+
+
+def _annotations_only(pod_set: Manifest) -> Manifest:
+    annotations = (pod_set.get("template", {}).get("metadata") or {}).get("annotations")
+    template = {"metadata": {"annotations": annotations}} if annotations else {}
+    return {"name": pod_set.get("name", ""), "count": pod_set.get("count", 1), "template": template}

@@ -1,0 +1,145 @@
+"""What every object has: metadata, a place in the API, and a typed view for reading.
+
+Views are only ever decoded, never changed or encoded: they forget the fields that they do not model. What is absent
+therefore simply reads as empty. Writes are dicts.
+"""
+
+from datetime import datetime
+from typing import Any, ClassVar, Self, TypeVar
+
+import msgspec
+
+from fleetqueue.api.scheme import Manifest, Resource
+
+
+class View(msgspec.Struct, kw_only=True, rename="camel"):
+    """A part of an object, for reading."""
+
+
+class OwnerReference(View):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(View):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class Object(View):
+    """A kind; subclasses name their resource and the fields that somebody reads."""
+
+    resource: ClassVar[Resource]
+
+    metadata: ObjectMeta
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        return self.metadata.namespace
+
+    @property
+    def uid(self) -> str:
+        return self.metadata.uid
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the name alone where there is no namespace."""
+        return key_of(self.metadata.namespace, self.metadata.name)
+
+    @property
+    def is_deleting(self) -> bool:
+        return self.metadata.deletion_timestamp is not None
+
+    def __str__(self) -> str:
+        return f'{self.resource.kind} "{self.key}"'
+
+    @classmethod
+    def view(cls, raw: Manifest) -> Self:
+        """Decode; Go writes some empty lists as null, which then read as empty."""
+        try:
+            return msgspec.convert(raw, cls)
+        except msgspec.ValidationError:
+            return msgspec.convert(without_nulls(raw), cls)
+
+    @classmethod
+    def trim(cls, raw: Manifest) -> Manifest:
+        """Drop what nobody reads from memory before an object is cached."""
+        metadata = raw.get("metadata", {})
+        if "managedFields" in metadata:
+            raw = {**raw, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
+        return raw
+
+    @classmethod
+    def manifest(
+        cls,
+        name: str,
+        namespace: str = "",
+        *,
+        labels: dict[str, Any] | None = None,
+        annotations: dict[str, Any] | None = None,
+        **body: Any,
+    ) -> Manifest:
+        """Build an object of this kind, to be written."""
+        metadata: Manifest = {"name": name}
+        if namespace:
+            metadata["namespace"] = namespace
+        if labels:
+            metadata["labels"] = labels
+        if annotations:
+            metadata["annotations"] = annotations
+        return {"apiVersion": cls.resource.api_version, "kind": cls.resource.kind, "metadata": metadata, **body}
+
+
+O = TypeVar("O", bound=Object)  # noqa: E741 - reads as "object"
+
+
+def key_of(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Return (namespace, name)."""
+    namespace, _, name = key.rpartition("/")
+    return namespace, name
+
+
+def without_nulls(value: Any) -> Any:
+    """Drop every null member, at any depth."""
+    if isinstance(value, dict):
+        return {k: without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [without_nulls(v) for v in value]
+    return value
+
+
+def changes(live: Any, wanted: Manifest) -> Manifest:
+    """Return the merge patch that gives `live` every field of `wanted`; empty if it has them all.
+
+    A wanted None means: must not be there. Fields that are not wanted are left alone.
+    """
+    patch: Manifest = {}
+    for field, value in wanted.items():
+        have = live.get(field) if isinstance(live, dict) else None
+        if isinstance(value, dict):
+            inner = changes(have, value)
+            if inner or (have is None and any(v is not None for v in value.values())):
+                patch[field] = inner
+        elif have != value:
+            patch[field] = value
+    return patch

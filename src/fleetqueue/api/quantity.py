@@ -1,0 +1,59 @@
+"""Quantities such as `500m`, `36Gi` or `1e3`: parsed exactly, compared and added as numbers."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+
+_SUFFIXES = {
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    "k": Decimal("1e3"),
+    "M": Decimal("1e6"),
+    "G": Decimal("1e9"),
+    "T": Decimal("1e12"),
+    "P": Decimal("1e15"),
+    "E": Decimal("1e18"),
+    "Ki": Decimal(2**10),
+    "Mi": Decimal(2**20),
+    "Gi": Decimal(2**30),
+    "Ti": Decimal(2**40),
+    "Pi": Decimal(2**50),
+    "Ei": Decimal(2**60),
+}
+
+Quantity = str | int | float
+Amounts = dict[str, Decimal]
+"""How much of each resource, by its name."""
+
+
+def parse(text: Quantity) -> Decimal:
+    """Return the amount; raises ValueError on anything that is no quantity."""
+    text = str(text)
+    for length in (2, 1):
+        factor = _SUFFIXES.get(text[-length:]) if len(text) > length else None
+        if factor is not None:
+            return _number(text[:-length]) * factor
+    return _number(text)
+
+
+def parse_all(quantities: Mapping[str, Quantity]) -> Amounts:
+    return {name: parse(value) for name, value in quantities.items()}
+
+
+def add(amounts: Iterable[Mapping[str, Decimal]]) -> Amounts:
+    """Add up, resource by resource."""
+    total: Amounts = {}
+    for amount in amounts:
+        for name, value in amount.items():
+            total[name] = total.get(name, Decimal(0)) + value
+    return total
+
+
+def _number(text: str) -> Decimal:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"not a quantity: {text!r}") from None
+    if not number.is_finite():
+        raise ValueError(f"not a quantity: {text!r}")
+    return number

@@ -1,0 +1,18 @@
+"""Roles and their bindings."""
+
+from typing import Any, ClassVar
+
+from fleetqueue.api.meta import Object
+from fleetqueue.api.scheme import Resource
+
+
+class ClusterRole(Object):
+    resource: ClassVar = Resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)
+
+    rules: tuple[dict[str, Any], ...] = ()
+
+
+class ClusterRoleBinding(Object):
+    resource: ClassVar = Resource(
+        "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False
+    )

@@ -1,0 +1,6 @@
+"""One cluster's API, over HTTP or in process."""
+
+from fleetqueue.client.client import Client, Page
+from fleetqueue.client.door import Door
+
+__all__ = ["Client", "Door", "Page"]

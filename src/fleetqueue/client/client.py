@@ -1,0 +1,147 @@
+"""The verbs of the Kubernetes API on plain JSON objects."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fleetqueue.api import errors
+from fleetqueue.api.requests import APPLY_PATCH, MERGE_PATCH, Request, WatchEvent
+from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.client.door import Door
+
+FIELD_MANAGER: Final = "fleetqueue"
+REQUEST_SECONDS: Final = 30.0
+"""Shorter than a leader's lease may be left unrenewed by two holders: see runtime/leader_election.py."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    items: list[Manifest]
+    resource_version: str
+
+
+class Client:
+    """One cluster as one user; every failure is an error of `api.errors`."""
+
+    def __init__(self, door: Door, *, timeout: float = REQUEST_SECONDS) -> None:
+        self.door = door
+        self.timeout = timeout
+        self.observe: Callable[[Request, int], None] = _unobserved
+        """Told of every request that was answered, with its status: for metrics."""
+
+    async def get(self, resource: Resource, name: str, namespace: str = "", subresource: str = "") -> Manifest:
+        return await self._object("GET", resource.path(namespace, name, subresource))
+
+    async def list(
+        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "", limit: int = 500
+    ) -> Page:
+        """Return everything, fetched page by page; starts once more if it took longer than the server remembers."""
+        query = _given(labelSelector=labels, fieldSelector=fields, limit=str(limit))
+        path = resource.path(namespace)
+        items: list[Manifest] = []
+        restarts = 0
+        while True:
+            try:
+                page = await self._object("GET", path, query)
+            except errors.Gone:
+                if restarts or "continue" not in query:
+                    raise
+                restarts, items = 1, []
+                query.pop("continue")
+                continue
+            items += page.get("items") or []
+            metadata = page.get("metadata") or {}
+            if not metadata.get("continue"):
+                return Page(items, str(metadata.get("resourceVersion", "")))
+            query["continue"] = metadata["continue"]
+
+    async def create(self, resource: Resource, manifest: Manifest, subresource: str = "") -> Manifest:
+        metadata = manifest.get("metadata", {})
+        name = metadata["name"] if subresource else ""
+        path = resource.path(metadata.get("namespace", ""), name, subresource)
+        return await self._object("POST", path, {"fieldManager": FIELD_MANAGER}, manifest)
+
+    async def merge(
+        self, resource: Resource, name: str, namespace: str, patch: Manifest, *, subresource: str = ""
+    ) -> Manifest:
+        """Send a JSON merge patch; with a uid or resourceVersion in it, a stale one is a Conflict."""
+        path = resource.path(namespace, name, subresource)
+        return await self._object("PATCH", path, {"fieldManager": FIELD_MANAGER}, patch, MERGE_PATCH)
+
+    async def apply(
+        self, resource: Resource, manifest: Manifest, *, subresource: str = "", manager: str = FIELD_MANAGER
+    ) -> Manifest:
+        """Send a forced server-side apply."""
+        metadata = manifest["metadata"]
+        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        return await self._object("PATCH", path, {"fieldManager": manager, "force": "true"}, manifest, APPLY_PATCH)
+
+    async def delete(
+        self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background"
+    ) -> None:
+        """Delete; with a uid, only that very object. Raises NotFound where there is none."""
+        options: Manifest = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        await self._object("DELETE", resource.path(namespace, name), body=options)
+
+    @asynccontextmanager
+    async def watch(
+        self, resource: Resource, namespace: str = "", *, query: Mapping[str, str], silence: float
+    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        """Open a watch; the block iterates its events. An ERROR event is raised as the error that it carries."""
+        request = Request("GET", resource.path(namespace), {"watch": "true", **query})
+        async with self.door.stream(request, silence=silence) as stream:
+            self.observe(request, stream.status)
+            if stream.status >= 400:
+                raise errors.from_status(stream.status, await stream.body())
+            yield _events(stream.lines())
+
+    async def read(self, path: str) -> Any:
+        """GET any path: discovery, health, version; the answer may be text."""
+        return await self._send(Request("GET", path))
+
+    async def post(self, path: str, body: Manifest) -> Manifest:
+        """POST to any path: reviews, which are questions and store nothing."""
+        return await self._object("POST", path, body=body)
+
+    async def close(self) -> None:
+        await self.door.close()
+
+    async def _object(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+    ) -> Manifest:
+        request = Request(method, path, query or {}, body, content_type)
+        answer = await self._send(request)
+        if not isinstance(answer, dict):
+            raise errors.ServerError(f"{request} answered no JSON object: {str(answer)[:80]!r}")
+        return answer
+
+    async def _send(self, request: Request) -> Any:
+        response = await self.door.request(request, timeout=self.timeout)
+        self.observe(request, response.status)
+        if response.status >= 400:
+            raise errors.from_status(response.status, response.body)
+        return response.body
+
+
+def _unobserved(request: Request, status: int) -> None:
+    pass
+
+
+async def _events(lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[WatchEvent]:
+    async for line in lines:
+        event = WatchEvent(line["type"], line["object"])
+        if event.type == "ERROR":
+            raise errors.from_status(int(event.object.get("code") or 500), event.object)
+        yield event
+
+
+def _given(**query: str) -> dict[str, str]:
+    return {key: value for key, value in query.items() if value}

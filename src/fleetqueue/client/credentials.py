@@ -1,0 +1,140 @@
+"""What a request proves itself with: a fixed token, a token file that rotates, or what an exec plugin prints."""
+
+import asyncio
+import base64
+import os
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from fleetqueue import clock
+from fleetqueue.api.errors import Unreachable
+from fleetqueue.client.kubeconfig import Connection, ExecPlugin
+
+TOKEN_FILE_SECONDS: Final = 60
+"""How long a token file's content is trusted; the kubelet writes a new one well before the old one ends."""
+EXEC_SECONDS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    token: str = ""
+    client_certificate: bytes | None = None
+    client_key: bytes | None = None
+    expires: datetime | None = None
+
+    def is_fresh(self) -> bool:
+        return self.expires is None or clock.now() < self.expires
+
+
+class CredentialSource:
+    """Gives the current credential; after a 401, `renew` forgets it once so that the next request asks again."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._current: Credential | None = None
+        self._lock = asyncio.Lock()
+
+    async def current(self) -> Credential:
+        if self._current is not None and self._current.is_fresh():
+            return self._current
+        async with self._lock:
+            if self._current is None or not self._current.is_fresh():
+                self._current = await self._fetch()
+            return self._current
+
+    def renew(self, refused: Credential) -> bool:
+        """Forget a refused credential; False where another one cannot be had."""
+        if self._connection.exec is None and self._connection.token_file is None:
+            return False
+        if self._current is refused:
+            self._current = None
+        return True
+
+    async def _fetch(self) -> Credential:
+        connection = self._connection
+        if connection.exec is not None:
+            return await run_plugin(connection.exec, connection)
+        if connection.token_file is not None:
+            token = await asyncio.to_thread(_token, connection.token_file)
+            until = clock.now() + timedelta(seconds=TOKEN_FILE_SECONDS)
+            return Credential(token, connection.client_certificate, connection.client_key, until)
+        return Credential(connection.token, connection.client_certificate, connection.client_key)
+
+
+async def run_plugin(plugin: ExecPlugin, connection: Connection) -> Credential:
+    """Run an exec plugin and read the ExecCredential that it prints."""
+    environment = {**os.environ, **plugin.env, "KUBERNETES_EXEC_INFO": _exec_info(plugin, connection)}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            plugin.command,
+            *plugin.args,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        hint = f"; {plugin.install_hint}" if plugin.install_hint else ""
+        raise Unreachable(f'exec plugin "{plugin.command}" cannot be started: {error.strerror}{hint}') from error
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), EXEC_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        raise Unreachable(f'exec plugin "{plugin.command}" gave no answer within {EXEC_SECONDS} s') from None
+    if process.returncode:
+        raise Unreachable(
+            f'exec plugin "{plugin.command}" failed with {process.returncode}: {err.decode().strip()[-500:]}'
+        )
+    return read_exec_credential(plugin, out)
+
+
+def read_exec_credential(plugin: ExecPlugin, out: bytes) -> Credential:
+    """Read what a plugin printed; anything but a credential of the version asked for is an error."""
+    try:
+        printed = orjson.loads(out)
+        status = printed["status"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise Unreachable(f'exec plugin "{plugin.command}" printed no ExecCredential with a status') from None
+    if printed.get("apiVersion") != plugin.api_version:
+        got = printed.get("apiVersion")
+        raise Unreachable(f'exec plugin "{plugin.command}" printed {got}, but {plugin.api_version} was asked for')
+    certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
+    if not status.get("token") and not (certificate and key):
+        raise Unreachable(
+            f'exec plugin "{plugin.command}" printed neither a token nor a client certificate with its key'
+        )
+    expires = status.get("expirationTimestamp")
+    return Credential(
+        token=status.get("token") or "",
+        client_certificate=certificate.encode() if certificate else None,
+        client_key=key.encode() if key else None,
+        expires=datetime.fromisoformat(expires) if expires else None,
+    )
+
+
+def _exec_info(plugin: ExecPlugin, connection: Connection) -> str:
+    spec: dict[str, Any] = {"interactive": False}
+    if plugin.provide_cluster_info:
+        cluster: dict[str, Any] = {"server": connection.server}
+        if connection.ca:
+            cluster["certificate-authority-data"] = base64.b64encode(connection.ca).decode()
+        if connection.tls_server_name:
+            cluster["tls-server-name"] = connection.tls_server_name
+        if connection.insecure:
+            cluster["insecure-skip-tls-verify"] = True
+        if plugin.cluster_config is not None:
+            cluster["config"] = plugin.cluster_config
+        spec["cluster"] = cluster
+    return orjson.dumps({"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}).decode()
+
+
+def _token(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        raise Unreachable(f"cannot read the token file {path}: {error.strerror}") from error

@@ -1,0 +1,202 @@
+"""Where a cluster is and who we are there: kubeconfig files, their text, or a pod's own service account."""
+
+import base64
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+class KubeconfigError(Exception):
+    """The kubeconfig cannot be used; the text says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecPlugin:
+    """A program that prints credentials (client.authentication.k8s.io)."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    api_version: str = "client.authentication.k8s.io/v1"
+    provide_cluster_info: bool = False
+    interactive_mode: str = "IfAvailable"
+    install_hint: str = ""
+    cluster_config: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One context of a kubeconfig, with file contents read in."""
+
+    server: str
+    ca: bytes | None = None
+    """PEM; None means the system's certificate authorities."""
+    client_certificate: bytes | None = None
+    client_key: bytes | None = field(default=None, repr=False)
+    token: str = field(default="", repr=False)
+    token_file: Path | None = None
+    exec: ExecPlugin | None = None
+    tls_server_name: str = ""
+    insecure: bool = False
+    proxy_url: str = ""
+    impersonate: Mapping[str, str] = field(default_factory=dict)
+    namespace: str = "default"
+    name: str = ""
+    """The context's name, for messages."""
+
+
+def load(path: Path | str | None = None, context: str = "") -> Connection:
+    """Read a kubeconfig: the path, else $KUBECONFIG, else ~/.kube/config, else the pod's own account."""
+    if path is not None:
+        return parse(_read(Path(path)), context=context, base=Path(path).parent)
+    listed = [Path(p) for p in os.environ.get("KUBECONFIG", "").split(os.pathsep) if p]
+    found = [p for p in listed or [Path.home() / ".kube" / "config"] if p.exists()]
+    if found:
+        return parse(_merge([yaml.safe_load(_read(p)) or {} for p in found]), context=context, base=found[0].parent)
+    if (SERVICE_ACCOUNT / "token").exists():
+        return in_cluster()
+    raise KubeconfigError("no cluster given: pass --kubeconfig, set KUBECONFIG, or run inside a cluster")
+
+
+def in_cluster(root: Path = SERVICE_ACCOUNT, environ: Mapping[str, str] = os.environ) -> Connection:
+    """Use the service account of the pod that we run in; its token file is read again as it rotates."""
+    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT", "443")
+    if not host:
+        raise KubeconfigError("KUBERNETES_SERVICE_HOST is not set: this is not a pod")
+    return Connection(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        ca=(root / "ca.crt").read_bytes(),
+        token_file=root / "token",
+        namespace=(root / "namespace").read_text().strip(),
+        name="in-cluster",
+    )
+
+
+def parse(text: str | Mapping[str, Any], *, context: str = "", base: Path | None = None) -> Connection:
+    """Read a kubeconfig's text; `base` is where its relative file names start, None forbids file names."""
+    try:
+        config = yaml.safe_load(text) if isinstance(text, str) else text
+    except yaml.YAMLError as error:
+        raise KubeconfigError(f"the kubeconfig is not YAML: {error}") from error
+    if not isinstance(config, Mapping):
+        raise KubeconfigError("the kubeconfig is empty")
+    wanted = context or config.get("current-context") or ""
+    if not wanted:
+        raise KubeconfigError("the kubeconfig has no current-context; name one with --context")
+    chosen = _named(config, "contexts", "context", wanted)
+    cluster = _named(config, "clusters", "cluster", chosen.get("cluster", ""))
+    user = _named(config, "users", "user", chosen["user"]) if chosen.get("user") else {}
+    if not cluster.get("server"):
+        raise KubeconfigError(f'cluster "{chosen.get("cluster")}" of context "{wanted}" has no server')
+    if user.get("auth-provider"):
+        raise KubeconfigError(
+            f'user "{chosen.get("user")}" uses an auth-provider, which Kubernetes has removed; use exec'
+        )
+    return Connection(
+        server=str(cluster["server"]).rstrip("/"),
+        ca=_content(cluster, "certificate-authority", base),
+        client_certificate=_content(user, "client-certificate", base),
+        client_key=_content(user, "client-key", base),
+        token=user.get("token", ""),
+        token_file=_file(user, "tokenFile", base),
+        exec=_exec(user.get("exec"), cluster),
+        tls_server_name=cluster.get("tls-server-name", ""),
+        insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
+        proxy_url=cluster.get("proxy-url", ""),
+        impersonate=_impersonation(user),
+        namespace=chosen.get("namespace") or "default",
+        name=wanted,
+    )
+
+
+def render(name: str, *, server: str, ca: bytes | str, token: str, user: str) -> str:
+    """Write a kubeconfig with one cluster, one user with a token, and one context of the cluster's name."""
+    pem = ca.encode() if isinstance(ca, str) else ca
+    cluster = {"server": server, "certificate-authority-data": base64.b64encode(pem).decode()}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": user, "user": {"token": token}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
+        "current-context": name,
+    }
+    return yaml.safe_dump(config, sort_keys=False)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise KubeconfigError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _merge(configs: list[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Join several files as kubectl does: the first that names a thing wins."""
+    merged: dict[str, Any] = {"clusters": [], "users": [], "contexts": []}
+    for config in configs:
+        merged.setdefault("current-context", config.get("current-context") or None)
+        merged["current-context"] = merged["current-context"] or config.get("current-context")
+        for kind in ("clusters", "users", "contexts"):
+            taken = {entry["name"] for entry in merged[kind]}
+            merged[kind] += [entry for entry in config.get(kind) or [] if entry["name"] not in taken]
+    return merged
+
+
+def _named(config: Mapping[str, Any], plural: str, kind: str, name: str) -> Mapping[str, Any]:
+    for entry in config.get(plural) or []:
+        if entry.get("name") == name:
+            return entry.get(kind) or {}
+    raise KubeconfigError(f'the kubeconfig has no {kind} "{name}"')
+
+
+def _content(section: Mapping[str, Any], name: str, base: Path | None) -> bytes | None:
+    data = section.get(f"{name}-data")
+    if data:
+        return base64.b64decode(data)
+    path = _file(section, name, base)
+    return path.read_bytes() if path else None
+
+
+def _file(section: Mapping[str, Any], name: str, base: Path | None) -> Path | None:
+    value = section.get(name)
+    if not value:
+        return None
+    if base is None:
+        raise KubeconfigError(f"{name} names a file, which is not allowed here; put its content into {name}-data")
+    return base / str(value)
+
+
+def _exec(section: Mapping[str, Any] | None, cluster: Mapping[str, Any]) -> ExecPlugin | None:
+    if not section:
+        return None
+    if not section.get("command"):
+        raise KubeconfigError("the user's exec section has no command")
+    extensions = {entry["name"]: entry.get("extension") for entry in cluster.get("extensions") or []}
+    return ExecPlugin(
+        command=section["command"],
+        args=tuple(section.get("args") or ()),
+        env={entry["name"]: entry["value"] for entry in section.get("env") or ()},
+        api_version=section.get("apiVersion") or "client.authentication.k8s.io/v1",
+        provide_cluster_info=bool(section.get("provideClusterInfo")),
+        interactive_mode=section.get("interactiveMode") or "IfAvailable",
+        install_hint=section.get("installHint") or "",
+        cluster_config=extensions.get("client.authentication.k8s.io/exec"),
+    )
+
+
+def _impersonation(user: Mapping[str, Any]) -> dict[str, str]:
+    headers = {}
+    if user.get("as"):
+        headers["Impersonate-User"] = user["as"]
+    if user.get("as-uid"):
+        headers["Impersonate-Uid"] = user["as-uid"]
+    if user.get("as-groups") or user.get("as-user-extra"):
+        raise KubeconfigError("as-groups and as-user-extra are not supported; impersonate the user alone")
+    return headers

@@ -1,0 +1,171 @@
+"""The HTTP door: the only place that knows sockets, TLS and bytes."""
+
+import ssl
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import orjson
+
+from fleetqueue import __version__
+from fleetqueue.api.errors import Unreachable
+from fleetqueue.api.requests import Request, Response
+from fleetqueue.client.client import Client
+from fleetqueue.client.credentials import Credential, CredentialSource
+from fleetqueue.client.kubeconfig import Connection
+
+CONNECT_SECONDS: Final = 10
+MAX_LINE: Final = 64 * 1024 * 1024
+"""The longest watch event that is taken. Objects are at most 3 MiB in etcd; a larger line is no Kubernetes API."""
+
+
+class HttpDoor:
+    """Requests and watches to one API server as one user."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._credentials = CredentialSource(connection)
+        self._session: aiohttp.ClientSession | None = None
+        self._session_certificate: bytes | None = None
+
+    async def request(self, request: Request, *, timeout: float) -> Response:
+        response, credential = await self._request(request, timeout)
+        if response.status == 401 and self._credentials.renew(credential):
+            response, _ = await self._request(request, timeout)
+        return response
+
+    @asynccontextmanager
+    async def stream(self, request: Request, *, silence: float) -> AsyncIterator["HttpStream"]:
+        credential = await self._credentials.current()
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=silence)
+        try:
+            async with self._open(request, credential, limits) as response:
+                if response.status == 401:
+                    self._credentials.renew(credential)
+                yield HttpStream(response)
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise Unreachable(self._explain(request, error)) from error
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _request(self, request: Request, timeout: float) -> tuple[Response, Credential]:
+        credential = await self._credentials.current()
+        limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
+        for attempt in (1, 2):
+            try:
+                async with self._open(request, credential, limits) as response:
+                    return Response(response.status, _decode(await response.read())), credential
+            except aiohttp.ServerDisconnectedError as error:
+                # A kept-alive connection that the server closed as we wrote to it; a read may safely be sent again.
+                if attempt == 1 and request.method == "GET":
+                    continue
+                raise Unreachable(self._explain(request, error)) from error
+            except (aiohttp.ClientError, OSError, TimeoutError) as error:
+                raise Unreachable(self._explain(request, error)) from error
+        raise AssertionError("unreachable")
+
+    def _open(self, request: Request, credential: Credential, limits: aiohttp.ClientTimeout) -> Any:
+        headers = {"Accept": "application/json", **self.connection.impersonate}
+        if credential.token:
+            headers["Authorization"] = f"Bearer {credential.token}"
+        body = None
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+            body = orjson.dumps(request.body)
+        return self._client(credential).request(
+            request.method,
+            self.connection.server + request.path,
+            params=request.query,
+            data=body,
+            headers=headers,
+            timeout=limits,
+            proxy=self.connection.proxy_url or None,
+            server_hostname=self.connection.tls_server_name or None,
+            allow_redirects=False,
+        )
+
+    def _client(self, credential: Credential) -> aiohttp.ClientSession:
+        if self._session is not None and self._session_certificate != credential.client_certificate:
+            # An exec plugin gave a new certificate. Watches on the old session go on until they end by themselves.
+            self._session = None
+        if self._session is None:
+            context = _tls(self.connection, credential)
+            connector = aiohttp.TCPConnector(ssl=context, limit=0, keepalive_timeout=60)
+            agent = {"User-Agent": f"fleetqueue/{__version__}"}
+            self._session = aiohttp.ClientSession(connector=connector, headers=agent, auto_decompress=True)
+            self._session_certificate = credential.client_certificate
+        return self._session
+
+    def _explain(self, request: Request, error: BaseException) -> str:
+        why = str(error) or type(error).__name__
+        return f"{request} on {self.connection.server}: {why}"
+
+
+class HttpStream:
+    """A watch: lines of JSON, split on newline bytes (other separators may stand inside a line)."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status = response.status
+
+    async def body(self) -> Any:
+        return _decode(await self._response.read())
+
+    async def lines(self) -> AsyncIterator[dict[str, Any]]:
+        rest = b""
+        async for chunk in self._response.content.iter_any():
+            *whole, rest = (rest + chunk).split(b"\n")
+            for line in whole:
+                if line:
+                    yield _event(line)
+            if len(rest) > MAX_LINE:
+                raise Unreachable(f"a watch event is longer than {MAX_LINE} bytes; is this a Kubernetes API?")
+
+
+def connect(connection: Connection) -> Client:
+    """Open a cluster over HTTP; nothing is sent yet."""
+    return Client(HttpDoor(connection))
+
+
+def _event(line: bytes) -> dict[str, Any]:
+    try:
+        event = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise Unreachable(f"a watch line is not JSON: {line[:80]!r}") from error
+    if not isinstance(event, dict) or not isinstance(event.get("object"), dict) or "type" not in event:
+        raise Unreachable(f"a watch line is no event: {line[:80]!r}")
+    return event
+
+
+def _decode(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return body.decode(errors="replace")
+
+
+def _tls(connection: Connection, credential: Credential) -> ssl.SSLContext | bool:
+    if not connection.server.startswith("https"):
+        return False
+    context = ssl.create_default_context(cadata=connection.ca.decode() if connection.ca else None)
+    if connection.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if credential.client_certificate and credential.client_key:
+        _load_certificate(context, credential.client_certificate, credential.client_key)
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """Load from memory; OpenSSL reads files only, so they exist for a moment, readable by us alone."""
+    with tempfile.TemporaryDirectory(prefix="fleetqueue-") as directory:
+        path = Path(directory) / "client.pem"
+        path.touch(mode=0o600)
+        path.write_bytes(certificate + b"\n" + key)
+        context.load_cert_chain(path)

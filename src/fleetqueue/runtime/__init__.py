@@ -1,0 +1,1 @@
+"""What every controller needs: caches that follow the cluster, a queue of keys, careful writes, leadership."""

@@ -1,0 +1,160 @@
+"""One cluster as a controller sees it: cached reads, careful writes.
+
+Reads come from informers and may lag behind; writes that depend on what was read carry its uid and resourceVersion,
+so that a stale read becomes a Conflict and is decided again. Every write first compares with the cache and is left
+out where nothing differs.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import conditions, errors
+from fleetqueue.api.conditions import Condition
+from fleetqueue.api.meta import O, Object, changes, key_of
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.client import Client
+from fleetqueue.runtime.events import Recorder
+from fleetqueue.runtime.informer import Informer
+from fleetqueue.runtime.metrics import Metrics
+
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+OURS: Final = {MANAGED_BY: "fleetqueue"}
+
+
+def is_ours(obj: Object) -> bool:
+    """Tell whether we made an object, and so may change or delete it."""
+    return obj.metadata.labels.get(MANAGED_BY) == OURS[MANAGED_BY]
+
+
+class Cluster:
+    def __init__(self, name: str, client: Client, *, metrics: Metrics | None = None) -> None:
+        self.name = name
+        self.client = client
+        self.events = Recorder(client)
+        self._informers: dict[type[Object], Informer[Any]] = {}
+        if metrics is not None:
+            client.observe = partial(metrics.count, name)
+
+    # Reading
+
+    def informer(self, kind: type[O], *, namespace: str = "", labels: str = "") -> Informer[O]:
+        """Declare that a kind is followed, before `run`; a second wish for it must have the same scope."""
+        informer = self._informers.get(kind)
+        if informer is None:
+            informer = Informer(self.client, kind, namespace=namespace, labels=labels, cluster=self.name)
+            self._informers[kind] = informer
+        if informer.scope != (namespace, labels):
+            raise ValueError(
+                f"{kind.__name__} is already followed with another namespace or selector: {informer.scope}"
+            )
+        return informer
+
+    async def run(self) -> None:
+        """Follow the declared kinds until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for informer in self._informers.values():
+                tasks.create_task(informer.run(), name=f"informer {self.name}/{informer.kind.__name__}")
+
+    async def synced(self) -> None:
+        """Wait until every declared kind was listed once."""
+        for informer in self._informers.values():
+            await informer.synced.wait()
+
+    def problems(self) -> dict[str, str]:
+        """Say which kinds cannot be followed, and why."""
+        return {i.kind.__name__: i.problem for i in self._informers.values() if i.problem}
+
+    def get(self, kind: type[O], name: str, namespace: str = "") -> O | None:
+        found: O | None = self._informers[kind].store.get(key_of(namespace, name))
+        return found
+
+    def list(self, kind: type[O], namespace: str = "") -> list[O]:
+        """Return all that is cached, in the order of the keys."""
+        found: list[O] = self._informers[kind].store.all()
+        return [obj for obj in found if obj.namespace == namespace] if namespace else found
+
+    def by_index(self, kind: type[O], index: str, value: str) -> Sequence[O]:
+        found: Sequence[O] = self._informers[kind].store.by_index(index, value)
+        return found
+
+    # Writing
+
+    async def ensure(self, kind: type[O], manifest: Manifest) -> bool:
+        """Create one of our objects, or bring it to what is wanted; return whether anything was written.
+
+        A wanted field that is None must be absent. Raises TerminalError where the name belongs to somebody else.
+        """
+        metadata = manifest["metadata"]
+        name, namespace = metadata["name"], metadata.get("namespace", "")
+        store = self._informers[kind].store
+        live, raw = store.get(key_of(namespace, name)), store.raw(key_of(namespace, name))
+        if live is None or raw is None:
+            await self.client.create(kind.resource, _labelled(manifest))
+            return True
+        if not is_ours(live):
+            raise errors.TerminalError(f"{live} exists and was not made by fleetqueue; rename or delete it")
+        patch = changes(raw, manifest)
+        if not patch:
+            return False
+        patch.setdefault("metadata", {}).update(uid=live.uid, resourceVersion=live.metadata.resource_version)
+        await self.client.merge(kind.resource, name, namespace, patch)
+        return True
+
+    async def ensure_absent(self, obj: Object) -> bool:
+        """Delete one of our objects if it is still the one that we saw."""
+        if obj.is_deleting or not is_ours(obj):
+            return False
+        try:
+            await self.client.delete(obj.resource, obj.name, obj.namespace, uid=obj.uid)
+        except errors.NotFound:
+            return False
+        return True
+
+    async def set_conditions(
+        self, obj: Object, live: Sequence[Condition], wanted: Sequence[Condition], ours: set[str]
+    ) -> bool:
+        """Write exactly these of the conditions whose types are ours; conditions of others are left alone."""
+        stale = {condition.type for condition in live} & ours - {condition.type for condition in wanted}
+        if not stale and conditions.same(wanted, live):
+            return False
+        manifest = type(obj).manifest(
+            obj.name, obj.namespace, status={"conditions": conditions.dated(wanted, live, now=clock.now())}
+        )
+        manifest["metadata"]["uid"] = obj.uid
+        await self.client.apply(obj.resource, manifest, subresource="status")
+        return True
+
+    async def add_finalizer(self, obj: Object, finalizer: str) -> bool:
+        if finalizer in obj.metadata.finalizers:
+            return False
+        await self._set_finalizers(obj, [*obj.metadata.finalizers, finalizer])
+        return True
+
+    async def remove_finalizer(self, obj: Object, finalizer: str) -> bool:
+        if finalizer not in obj.metadata.finalizers:
+            return False
+        await self._set_finalizers(obj, [f for f in obj.metadata.finalizers if f != finalizer])
+        return True
+
+    async def _set_finalizers(self, obj: Object, finalizers: Sequence[str]) -> None:
+        metadata = {
+            "uid": obj.uid,
+            "resourceVersion": obj.metadata.resource_version,
+            "finalizers": list(finalizers) or None,
+        }
+        await self.client.merge(obj.resource, obj.name, obj.namespace, {"metadata": metadata})
+
+
+def _labelled(manifest: Manifest) -> Manifest:
+    """Mark as ours, and leave out what must be absent."""
+    metadata = manifest["metadata"]
+    labels = {**(metadata.get("labels") or {}), **OURS}
+    wanted = {**manifest, "metadata": {**metadata, "labels": labels}}
+    return _given(wanted)
+
+
+def _given(wanted: Manifest) -> Manifest:
+    return {k: _given(v) if isinstance(v, dict) else v for k, v in wanted.items() if v is not None}

@@ -1,0 +1,108 @@
+"""A controller turns changes into keys, and keys into objects that are right.
+
+A key says who, never what happened: `reconcile` reads what is, decides, and writes what differs. An exception simply
+leaves it; the key comes back later.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.meta import O
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.workqueue import WorkQueue
+
+log = Log("controller")
+
+
+@dataclass(frozen=True, slots=True)
+class Watch(Generic[O]):
+    """Who is woken when an object of a kind changes; of a change, both what was and what is are asked."""
+
+    kind: type[O]
+    keys: Callable[[O], Iterable[str]]
+    namespace: str = ""
+    labels: str = ""
+
+
+class Controller:
+    name: str
+    workers = 1
+    """How many keys are worked on at once."""
+
+    def __init__(self, hub: Cluster, metrics: Metrics) -> None:
+        self.hub = hub
+        self.metrics = metrics
+        self.queue = WorkQueue()
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        raise NotImplementedError
+
+    async def reconcile(self, key: str) -> None:
+        raise NotImplementedError
+
+    def subscribe(self) -> None:
+        """Declare what is followed; before the cluster runs."""
+        for watch in self.watches():
+            informer = self.hub.informer(watch.kind, namespace=watch.namespace, labels=watch.labels)
+            informer.subscribe(self._waker(watch))
+
+    async def work(self) -> None:
+        """Work on keys until cancelled."""
+        while True:
+            key = await self.queue.take()
+            self.metrics.queue_length.labels(self.name).set(len(self.queue))
+            try:
+                await self._attempt(key)
+            finally:
+                self.queue.done(key)
+
+    def wake(self, key: str) -> None:
+        self.queue.add(key)
+
+    async def _attempt(self, key: str) -> None:
+        started = clock.monotonic()
+        try:
+            await self.reconcile(key)
+        except errors.RetryLater as later:
+            self.queue.forget(key)
+            self.queue.add_after(key, later.after)
+            result = "later"
+        except errors.TerminalError as error:
+            log.warning("cannot be done", controller=self.name, key=key, error=error)
+            result = "terminal"
+        except (errors.Conflict, errors.AlreadyExists, errors.NotFound) as error:
+            log.debug("cache was stale", controller=self.name, key=key, error=error)
+            self.queue.retry(key)
+            result = "stale"
+        except (errors.ApiError, errors.Unreachable) as error:
+            delay = self.queue.retry(key)
+            log.warning("reconcile failed", controller=self.name, key=key, error=error, again_in=round(delay, 2))
+            result = "error"
+        except Exception:
+            delay = self.queue.retry(key)
+            log.exception("reconcile failed", controller=self.name, key=key, again_in=round(delay, 2))
+            result = "error"
+        else:
+            self.queue.forget(key)
+            result = "done"
+        self.metrics.reconciles.labels(self.name, result).inc()
+        self.metrics.reconcile_seconds.labels(self.name).observe(clock.monotonic() - started)
+
+    def _waker(self, watch: Watch[O]) -> Callable[[O | None, O | None], None]:
+        def wake(old: O | None, new: O | None) -> None:
+            for obj in (old, new):
+                if obj is not None:
+                    for key in watch.keys(obj):
+                        self.queue.add(key)
+
+        return wake
+
+
+def by_key(obj: Any) -> Iterable[str]:
+    """Wake the object itself."""
+    return (obj.key,)

@@ -1,0 +1,175 @@
+"""Follow one kind on one cluster: a store that is right, and a call for every change.
+
+The informer lists once and then watches. What it promises: handlers see every object that exists when they subscribe
+or appears later, and every deletion, even one that happened while the watch was broken (a new list is compared with
+the store). What it does not promise: every version in between.
+
+Each rule has its bug in some other client:
+- a stream that ends, cleanly or not, is opened again after a jittered, growing delay; the delay starts anew only
+  after the watch gave an event;
+- 410, as an answer or inside a stream, means a new list, never a watch from a guessed version;
+- bookmarks are always asked for, so that a quiet watch does not grow stale;
+- silence longer than the server's own time limit means that the connection is dead;
+- 401, 403 and 404 are not final: a role or a CRD may still come. The informer keeps asking and says that it is not
+  synced.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Generic
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.meta import O, key_of
+from fleetqueue.api.requests import WatchEvent
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.client import Client
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.store import Store
+
+WATCH_SECONDS: Final = (300, 600)
+"""How long the server keeps a watch open; drawn anew for each, so that they do not all end at once."""
+SILENCE_GRACE: Final = 30
+"""Seconds beyond the server's limit after which a silent stream counts as dead."""
+FIRST_DELAY, LAST_DELAY = 0.5, 30.0
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+
+log = Log("informer")
+
+Handler = Callable[[O | None, O | None], None]
+"""Called with what was and what is; None where there was or is nothing."""
+
+
+class Informer(Generic[O]):
+    def __init__(
+        self, client: Client, kind: type[O], *, namespace: str = "", labels: str = "", cluster: str = ""
+    ) -> None:
+        self.kind = kind
+        self.scope = (namespace, labels)
+        self.store = Store(kind)
+        self.synced = asyncio.Event()
+        self.problem = ""
+        """Why the store may be out of date; empty while the watch is well."""
+        self._client = client
+        self._cluster = cluster
+        self._handlers: list[Handler[O]] = []
+        self._streaming_lists = True
+        self._delay = FIRST_DELAY
+
+    def subscribe(self, handler: Handler[O]) -> None:
+        """Tell a handler of all there is, and then of every change."""
+        self._handlers.append(handler)
+        for view in self.store.all():
+            handler(None, view)
+
+    async def run(self) -> None:
+        """Follow the cluster until cancelled."""
+        version = ""
+        while True:
+            try:
+                version = await self._follow(version)
+            except errors.Gone:
+                version = ""
+            except (errors.ApiError, errors.Unreachable) as error:
+                self._note(str(error))
+                if isinstance(error, errors.ApiError) and error.code < 500 and error.code != 429:
+                    version = ""
+            await asyncio.sleep(clock.jitter(self._delay))
+            self._delay = min(self._delay * 2, LAST_DELAY)
+
+    async def _follow(self, version: str) -> str:
+        """Watch from a version, or list first where there is none; return the version up to which all was seen."""
+        if not version and self._streaming_lists:
+            try:
+                return await self._watch_list()
+            except (errors.BadRequest, errors.Invalid):
+                self._streaming_lists = False  # an older server, or one with the feature off
+        if not version:
+            namespace, labels = self.scope
+            page = await self._client.list(self.kind.resource, namespace, labels=labels)
+            self._replace(page.items)
+            version = page.resource_version
+        return await self._watch(version)
+
+    async def _watch(self, version: str) -> str:
+        async with self._open(resourceVersion=version) as events:
+            self._well()
+            async for event in events:
+                version = self._take(event) or version
+        return version
+
+    async def _watch_list(self) -> str:
+        """List and watch in one stream; the server sends what there is, then a bookmark, then what changes."""
+        version = ""
+        initial: list[Manifest] | None = []
+        async with self._open(sendInitialEvents="true", resourceVersionMatch="NotOlderThan") as events:
+            async for event in events:
+                if initial is not None and event.type == "ADDED":
+                    initial.append(event.object)
+                    continue
+                if initial is not None and _ends_initial_events(event):
+                    self._replace(initial)
+                    initial = None
+                    self._well()
+                version = self._take(event) or version
+        return version
+
+    def _open(self, **query: str) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
+        namespace, labels = self.scope
+        seconds = clock.between(*WATCH_SECONDS)
+        query |= {"allowWatchBookmarks": "true", "timeoutSeconds": str(int(seconds))}
+        if labels:
+            query["labelSelector"] = labels
+        return self._client.watch(self.kind.resource, namespace, query=query, silence=seconds + SILENCE_GRACE)
+
+    def _take(self, event: WatchEvent) -> str:
+        self._delay = FIRST_DELAY
+        if event.type in ("ADDED", "MODIFIED"):
+            self._put(event.object)
+        elif event.type == "DELETED":
+            metadata = event.object["metadata"]
+            self._remove(key_of(metadata.get("namespace", ""), metadata["name"]))
+        return str(event.object["metadata"].get("resourceVersion", ""))
+
+    def _replace(self, items: list[Manifest]) -> None:
+        """Take a whole list: tell of everything new or changed, and of what has gone meanwhile."""
+        listed = set()
+        for raw in items:
+            metadata = raw["metadata"]
+            key = key_of(metadata.get("namespace", ""), metadata["name"])
+            listed.add(key)
+            known = self.store.get(key)
+            if known is None or known.metadata.resource_version != metadata.get("resourceVersion"):
+                self._put(raw)
+        for key in sorted(self.store.keys() - listed):
+            self._remove(key)
+
+    def _put(self, raw: Manifest) -> None:
+        old, new = self.store.put(raw)
+        self._tell(old, new)
+
+    def _remove(self, key: str) -> None:
+        old = self.store.remove(key)
+        if old is not None:
+            self._tell(old, None)
+
+    def _tell(self, old: O | None, new: O | None) -> None:
+        for handler in self._handlers:
+            handler(old, new)
+
+    def _well(self) -> None:
+        if self.problem:
+            log.info("watch is well again", kind=self.kind.resource.kind, cluster=self._cluster)
+        self.problem = ""
+        self.synced.set()
+
+    def _note(self, problem: str) -> None:
+        if problem != self.problem:
+            log.warning("watch failed", kind=self.kind.resource.kind, cluster=self._cluster, error=problem)
+        self.problem = problem
+
+
+def _ends_initial_events(event: WatchEvent) -> bool:
+    annotations = event.object["metadata"].get("annotations") or {}
+    return event.type == "BOOKMARK" and annotations.get(INITIAL_EVENTS_END) == "true"

@@ -1,0 +1,141 @@
+"""Only one of several replicas acts: the one that holds the Lease.
+
+Time is the loop's, never the wall clock's: another holder counts as gone when its Lease has not changed for a whole
+lease duration as *we* saw it, so that clocks that differ cannot make two leaders. A leader that cannot renew within
+the renew deadline stops acting before anybody else may start. Each call is bounded by what is left of that deadline.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.client import Client
+from fleetqueue.runtime.logs import Log
+
+log = Log("leader")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseSettings:
+    name: str = "fleetqueue-controller"
+    namespace: str = "fleetqueue-system"
+    duration: float = 15.0
+    """Seconds that others wait for a silent leader."""
+    renew_deadline: float = 10.0
+    """Seconds after which a leader that cannot renew stops; less than `duration`, or two might act."""
+    retry: float = 2.0
+    """Seconds between two attempts to renew or to take the lease."""
+
+
+class LeadershipLost(Exception):
+    """Another replica acts now, or may soon; this process must stop."""
+
+
+class LeaderElection:
+    def __init__(self, client: Client, identity: str, settings: LeaseSettings) -> None:
+        self.client = client
+        self.identity = identity
+        self.settings = settings
+        self._seen = ("", 0.0)
+        """The lease's last version, and when we first saw it."""
+
+    async def lead(self, act: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the lease, act while holding it, give it back; raises LeadershipLost when it could not be kept."""
+        await self._acquire()
+        log.info("leading", identity=self.identity)
+        acting = asyncio.ensure_future(act())
+        keeping = asyncio.create_task(self._keep(), name="leader lease")
+        try:
+            await asyncio.wait({acting, keeping}, return_when=asyncio.FIRST_COMPLETED)
+            lost = keeping.done()
+        finally:
+            await _stop(acting)
+            await _stop(keeping)
+            await self._release()
+        if lost:
+            raise LeadershipLost(f"lease {self.settings.namespace}/{self.settings.name} was not renewed in time")
+        await acting
+
+    async def _acquire(self) -> None:
+        while not await self._try(self.settings.renew_deadline):  # noqa: ASYNC110 - a lease has no event to wait for
+            await asyncio.sleep(clock.jitter(self.settings.retry))
+
+    async def _keep(self) -> None:
+        """Renew until it fails for a whole renew deadline."""
+        renewed = clock.monotonic()
+        while (left := renewed + self.settings.renew_deadline - clock.monotonic()) > 0:
+            attempt = clock.monotonic()
+            if await self._try(left):
+                renewed = attempt
+            await asyncio.sleep(self.settings.retry)
+
+    async def _try(self, limit: float) -> bool:
+        """Take or renew the lease within a time; False where another holds it or nobody could be asked."""
+        try:
+            async with asyncio.timeout(limit):
+                return await self._take()
+        except (errors.Conflict, errors.AlreadyExists):
+            return False
+        except (errors.ApiError, errors.Unreachable, TimeoutError) as error:
+            log.warning("lease not reached", identity=self.identity, error=error or "timed out")
+            return False
+
+    async def _take(self) -> bool:
+        settings = self.settings
+        try:
+            lease = Lease.view(await self.client.get(Lease.resource, settings.name, settings.namespace))
+        except errors.NotFound:
+            spec = {**self._spec(transitions=0), "acquireTime": _micro()}
+            await self.client.create(Lease.resource, Lease.manifest(settings.name, settings.namespace, spec=spec))
+            return True
+        holder = lease.spec.holder_identity
+        if holder not in ("", self.identity) and not self._is_silent(lease):
+            return False
+        spec = self._spec(transitions=lease.spec.lease_transitions + (holder != self.identity))
+        if holder != self.identity:
+            spec["acquireTime"] = _micro()
+        precondition = {"resourceVersion": lease.metadata.resource_version}
+        patch = {"metadata": precondition, "spec": spec}
+        await self.client.merge(Lease.resource, settings.name, settings.namespace, patch)
+        return True
+
+    def _is_silent(self, lease: Lease) -> bool:
+        version, since = self._seen
+        if lease.metadata.resource_version != version:
+            self._seen = (lease.metadata.resource_version, clock.monotonic())
+            return False
+        return clock.monotonic() - since > (lease.spec.lease_duration_seconds or self.settings.duration)
+
+    async def _release(self) -> None:
+        """Let the next one start at once; a lease that is no longer ours is left alone."""
+        settings = self.settings
+        try:
+            async with asyncio.timeout(settings.retry):
+                lease = Lease.view(await self.client.get(Lease.resource, settings.name, settings.namespace))
+                if lease.spec.holder_identity == self.identity:
+                    precondition = {"resourceVersion": lease.metadata.resource_version}
+                    patch = {"metadata": precondition, "spec": {"holderIdentity": "", "leaseDurationSeconds": 1}}
+                    await self.client.merge(Lease.resource, settings.name, settings.namespace, patch)
+        except (errors.ApiError, errors.Unreachable, TimeoutError) as error:
+            log.warning("lease not released", identity=self.identity, error=error or "timed out")
+
+    def _spec(self, *, transitions: int) -> dict[str, object]:
+        return {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": int(self.settings.duration),
+            "leaseTransitions": transitions,
+            "renewTime": _micro(),
+        }
+
+
+async def _stop(task: "asyncio.Future[None]") -> None:
+    """Cancel a task and wait until it has really ended; its own failure is raised by who awaits it."""
+    task.cancel()
+    await asyncio.wait({task})
+
+
+def _micro() -> str:
+    return clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")

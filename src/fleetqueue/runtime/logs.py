@@ -1,0 +1,62 @@
+"""Log lines as events with fields: one per change, none per quiet reconcile, no secrets, no whole objects."""
+
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import orjson
+
+
+class Log:
+    """A named logger: `log.info("config written", check="ac", clusters=2)`."""
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(f"fleetqueue.{name}")
+
+    def debug(self, event: str, **fields: Any) -> None:
+        self._logger.debug(event, extra={"fields": fields})
+
+    def info(self, event: str, **fields: Any) -> None:
+        self._logger.info(event, extra={"fields": fields})
+
+    def warning(self, event: str, **fields: Any) -> None:
+        self._logger.warning(event, extra={"fields": fields})
+
+    def exception(self, event: str, **fields: Any) -> None:
+        """Log with the traceback of the exception that is being handled."""
+        self._logger.exception(event, extra={"fields": fields})
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+class TextLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        fields = " ".join(f"{key}={value}" for key, value in getattr(record, "fields", {}).items())
+        moment = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S.%f")[:-3]
+        line = (
+            f"{moment} {record.levelname[0]} {record.name.removeprefix('fleetqueue.')}: {record.getMessage()} {fields}"
+        )
+        return f"{line.rstrip()}\n{self.formatException(record.exc_info)}" if record.exc_info else line.rstrip()
+
+
+def set_up(*, json: bool, level: str = "INFO", stream: TextIO | None = None) -> None:
+    """Send the package's log lines to a stream (standard error unless told)."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines() if json else TextLines())
+    root = logging.getLogger("fleetqueue")
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    root.propagate = False

@@ -1,0 +1,89 @@
+"""A queue of keys.
+
+A key that is added many times while it waits is worked on once. A key that is added while it is being worked on is
+worked on again afterwards, never twice at once. Failures come back later and later; `forget` starts a key's patience
+anew.
+"""
+
+import asyncio
+from typing import Final
+
+from fleetqueue import clock
+
+FIRST_RETRY: Final = 0.05
+"""Seconds. Most failures are a stale cache, which is right again within milliseconds."""
+LAST_RETRY: Final = 60.0
+"""Seconds. An operator who repaired something should not wait longer than this."""
+
+
+class WorkQueue:
+    def __init__(self) -> None:
+        self._waiting: dict[str, None] = {}
+        self._working: set[str] = set()
+        self._again: set[str] = set()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._failures: dict[str, int] = {}
+        self._ready = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing waits and nothing is worked on; timers may be running."""
+        return not (self._waiting or self._working)
+
+    def add(self, key: str) -> None:
+        """Ask for a key to be worked on, soon."""
+        if key in self._working:
+            self._again.add(key)
+            return
+        self._waiting[key] = None
+        self._ready.set()
+
+    def add_after(self, key: str, seconds: float) -> None:
+        """Ask for a key to be worked on after a time; of several such wishes for one key the earliest counts."""
+        loop = asyncio.get_running_loop()
+        pending = self._timers.get(key)
+        if pending is not None:
+            if pending.when() <= loop.time() + seconds:
+                return
+            pending.cancel()
+        self._timers[key] = loop.call_later(max(seconds, 0), self._expire, key)
+
+    def retry(self, key: str) -> float:
+        """Ask for a failed key again, later with every failure; return after how many seconds."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        delay = clock.jitter(min(FIRST_RETRY * 2**failures, LAST_RETRY))
+        self.add_after(key, delay)
+        return delay
+
+    def forget(self, key: str) -> None:
+        self._failures.pop(key, None)
+
+    async def take(self) -> str:
+        """Wait for a key; whoever takes one must call `done` with it."""
+        while not self._waiting:
+            self._ready.clear()
+            await self._ready.wait()
+        key = next(iter(self._waiting))
+        del self._waiting[key]
+        self._working.add(key)
+        return key
+
+    def done(self, key: str) -> None:
+        self._working.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self.add(key)
+
+    def close(self) -> None:
+        """Stop all timers; the queue is not used afterwards."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def _expire(self, key: str) -> None:
+        self._timers.pop(key, None)
+        self.add(key)
