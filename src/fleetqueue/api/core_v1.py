@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.quantity import Quantity
-from fleetqueue.api.scheme import Resource
+from fleetqueue.api.scheme import Manifest, Resource
 
 
 class Namespace(Object):
@@ -57,6 +57,15 @@ class Node(Object):
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
+    @classmethod
+    def trim(cls, raw: Manifest) -> Manifest:
+        """Keep of spec and status what the view reads: the list of images is most of a node's size."""
+        return {
+            **super().trim(raw),
+            "spec": _only(raw.get("spec"), "unschedulable", "taints"),
+            "status": _only(raw.get("status"), "allocatable", "conditions"),
+        }
+
 
 class ResourceRequirements(View):
     requests: dict[str, Quantity] = {}
@@ -73,6 +82,8 @@ class PodSpec(View):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     overhead: dict[str, Quantity] = {}
+    resources: ResourceRequirements = ResourceRequirements()
+    """What the pod asks for as a whole; it replaces the sum of its containers."""
 
 
 class PodStatus(View):
@@ -85,8 +96,26 @@ class Pod(Object):
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
+    @classmethod
+    def trim(cls, raw: Manifest) -> Manifest:
+        """Keep of spec and status what the view reads, since a worker may have a hundred thousand pods.
+
+        So a cached pod cannot be compared with a whole one: create and patch pods, do not `ensure` them.
+        """
+        spec = raw.get("spec") or {}
+        kept = _only(spec, "nodeName", "overhead", "resources")
+        for field in ("containers", "initContainers"):
+            if field in spec:
+                kept[field] = [_only(container, "resources", "restartPolicy") for container in spec[field] or ()]
+        return {**super().trim(raw), "spec": kept, "status": _only(raw.get("status"), "phase")}
+
 
 def secret(name: str, namespace: str, entries: dict[str, str], **meta: Any) -> dict[str, Any]:
     """Build an Opaque secret from plain text."""
     data = {key: base64.b64encode(value.encode()).decode() for key, value in entries.items()}
     return Secret.manifest(name, namespace, type="Opaque", data=data, **meta)
+
+
+def _only(part: Manifest | None, *fields: str) -> Manifest:
+    """Keep these fields of a part, where it has them."""
+    return {field: part[field] for field in fields if field in part} if part else {}

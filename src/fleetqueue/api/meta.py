@@ -5,15 +5,20 @@ therefore simply reads as empty. Writes are dicts.
 """
 
 from datetime import datetime
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import msgspec
 
 from fleetqueue.api.scheme import Manifest, Resource
 
 
-class View(msgspec.Struct, kw_only=True, rename="camel"):
-    """A part of an object, for reading."""
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class _ViewMeta(msgspec.StructMeta):
+    """Tells type checkers that every view is frozen without each having to say so; msgspec inherits it anyway."""
+
+
+class View(msgspec.Struct, metaclass=_ViewMeta, kw_only=True, frozen=True, rename="camel"):
+    """A part of an object, for reading. Frozen, so that a default such as `Spec()` can be shared."""
 
 
 class OwnerReference(View):

@@ -40,16 +40,14 @@ class Cluster:
 
     # Reading
 
-    def informer(self, kind: type[O], *, namespace: str = "", labels: str = "") -> Informer[O]:
+    def informer(self, kind: type[O], *, namespace: str = "", labels: str = "", fields: str = "") -> Informer[O]:
         """Declare that a kind is followed, before `run`; a second wish for it must have the same scope."""
         informer = self._informers.get(kind)
         if informer is None:
-            informer = Informer(self.client, kind, namespace=namespace, labels=labels, cluster=self.name)
+            informer = Informer(self.client, kind, namespace=namespace, labels=labels, fields=fields, cluster=self.name)
             self._informers[kind] = informer
-        if informer.scope != (namespace, labels):
-            raise ValueError(
-                f"{kind.__name__} is already followed with another namespace or selector: {informer.scope}"
-            )
+        if informer.scope != (namespace, labels, fields):
+            raise ValueError(f"{kind.__name__} is already followed with another scope: {informer.scope}")
         return informer
 
     async def run(self) -> None:

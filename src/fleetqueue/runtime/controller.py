@@ -27,11 +27,12 @@ class Watch(Generic[O]):
     keys: Callable[[O], Iterable[str]]
     namespace: str = ""
     labels: str = ""
+    fields: str = ""
 
 
 class Controller:
     name: str
-    workers = 1
+    concurrency = 1
     """How many keys are worked on at once."""
 
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
@@ -48,7 +49,9 @@ class Controller:
     def subscribe(self) -> None:
         """Declare what is followed; before the cluster runs."""
         for watch in self.watches():
-            informer = self.hub.informer(watch.kind, namespace=watch.namespace, labels=watch.labels)
+            informer = self.hub.informer(
+                watch.kind, namespace=watch.namespace, labels=watch.labels, fields=watch.fields
+            )
             informer.subscribe(self._waker(watch))
 
     async def work(self) -> None:

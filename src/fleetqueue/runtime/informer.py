@@ -43,10 +43,17 @@ Handler = Callable[[O | None, O | None], None]
 
 class Informer(Generic[O]):
     def __init__(
-        self, client: Client, kind: type[O], *, namespace: str = "", labels: str = "", cluster: str = ""
+        self,
+        client: Client,
+        kind: type[O],
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        cluster: str = "",
     ) -> None:
         self.kind = kind
-        self.scope = (namespace, labels)
+        self.scope = (namespace, labels, fields)
         self.store = Store(kind)
         self.synced = asyncio.Event()
         self.problem = ""
@@ -86,8 +93,8 @@ class Informer(Generic[O]):
             except (errors.BadRequest, errors.Invalid):
                 self._streaming_lists = False  # an older server, or one with the feature off
         if not version:
-            namespace, labels = self.scope
-            page = await self._client.list(self.kind.resource, namespace, labels=labels)
+            namespace, labels, fields = self.scope
+            page = await self._client.list(self.kind.resource, namespace, labels=labels, fields=fields)
             self._replace(page.items)
             version = page.resource_version
         return await self._watch(version)
@@ -116,11 +123,13 @@ class Informer(Generic[O]):
         return version
 
     def _open(self, **query: str) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
-        namespace, labels = self.scope
+        namespace, labels, fields = self.scope
         seconds = clock.between(*WATCH_SECONDS)
         query |= {"allowWatchBookmarks": "true", "timeoutSeconds": str(int(seconds))}
         if labels:
             query["labelSelector"] = labels
+        if fields:
+            query["fieldSelector"] = fields
         return self._client.watch(self.kind.resource, namespace, query=query, silence=seconds + SILENCE_GRACE)
 
     def _take(self, event: WatchEvent) -> str:

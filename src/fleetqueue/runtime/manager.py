@@ -26,7 +26,7 @@ class Manager:
                 tasks.create_task(self.hub.run(), name="caches")
                 await self.hub.synced()
                 for controller in self.controllers:
-                    for number in range(controller.workers):
+                    for number in range(controller.concurrency):
                         tasks.create_task(controller.work(), name=f"{controller.name} {number}")
                 self.ready.set()
                 log.info("working", controllers=len(self.controllers))

@@ -1,0 +1,29 @@
+"""The labels, annotations and names by which our own parts find each other's objects."""
+
+from typing import Final
+
+GROUP: Final = "fleetqueue.dev"
+NAMESPACE: Final = "fleetqueue-system"
+"""Where our own parts run on the hub, unless they are told otherwise."""
+KUEUE_NAMESPACE: Final = "kueue-system"
+"""Where Kueue runs, unless we are told otherwise."""
+
+CLUSTER_LABEL: Final = "fleetqueue.dev/cluster"
+"""On secrets and MultiKueueClusters: the name of the ManagedCluster that they are for."""
+CREDENTIALS_ANNOTATION: Final = "fleetqueue.dev/credentials"
+"""On a ManagedCluster: "true" asks for credentials although no Placement selects it."""
+PLACEMENT_CHECK_CONTROLLER: Final = "open-cluster-management.io/placement"
+"""The controllerName of the AdmissionChecks that name a Placement."""
+
+KUBECONFIG_KEY: Final = "kubeconfig"
+"""The one entry of a secret that holds a kubeconfig; Kueue looks for this name."""
+
+
+def credentials_secret(cluster: str) -> str:
+    """Name the secret, in Kueue's namespace on the hub, with which Kueue reaches a cluster."""
+    return f"kueue-admin-{cluster}-kubeconfig"
+
+
+def admin_secret(cluster: str) -> str:
+    """Name the secret, in our namespace on the hub, that holds the admin kubeconfig given at `join`."""
+    return f"{cluster}-admin"

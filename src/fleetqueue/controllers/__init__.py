@@ -1,0 +1,1 @@
+"""One room per system; inside, one file per thing that is kept right."""

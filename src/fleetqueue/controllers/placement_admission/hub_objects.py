@@ -1,0 +1,121 @@
+"""Questions that all three controllers of this room ask the hub's cached objects."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+import orjson
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.core_v1 import ConfigMap, Secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.controllers.placement_admission import kueue_config
+from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP, KueueConfig
+from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DRAINING, placement_of
+from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.runtime.cluster import Cluster, is_ours
+
+BY_PLACEMENT: Final = "placement"
+BY_MEMBER: Final = "member"
+BY_CHECK: Final = "check"
+
+
+class HubObjects:
+    """The hub as this room sees it. A *member* is a MultiKueueCluster, by name."""
+
+    def __init__(self, hub: Cluster, settings: PlacementAdmissionSettings) -> None:
+        self.hub = hub
+        self.settings = settings
+
+    def declare_indexes(self) -> None:
+        """Make the lookups below cheap; called once, when the kinds are declared."""
+        hub, namespace = self.hub, self.settings.kueue_namespace
+        hub.informer(kueue.AdmissionCheck).store.add_index(BY_PLACEMENT, lambda check: _present(placement_of(check)))
+        hub.informer(cluster.PlacementDecision, namespace=namespace).store.add_index(
+            BY_PLACEMENT, lambda decision: _present(decision.metadata.labels.get(cluster.PLACEMENT_LABEL, ""))
+        )
+        workloads = hub.informer(kueue.Workload).store
+        workloads.add_index(BY_MEMBER, lambda workload: workload.clusters if workload.is_live else ())
+        workloads.add_index(BY_CHECK, _checks_of)
+
+    # Checks and placements
+
+    def checks_on(self, placement: str) -> Sequence[kueue.AdmissionCheck]:
+        return self.hub.by_index(kueue.AdmissionCheck, BY_PLACEMENT, placement)
+
+    def our_checks(self, workload: kueue.Workload) -> list[kueue.AdmissionCheck]:
+        """Return the checks of a Workload that are ours to answer."""
+        found = (self.hub.get(kueue.AdmissionCheck, state.name) for state in workload.status.admission_checks)
+        return [check for check in found if check is not None and check.spec.controller_name == CONTROLLER_NAME]
+
+    def workloads_of(self, check: str) -> Sequence[kueue.Workload]:
+        return self.hub.by_index(kueue.Workload, BY_CHECK, check)
+
+    def decisions_of(self, placement: str) -> Sequence[cluster.PlacementDecision]:
+        return self.hub.by_index(cluster.PlacementDecision, BY_PLACEMENT, placement)
+
+    def score(self, cluster_name: str, resource: str, score: str) -> int | None:
+        found = self.hub.get(cluster.AddOnPlacementScore, resource, cluster_name)
+        return found.value(score) if found is not None else None
+
+    # MultiKueue
+
+    def multikueue_check(self, workload: kueue.Workload) -> tuple[kueue.CheckState, str] | None:
+        """Return a Workload's MultiKueue entry and the config that it goes by; None where it has none."""
+        for state in workload.status.admission_checks:
+            check = self.hub.get(kueue.AdmissionCheck, state.name)
+            if check is not None and check.is_multikueue:
+                return state, check.config_name
+        return None
+
+    def config_of(self, workload: kueue.Workload) -> str:
+        """Return the MultiKueueConfig that a Workload goes by, or nothing."""
+        found = self.multikueue_check(workload)
+        return found[1] if found else ""
+
+    def workloads_on(self, member: str, config: str) -> list[kueue.Workload]:
+        """Return the live Workloads of a config that run on, or are nominated for, a member."""
+        return [w for w in self.hub.by_index(kueue.Workload, BY_MEMBER, member) if self.config_of(w) == config]
+
+    def config(self, name: str) -> kueue.MultiKueueConfig | None:
+        return self.hub.get(kueue.MultiKueueConfig, name)
+
+    def member(self, name: str) -> kueue.MultiKueueCluster | None:
+        return self.hub.get(kueue.MultiKueueCluster, name)
+
+    def cluster_of(self, member: str) -> str:
+        """Return the managed cluster behind one of our members; a foreign member is called by its own name."""
+        found = self.member(member)
+        return found.metadata.labels.get(CLUSTER_LABEL, member) if found is not None and is_ours(found) else member
+
+    def kubeconfig_of(self, member: str) -> Secret | None:
+        """Return the secret with which Kueue reaches a member."""
+        found = self.member(member)
+        source = found.spec.cluster_source.kube_config if found is not None else None
+        if source is None or source.location_type != "Secret":
+            return None
+        return self.hub.get(Secret, source.location, self.settings.kueue_namespace)
+
+    @property
+    def kueue_config(self) -> KueueConfig:
+        return kueue_config.read(self.hub.get(ConfigMap, CONFIG_MAP, self.settings.kueue_namespace))
+
+
+def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:
+    """Return which members are draining, and since when."""
+    text = config.metadata.annotations.get(DRAINING) if config is not None and is_ours(config) else None
+    if not text:
+        return {}
+    try:
+        return {member: datetime.fromisoformat(since) for member, since in orjson.loads(text).items()}
+    except (ValueError, AttributeError, TypeError):
+        return {}  # edited by hand; the drain begins anew
+
+
+def _checks_of(workload: kueue.Workload) -> Iterable[str]:
+    return [state.name for state in workload.status.admission_checks] if workload.is_live else ()
+
+
+def _present(value: str) -> tuple[str, ...]:
+    return (value,) if value else ()

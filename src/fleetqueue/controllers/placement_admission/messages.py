@@ -1,0 +1,70 @@
+"""What users read in conditions and events: pairs of reason and message, equal to upstream's where upstream has one."""
+
+from collections.abc import Mapping, Sequence
+
+Said = tuple[str, str]
+
+
+def generated(left_out: Mapping[str, str]) -> Said:
+    message = "MultiKueueConfig and MultiKueueCluster generated"
+    return "Active", f"{message}; left out: {_each(left_out)}" if left_out else message
+
+
+def placement_not_found(placement: str, draining: Sequence[str]) -> Said:
+    return "PlacementNotFound", f"Placement {placement} not found" + _kept(draining)
+
+
+def no_clusters(placement: str, left_out: Mapping[str, str], draining: Sequence[str]) -> Said:
+    message = f"No clusters available for placement {placement}"
+    if left_out:
+        message += f"; left out: {_each(left_out)}"
+    return "NoClustersAvailable", message + _kept(draining)
+
+
+def bad_parameters() -> Said:
+    return "InvalidParameters", (
+        "spec.parameters must name a Placement:"
+        " apiGroup cluster.open-cluster-management.io, kind Placement, and its name"
+    )
+
+
+def config_not_ours(name: str) -> Said:
+    return "MultiKueueConfigNotOurs", (
+        f"MultiKueueConfig {name} exists and was not made by fleetqueue; delete it, or give the Placement another name"
+    )
+
+
+def draining(held: Mapping[str, str]) -> Said:
+    return "ClustersDraining", f"still listed until empty: {_each(held)}"
+
+
+def other_dispatcher(name: str) -> Said:
+    return "OtherDispatcher", (
+        f"Kueue dispatches by {name}: a draining cluster can win new jobs, so a drain may not end, and jobs are not"
+        " sent to the best cluster first; set multiKueue.dispatcherName to fleetqueue.dev/dispatcher in the ConfigMap"
+        " kueue-manager-config"
+    )
+
+
+def check_ready(placement: str, clusters: int) -> str:
+    return f"placement {placement} selects {clusters} cluster{'s' if clusters != 1 else ''}"
+
+
+def check_waits(why: str) -> str:
+    return f"waiting: {why}"
+
+
+def taken_back(members: Sequence[str]) -> str:
+    return f"taken back from {', '.join(members)}, which is being drained"
+
+
+def drain_timed_out(member: str) -> str:
+    return f"taken back from {member}: it was dropped, and the drain timeout has passed"
+
+
+def _each(parts: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({why})" for name, why in sorted(parts.items()))
+
+
+def _kept(draining: Sequence[str]) -> str:
+    return f"; running work goes on in {', '.join(draining)}" if draining else ""

@@ -1,0 +1,432 @@
+"""Keep the MultiKueueConfig of a Placement equal to what it chose, and drain what it dropped.
+
+Reads:   AdmissionCheck, Placement, PlacementDecision, AddOnPlacementScore, ManagedCluster, MultiKueueConfig,
+MultiKueueCluster, Workload, the kubeconfig secrets, Kueue's configuration, and the workers themselves Writes:
+MultiKueueConfig, MultiKueueCluster, AdmissionCheck status and finalizer Mirrors: addon-contrib, kueue-
+addon/pkg/hub/controllers/admissioncheck
+
+A key is the name of a Placement, so that several checks on one Placement share one config, which lives as long as any
+of them. A check that names no Placement has the key `!<check>`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from fleetqueue import clock
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import Condition, timestamp
+from fleetqueue.api.core_v1 import ConfigMap, Secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.meta import Object
+from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
+from fleetqueue.controllers.placement_admission.flapping import HOUR, Steadied, steady
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
+from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
+from fleetqueue.controllers.placement_admission.ledger import Ledger
+from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.names import (
+    ACTIVE,
+    CONDITIONS,
+    CONTROLLER_NAME,
+    DISPATCHING,
+    DRAINING,
+    DRAINING_CONDITION,
+    FINALIZER,
+    PLACEMENT_LABEL,
+    placement_of,
+)
+from fleetqueue.controllers.placement_admission.selection import Selection, is_eligible, select, total_score
+from fleetqueue.controllers.placement_admission.workers import Workers
+from fleetqueue.runtime.cluster import OURS, Cluster, is_ours
+from fleetqueue.runtime.controller import Controller, Watch
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+
+log = Log("configs")
+
+
+class MultiKueueConfigController(Controller):
+    name = "multikueue-configs"
+
+    def __init__(
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        *,
+        objects: HubObjects,
+        workers: Workers,
+        ledger: Ledger,
+        measures: Measures,
+        limit: int,
+    ) -> None:
+        super().__init__(hub, metrics)
+        self.objects = objects
+        self.settings = objects.settings
+        self.workers = workers
+        self.ledger = ledger
+        self.measures = measures
+        self.limit = limit
+        self._moves: dict[str, list[float]] = defaultdict(list)
+        self._unlisted: dict[str, float] = {}
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        namespace = self.settings.kueue_namespace
+        return (
+            Watch(kueue.AdmissionCheck, _key_of_check),
+            Watch(cluster.Placement, _name, namespace=namespace),
+            Watch(cluster.PlacementDecision, _placement_of_decision, namespace=namespace),
+            Watch(kueue.MultiKueueConfig, _name),
+            Watch(kueue.MultiKueueCluster, self._configs_of_member),
+            Watch(kueue.Workload, self._config_it_leaves),
+            Watch(cluster.ManagedCluster, self._placements_of_cluster),
+            Watch(Secret, self._placements_of_secret, namespace=namespace),
+            Watch(ConfigMap, self._all_placements, namespace=namespace, fields=f"metadata.name={CONFIG_MAP}"),
+        )
+
+    async def reconcile(self, key: str) -> None:
+        if key.startswith("!"):
+            await self._refuse(key[1:])
+            return
+        checks = self.objects.checks_on(key)
+        config = self.objects.config(key)
+        if config is not None and not is_ours(config):
+            await self._leave_alone(checks, key)
+            return
+        if not checks and config is None and not self._members_of(key):
+            return
+        for check in checks:
+            if not check.is_deleting:
+                await self.hub.add_finalizer(check, FINALIZER)
+        steadied = self._wanted(key, checks, config)
+        plan, held = await self._plan(key, steadied.selection, config)
+        await self._write(key, plan, steadied.selection, config)
+        remaining = await self._retire(key, plan)
+        await self._explain(key, checks, plan, held, config)
+        await self._finish(key, checks, plan, remaining)
+        self._come_back(plan, held, remaining, steadied)
+
+    # Deciding
+
+    def _wanted(
+        self, key: str, checks: Sequence[kueue.AdmissionCheck], config: kueue.MultiKueueConfig | None
+    ) -> Steadied:
+        """Return what is selected now; nothing where no check, or no Placement, asks for anything."""
+        placement = self.hub.get(cluster.Placement, key, self.settings.kueue_namespace)
+        if placement is None or all(check.is_deleting for check in checks):
+            return Steadied(Selection())
+        decided = select(placement, self.objects.decisions_of(key), self.objects.score)
+        serving = [m for m in (config.spec.clusters if config else ()) if m not in marks_of(config)]
+        now = clock.monotonic()
+        self._moves[key] = [moment for moment in self._moves[key] if now - moment < max(HOUR, self.settings.min_dwell)]
+        return steady(
+            decided,
+            [self.objects.cluster_of(member) for member in serving],
+            score_of=lambda name: total_score(placement, name, self.objects.score),
+            is_eligible=lambda name: self._is_eligible(placement, name),
+            moves=self._moves[key],
+            now=now,
+            settings=self.settings,
+        )
+
+    def _is_eligible(self, placement: cluster.Placement, name: str) -> bool:
+        member = self.hub.get(cluster.ManagedCluster, name)
+        return member is not None and is_eligible(placement, member)
+
+    async def _plan(
+        self, key: str, selection: Selection, config: kueue.MultiKueueConfig | None
+    ) -> tuple[Plan, Mapping[str, Held]]:
+        wanted = {self.settings.member(key, name): name for name in selection.clusters}
+        unusable = {member: why for member, name in wanted.items() if (why := self._unusable(member, name))}
+        listed = config.spec.clusters if config else ()
+        marks = marks_of(config)
+        asked = to_ask(list(wanted), listed=listed, marks=marks, unusable=unusable, limit=self.limit)
+        held = {member: await self._held(key, member) for member in asked}
+        plan = decide(
+            list(wanted),
+            is_decided=selection.is_decided,
+            listed=listed,
+            marks=marks,
+            held=held,
+            unusable=unusable,
+            limit=self.limit,
+            by_score=not self.objects.kueue_config.is_ours,
+            now=clock.now(),
+        )
+        return plan, held
+
+    def _unusable(self, member: str, name: str) -> str:
+        """Say why a selected cluster cannot be listed yet; empty where it can."""
+        existing = self.objects.member(member)
+        if existing is not None and not is_ours(existing):
+            return f"MultiKueueCluster {member} was not made by fleetqueue"
+        secret = self.settings.secret(name)
+        if self.hub.get(Secret, secret, self.settings.kueue_namespace) is None:
+            return f"no secret {secret} yet"
+        return ""
+
+    async def _held(self, key: str, member: str) -> Held:
+        """Ask who still stands on a member: the hub's Workloads, nominations under way, and the worker itself."""
+        if self.hub.get(cluster.ManagedCluster, self.objects.cluster_of(member)) is None:
+            return Held()  # an administrator took the cluster out of the fleet
+        on_hub = {workload.key for workload in self.objects.workloads_on(member, key)}
+        if self.ledger.is_under_way(member):
+            on_hub.add("a nomination under way")
+        try:
+            copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.kueue_config.origin)
+        except (errors.Unreachable, errors.ApiError) as error:
+            return Held(frozenset(on_hub), unreachable=str(error), is_running=True)
+        ours = {copy for copy in copies if not self._belongs_elsewhere(copy, key)}
+        return Held(frozenset(on_hub | ours), is_running=bool(on_hub))
+
+    def _belongs_elsewhere(self, copy: str, key: str) -> bool:
+        """Tell whether a copy on a worker was sent there through another config."""
+        namespace, _, name = copy.partition("/")
+        workload = self.hub.get(kueue.Workload, name, namespace)
+        config = self.objects.config_of(workload) if workload is not None else ""
+        return config not in ("", key)
+
+    # Writing
+
+    async def _write(self, key: str, plan: Plan, selection: Selection, config: kueue.MultiKueueConfig | None) -> None:
+        """Write members before the config that lists them, so that Kueue never meets a missing one."""
+        for name in selection.clusters:
+            member = self.settings.member(key, name)
+            if member in plan.listed:
+                await self.hub.ensure(kueue.MultiKueueCluster, self._member(key, member, name))
+                self.workers.follow(self.hub.get(Secret, self.settings.secret(name), self.settings.kueue_namespace))
+        if not plan.listed:
+            if config is not None and await self.hub.ensure_absent(config):
+                log.info("config deleted", config=key)
+            return
+        marks = {member: timestamp(since) for member, since in sorted(plan.marks.items())}
+        annotation = orjson.dumps(marks).decode() if marks else None
+        manifest = kueue.MultiKueueConfig.manifest(
+            key, annotations={DRAINING: annotation}, labels=dict(OURS), spec={"clusters": list(plan.listed)}
+        )
+        if await self.hub.ensure(kueue.MultiKueueConfig, manifest):
+            log.info("config written", config=key, serving=plan.serving, draining=plan.draining)
+            self._note_change(key, plan, config)
+
+    def _member(self, key: str, member: str, name: str) -> dict[str, Any]:
+        labels = {**OURS, CLUSTER_LABEL: name}
+        if self.settings.naming == "placement":
+            labels[PLACEMENT_LABEL] = key
+        source = {"kubeConfig": {"locationType": "Secret", "location": self.settings.secret(name)}}
+        return kueue.MultiKueueCluster.manifest(member, labels=labels, spec={"clusterSource": source})
+
+    def _note_change(self, key: str, plan: Plan, config: kueue.MultiKueueConfig | None) -> None:
+        before = set(config.spec.clusters) - set(marks_of(config)) if config else set()
+        if before and before != set(plan.serving):
+            self._moves[key].append(clock.monotonic())
+        for member in set(config.spec.clusters if config else ()) - set(plan.listed):
+            self._unlisted[member] = clock.monotonic()
+
+    async def _retire(self, key: str, plan: Plan) -> list[str]:
+        """Delete members that no config lists, after one more look at what they hold; return those that remain."""
+        remaining = []
+        for member in self._members_of(key):
+            if member.name in plan.listed or self._is_listed(member.name):
+                continue
+            waited = clock.monotonic() - self._unlisted.setdefault(member.name, clock.monotonic())
+            if waited < self.settings.linger:
+                remaining.append(member.name)
+            elif not (held := await self._held(key, member.name)).is_empty:
+                await self._relist(key, member.name, held)
+                remaining.append(member.name)
+            else:
+                self._unlisted.pop(member.name, None)
+                await self.hub.ensure_absent(member)
+        return remaining
+
+    async def _relist(self, key: str, member: str, held: Held) -> None:
+        """Take a cluster back that got work while it was being unlisted: what it holds must not be started twice."""
+        if held.unreachable and not held.workloads:
+            return
+        config = self.objects.config(key)
+        listed = [*(config.spec.clusters if config else ()), member]
+        marks = {m: timestamp(since) for m, since in {**marks_of(config), member: clock.now()}.items()}
+        manifest = kueue.MultiKueueConfig.manifest(
+            key,
+            annotations={DRAINING: orjson.dumps(marks).decode()},
+            labels=dict(OURS),
+            spec={"clusters": sorted(listed)[: self.limit]},
+        )
+        await self.hub.ensure(kueue.MultiKueueConfig, manifest)
+        log.warning("cluster listed again", config=key, member=member, held=held)
+
+    # Saying
+
+    async def _explain(
+        self,
+        key: str,
+        checks: Sequence[kueue.AdmissionCheck],
+        plan: Plan,
+        held: Mapping[str, Held],
+        config: kueue.MultiKueueConfig | None,
+    ) -> None:
+        self.measures.set_clusters(key, plan, held)
+        conditions = self._conditions(key, plan, held)
+        for check in checks:
+            if check.is_deleting:
+                continue
+            dated = [_observed(condition, check) for condition in conditions]
+            await self.hub.set_conditions(check, check.status.conditions, dated, CONDITIONS)
+            before = set(config.spec.clusters) - set(marks_of(config)) if config else set()
+            if before != set(plan.serving):
+                note = f"selected {_names(plan.serving)}, before {_names(sorted(before))}"
+                await self.hub.events.normal(check, "SelectionChanged", note)
+            for member in plan.draining:
+                if member not in marks_of(config):
+                    await self.hub.events.normal(
+                        check, "DrainStarted", f"{member} was dropped and stays listed until empty"
+                    )
+            for member in set(marks_of(config)) - set(plan.listed):
+                await self.hub.events.normal(check, "DrainEnded", f"{member} holds nothing any more and was unlisted")
+
+    def _conditions(self, key: str, plan: Plan, held: Mapping[str, Held]) -> list[Condition]:
+        conditions = [self._active(key, plan)]
+        if plan.draining:
+            counts = {member: str(held[member]) if member in held else "just dropped" for member in plan.draining}
+            conditions.append(Condition.true(DRAINING_CONDITION, *messages.draining(counts)))
+        if not self.objects.kueue_config.is_ours:
+            said = messages.other_dispatcher(self.objects.kueue_config.dispatcher)
+            conditions.append(Condition.false(DISPATCHING, *said))
+        return conditions
+
+    def _active(self, key: str, plan: Plan) -> Condition:
+        if self.hub.get(cluster.Placement, key, self.settings.kueue_namespace) is None:
+            return Condition.false(ACTIVE, *messages.placement_not_found(key, plan.draining))
+        if not plan.serving:
+            return Condition.false(ACTIVE, *messages.no_clusters(key, plan.left_out, plan.draining))
+        return Condition.true(ACTIVE, *messages.generated(plan.left_out))
+
+    async def _refuse(self, name: str) -> None:
+        check = self.hub.get(kueue.AdmissionCheck, name)
+        if check is None or check.spec.controller_name != CONTROLLER_NAME or placement_of(check):
+            return
+        if check.is_deleting:
+            await self.hub.remove_finalizer(check, FINALIZER)
+            return
+        condition = Condition.false(ACTIVE, *messages.bad_parameters())
+        await self.hub.set_conditions(check, check.status.conditions, [_observed(condition, check)], CONDITIONS)
+
+    async def _leave_alone(self, checks: Sequence[kueue.AdmissionCheck], key: str) -> None:
+        condition = Condition.false(ACTIVE, *messages.config_not_ours(key))
+        for check in checks:
+            if check.is_deleting:
+                await self.hub.remove_finalizer(check, FINALIZER)
+            else:
+                wanted = [_observed(condition, check)]
+                await self.hub.set_conditions(check, check.status.conditions, wanted, CONDITIONS)
+
+    # Ending
+
+    async def _finish(
+        self, key: str, checks: Sequence[kueue.AdmissionCheck], plan: Plan, remaining: Sequence[str]
+    ) -> None:
+        """Let deleted checks go: at once where another keeps the config, else when nothing of ours is left."""
+        others = any(not check.is_deleting for check in checks)
+        gone = not plan.listed and not remaining and self.objects.config(key) is None
+        for check in checks:
+            if check.is_deleting and (others or gone):
+                await self.hub.remove_finalizer(check, FINALIZER)
+
+    def _come_back(self, plan: Plan, held: Mapping[str, Held], remaining: Sequence[str], steadied: Steadied) -> None:
+        """Say when to look again without being woken, if ever."""
+        waits = []
+        if remaining:
+            waits.append((self.settings.linger, "an unlisted cluster is looked at once more"))
+        if plan.draining:
+            leftovers = any(member in held and not held[member].is_running for member in plan.draining)
+            waits.append((1.0 if leftovers else self.settings.drain_poll, "a cluster is draining"))
+        if steadied.again_in:
+            waits.append((steadied.again_in, steadied.held_back))
+        if waits:
+            raise errors.RetryLater(*min(waits))
+
+    # Who is woken
+
+    def _members_of(self, key: str) -> list[kueue.MultiKueueCluster]:
+        """Return our members that serve this Placement, or any where members are shared."""
+        return [
+            member
+            for member in self.hub.list(kueue.MultiKueueCluster)
+            if is_ours(member) and member.metadata.labels.get(PLACEMENT_LABEL, key) == key
+        ]
+
+    def _is_listed(self, member: str) -> bool:
+        return any(member in config.spec.clusters for config in self.hub.list(kueue.MultiKueueConfig))
+
+    def _configs_of_member(self, member: kueue.MultiKueueCluster) -> Iterable[str]:
+        label = member.metadata.labels.get(PLACEMENT_LABEL)
+        if label:
+            return [label]
+        return [config.name for config in self.hub.list(kueue.MultiKueueConfig) if member.name in config.spec.clusters]
+
+    def _config_it_leaves(self, workload: kueue.Workload) -> Iterable[str]:
+        """Wake a draining config when one of its Workloads changes; others do not care."""
+        name = self.objects.config_of(workload)
+        return [name] if name and marks_of(self.objects.config(name)) else []
+
+    def _placements_of_cluster(self, member: cluster.ManagedCluster) -> Iterable[str]:
+        """Wake who lists a cluster when it goes away."""
+        if member.is_deleting or self.hub.get(cluster.ManagedCluster, member.name) is None:
+            return self._placements_listing(member.name)
+        return []
+
+    def _placements_of_secret(self, secret: Secret) -> Iterable[str]:
+        name = secret.metadata.labels.get(CLUSTER_LABEL, "")
+        if not name and secret.name != self.settings.secret(name):
+            return []
+        return [
+            placement
+            for decision in self.hub.list(cluster.PlacementDecision)
+            if any(d.cluster_name == name for d in decision.status.decisions)
+            for placement in _placement_of_decision(decision)
+        ]
+
+    def _placements_listing(self, name: str) -> Iterable[str]:
+        return [
+            config.name
+            for config in self.hub.list(kueue.MultiKueueConfig)
+            if any(self.objects.cluster_of(member) == name for member in config.spec.clusters)
+        ]
+
+    def _all_placements(self, config_map: ConfigMap) -> Iterable[str]:
+        """Kueue's configuration changed: every condition and order may."""
+        return {placement for check in self.hub.list(kueue.AdmissionCheck) if (placement := placement_of(check))}
+
+
+def _name(obj: Object) -> Iterable[str]:
+    return (obj.name,)
+
+
+def _key_of_check(check: kueue.AdmissionCheck) -> Iterable[str]:
+    if check.spec.controller_name != CONTROLLER_NAME:
+        return ()
+    return (placement_of(check) or f"!{check.name}",)
+
+
+def _placement_of_decision(decision: cluster.PlacementDecision) -> Iterable[str]:
+    placement = decision.metadata.labels.get(cluster.PLACEMENT_LABEL)
+    return (placement,) if placement else ()
+
+
+def _observed(condition: Condition, check: kueue.AdmissionCheck) -> Condition:
+    return Condition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        observed_generation=check.metadata.generation,
+    )
+
+
+def _names(members: Sequence[str]) -> str:
+    return f"[{' '.join(members)}]" if members else "none"

@@ -1,0 +1,37 @@
+"""Names that this room writes or answers to."""
+
+from typing import Final
+
+from fleetqueue.api.kueue_v1beta2 import AdmissionCheck
+
+CONTROLLER_NAME: Final = "open-cluster-management.io/placement"
+"""The controllerName of the AdmissionChecks that are ours to serve."""
+DISPATCHER_NAME: Final = "fleetqueue.dev/dispatcher"
+"""The value of `multiKueue.dispatcherName` with which Kueue leaves nominations to us."""
+FINALIZER: Final = "fleetqueue.dev/placement-admission"
+
+DRAINING: Final = "fleetqueue.dev/draining"
+"""Annotation on a MultiKueueConfig: JSON, from each draining MultiKueueCluster to the time its drain began."""
+PLACEMENT_LABEL: Final = "fleetqueue.dev/placement"
+"""Label on a MultiKueueCluster that serves one Placement only."""
+ALLOWED_CLUSTERS: Final = "fleetqueue.dev/clusters"
+"""Annotation on a Workload or its pod template: the clusters it may run on, separated by commas."""
+
+CHECK_MANAGER_PREFIX: Final = "fleetqueue-check-"
+"""Field manager of one entry of a Workload's admissionChecks: one per check, since an apply replaces all that its
+manager owns, and a Workload may have several of our checks."""
+
+ACTIVE: Final = "Active"
+DRAINING_CONDITION: Final = "Draining"
+DISPATCHING: Final = "Dispatching"
+CONDITIONS: Final = {ACTIVE, DRAINING_CONDITION, DISPATCHING}
+
+
+def placement_of(check: AdmissionCheck) -> str:
+    """Return the Placement that a check of ours names; empty where it is not ours, or names none."""
+    parameters = check.spec.parameters
+    if check.spec.controller_name != CONTROLLER_NAME or parameters is None:
+        return ""
+    if parameters.api_group != "cluster.open-cluster-management.io" or parameters.kind != "Placement":
+        return ""
+    return parameters.name

@@ -1,0 +1,101 @@
+"""Whom to nominate for a Workload, in pure functions; and the one write that touches fields of others.
+
+The order is: clusters whose queue has room for the job before those where that is not known before those without;
+then the higher score, less what was placed there and does not show in it yet; then the name.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.quantity import Amounts
+from fleetqueue.api.scheme import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A member that a config lists, as one Workload sees it."""
+
+    member: str
+    excluded: str = ""
+    """Why it is out of the question now; empty where it is not."""
+    score: int = 0
+    free: Amounts | None = None
+    """What its queue has left after all that was sent there; None where that is not known."""
+
+    def has_room(self, requests: Amounts) -> bool | None:
+        if self.free is None:
+            return None
+        return all(self.free.get(name, Decimal(0)) >= amount for name, amount in requests.items())
+
+
+def ranked(candidates: Sequence[Candidate], requests: Amounts) -> list[Candidate]:
+    """Return who may be nominated, best first."""
+    room_first = {True: 0, None: 1, False: 2}
+    able = [candidate for candidate in candidates if not candidate.excluded]
+    return sorted(able, key=lambda c: (room_first[c.has_room(requests)], -c.score, c.member))
+
+
+def explain(candidates: Sequence[Candidate], requests: Amounts) -> str:
+    """Say of every candidate why it stands where it stands."""
+    lines = [f"{c.member}: {_standing(c, requests)}" for c in ranked(candidates, requests)]
+    lines += [f"{c.member}: {c.excluded}" for c in sorted(candidates, key=lambda c: c.member) if c.excluded]
+    return "; ".join(lines) or "the config lists no cluster"
+
+
+def nomination(raw: Manifest, members: Sequence[str]) -> Manifest:
+    """Build the apply that nominates: all that Kueue's own admission apply owns now, and the members.
+
+    Kueue records the winner with an apply of its own under the same manager, which then drops our field. Under another
+    manager, or with fields left out, it could not, or would lose what it wrote before. See reference: dispatching.
+    """
+    metadata = raw["metadata"]
+    status = owned(raw.get("status") or {}, _admission_fields(metadata.get("managedFields") or []))
+    status["nominatedClusterNames"] = list(members)
+    return {
+        "apiVersion": raw["apiVersion"],
+        "kind": raw["kind"],
+        "metadata": {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion")},
+        "status": status,
+    }
+
+
+def owned(value: Any, fields: Mapping[str, Any]) -> Any:
+    """Return the part of a value that a set of managed fields (fieldsV1) names."""
+    inner = {key: sub for key, sub in fields.items() if key != "."}
+    if not inner:
+        return value
+    if isinstance(value, dict):
+        return {key[2:]: owned(value[key[2:]], sub) for key, sub in inner.items() if key[2:] in value}
+    if isinstance(value, list):
+        return [part for key, sub in inner.items() for part in _owned_items(value, key, sub)]
+    return value
+
+
+def _owned_items(items: Sequence[Any], key: str, fields: Mapping[str, Any]) -> list[Any]:
+    wanted = orjson.loads(key[2:])
+    if key.startswith("v:"):
+        return [item for item in items if item == wanted]
+    return [
+        {**wanted, **owned(item, fields)}
+        for item in items
+        if isinstance(item, dict) and all(item.get(name) == value for name, value in wanted.items())
+    ]
+
+
+def _admission_fields(managed: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    for entry in managed:
+        if (entry.get("manager"), entry.get("operation")) == (kueue.ADMISSION_MANAGER, "Apply"):
+            fields: Mapping[str, Any] = (entry.get("fieldsV1") or {}).get("f:status") or {}
+            if fields:
+                return fields
+    return {"f:": {}}  # owns nothing yet
+
+
+def _standing(candidate: Candidate, requests: Amounts) -> str:
+    room = {True: "has room", None: "room unknown", False: "no room now"}[candidate.has_room(requests)]
+    return f"score {candidate.score}, {room}"

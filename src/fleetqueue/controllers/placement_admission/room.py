@@ -1,0 +1,51 @@
+"""Put the heart together: its three controllers, and what they share."""
+
+from collections.abc import Sequence
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.client.transport import connect
+from fleetqueue.controllers.placement_admission.dispatcher import DispatcherController
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
+from fleetqueue.controllers.placement_admission.ledger import Ledger
+from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.multikueue_configs import MultiKueueConfigController
+from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.controllers.placement_admission.workers import Dial, Workers
+from fleetqueue.controllers.placement_admission.workload_checks import WorkloadCheckController
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
+from fleetqueue.runtime.metrics import Metrics
+
+
+class PlacementAdmission:
+    """The room as one part: `controllers` to run, `close` when they have stopped."""
+
+    def __init__(
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        settings: PlacementAdmissionSettings,
+        *,
+        limit: int = 20,
+        dial: Dial = connect,
+    ) -> None:
+        objects = HubObjects(hub, settings)
+        measures = Measures(metrics.registry)
+        ledger = Ledger()
+        self.workers = Workers(dial, metrics, on_change=lambda: self.dispatcher.wake_waiting())
+        self.dispatcher = DispatcherController(
+            hub, metrics, objects=objects, workers=self.workers, ledger=ledger, measures=measures
+        )
+        self.configs = MultiKueueConfigController(
+            hub, metrics, objects=objects, workers=self.workers, ledger=ledger, measures=measures, limit=limit
+        )
+        self.checks = WorkloadCheckController(hub, metrics, objects=objects, measures=measures)
+        hub.informer(cluster.AddOnPlacementScore)
+        objects.declare_indexes()
+
+    @property
+    def controllers(self) -> Sequence[Controller]:
+        return (self.configs, self.checks, self.dispatcher)
+
+    async def close(self) -> None:
+        await self.workers.close()

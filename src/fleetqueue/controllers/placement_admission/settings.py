@@ -1,0 +1,53 @@
+"""What an operator can choose about the heart."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementAdmissionSettings:
+    kueue_namespace: str = "kueue-system"
+    """Where Kueue runs; Placements, kubeconfig secrets and Kueue's configuration are looked for there."""
+
+    naming: str = "placement"
+    """`placement`: a MultiKueueCluster `<placement>-<cluster>` per Placement; `cluster`: one of the cluster's own
+    name."""
+
+    secret_name: str = "kueue-admin-{cluster}-kubeconfig"
+    """The secret, in Kueue's namespace, with which Kueue reaches a cluster."""
+
+    drain_timeout: float = 0.0
+    """Seconds after which jobs that still run on a dropped cluster are taken back and started elsewhere; 0 lets them
+    end."""
+
+    drain_poll: float = 15.0
+    """Seconds between two questions to a draining cluster; changes on the hub ask at once."""
+
+    linger: float = 3.0
+    """Seconds that the connection to an unlisted cluster is kept, to look once more; Kueue acts on a change within
+    one."""
+
+    nomination_timeout: float = 60.0
+    """Seconds until a further cluster is nominated for a Workload that no nominated one has admitted."""
+
+    lost_timeout: float = 900.0
+    """Seconds that a Workload waits for a nominated cluster that cannot be reached; it may run there. Kueue's own
+    workerLostTimeout has the same default: after it, a job may be started elsewhere although it still runs."""
+
+    settle: float = 10.0
+    """Seconds until a job that was just admitted shows in the scores and the usage of its cluster."""
+
+    min_score_gain: int = 0
+    """Points by which a cluster must beat the one that it replaces; 0 follows every decision."""
+
+    min_dwell: float = 0.0
+    """Seconds that a selection stands before a better score may change it; 0 follows every decision."""
+
+    max_moves_per_hour: int = 0
+    """How often better scores may change a selection in an hour; 0 means as often as they do."""
+
+    def member(self, placement: str, cluster: str) -> str:
+        """Return the name of the MultiKueueCluster for a cluster that a Placement selected."""
+        return cluster if self.naming == "cluster" else f"{placement}-{cluster}"
+
+    def secret(self, cluster: str) -> str:
+        return self.secret_name.format(cluster=cluster)

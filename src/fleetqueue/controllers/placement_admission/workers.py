@@ -1,0 +1,142 @@
+"""Connections to the workers: what they hold of ours, asked live, and what their queues have left, followed.
+
+Each worker has its own connection and its own tasks, so that a dead or slow one never stalls another.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.meta import Object, key_of
+from fleetqueue.api.quantity import Amounts
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+
+ANSWER_SECONDS: Final = 5.0
+"""A worker that takes longer counts as one that cannot be asked; its work stays where it is."""
+KUBECONFIG_KEY: Final = "kubeconfig"
+
+log = Log("workers")
+
+Dial = Callable[[Connection], Client]
+
+
+@dataclass(slots=True)
+class Worker:
+    kubeconfig: str
+    cluster: Cluster
+    following: "asyncio.Task[None]"
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A Workload on a worker that the hub's Kueue put there."""
+
+    key: str
+    is_admitted: bool
+
+
+class Workers:
+    def __init__(self, dial: Dial, metrics: Metrics, *, on_change: Callable[[], None]) -> None:
+        self._dial = dial
+        self._metrics = metrics
+        self._on_change = on_change
+        self._workers: dict[str, Worker] = {}
+
+    async def held(self, secret: Secret | None, origin: str) -> set[str]:
+        """Ask a worker which Workloads and Jobs of this hub it holds; return the Workloads' keys. May raise
+        Unreachable."""
+        client = self._client(secret)
+        label = f"{kueue.ORIGIN_LABEL}={origin}"
+        workloads, jobs = await asyncio.gather(
+            client.list(kueue.Workload.resource, labels=label), client.list(Job.resource, labels=label)
+        )
+        held = {kueue.Workload.view(kueue.Workload.trim(raw)).key for raw in workloads.items}
+        return held | {_workload_of(Job.view(raw)) for raw in jobs.items}
+
+    async def copy(self, secret: Secret | None, workload: kueue.Workload) -> Copy | None:
+        """Ask a worker for its copy of a Workload; None where it has none. May raise Unreachable."""
+        client = self._client(secret)
+        try:
+            raw = await client.get(kueue.Workload.resource, workload.name, workload.namespace)
+        except errors.NotFound:
+            return None
+        copy = kueue.Workload.view(kueue.Workload.trim(raw))
+        return Copy(copy.key, copy.is_true(kueue.ADMITTED))
+
+    def free(self, secret: Secret | None, workload: kueue.Workload) -> Amounts | None:
+        """Return what the worker's queue of the Workload has left; None where that is not known."""
+        worker = self._workers.get(secret.name) if secret else None
+        if worker is None or worker.cluster.problems():
+            return None
+        queue = worker.cluster.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
+        cluster_queue = worker.cluster.get(kueue.ClusterQueue, queue.spec.cluster_queue) if queue else None
+        if cluster_queue is None or cluster_queue.spec.cohort_name:
+            return None  # what a cohort could lend is the worker's to decide
+        return cluster_queue.free()
+
+    def follow(self, secret: Secret | None) -> None:
+        """Follow the queues of the worker behind a secret; a changed kubeconfig opens a new connection."""
+        text = secret.text(KUBECONFIG_KEY) if secret else None
+        if secret is None or text is None:
+            return
+        known = self._workers.get(secret.name)
+        if known is not None and known.kubeconfig == text:
+            return
+        self.forget(secret.name)
+        try:
+            client = self._dial(parse(text))
+        except KubeconfigError as error:
+            log.warning("kubeconfig cannot be used", secret=secret.name, error=error)
+            return
+        client.timeout = ANSWER_SECONDS
+        cluster = Cluster(secret.name, client, metrics=self._metrics)
+        for kind in (kueue.ClusterQueue, kueue.LocalQueue):
+            cluster.informer(kind).subscribe(self._changed)
+        task = asyncio.create_task(_follow(cluster), name=f"worker {secret.name}")
+        self._workers[secret.name] = Worker(text, cluster, task)
+
+    def forget(self, secret_name: str) -> None:
+        """Close the connection behind a secret, if there is one."""
+        worker = self._workers.pop(secret_name, None)
+        if worker is not None:
+            worker.following.cancel()
+
+    async def close(self) -> None:
+        tasks = [worker.following for worker in self._workers.values()]
+        for name in list(self._workers):
+            self.forget(name)
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _client(self, secret: Secret | None) -> Client:
+        self.follow(secret)
+        worker = self._workers.get(secret.name) if secret else None
+        if worker is None:
+            raise errors.Unreachable(f"no usable kubeconfig in secret {secret.name if secret else '(missing)'}")
+        return worker.cluster.client
+
+    def _changed(self, old: Object | None, new: Object | None) -> None:
+        self._on_change()
+
+
+async def _follow(cluster: Cluster) -> None:
+    try:
+        await cluster.run()
+    finally:
+        await cluster.client.close()
+
+
+def _workload_of(job: Job) -> str:
+    """Return the key of the Workload that a copied Job belongs to; a Job that names none stands for itself."""
+    metadata = job.metadata
+    name = metadata.annotations.get(kueue.PREBUILT_WORKLOAD) or metadata.labels.get(kueue.PREBUILT_WORKLOAD)
+    return key_of(metadata.namespace, name or f"job/{metadata.name}")

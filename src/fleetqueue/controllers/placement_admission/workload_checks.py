@@ -1,0 +1,142 @@
+"""Answer for our checks on each Workload: Ready while the check is Active, Retry to take it back from a draining
+cluster.
+
+Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster Writes:  our own entries of Workload
+status.admissionChecks
+
+Kueue starts nothing before every check is Ready, and resets checks to Pending with every eviction, so the answer is
+given again on every change. Retry makes Kueue remove the remote copies first and queue the Workload again; Pending
+does neither.
+"""
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import find, timestamp
+from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
+from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.names import ACTIVE, CHECK_MANAGER_PREFIX, placement_of
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+
+log = Log("checks")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    state: str
+    message: str
+
+
+class WorkloadCheckController(Controller):
+    name = "workload-checks"
+    concurrency = 4
+
+    def __init__(self, hub: Cluster, metrics: Metrics, *, objects: HubObjects, measures: Measures) -> None:
+        super().__init__(hub, metrics)
+        self.objects = objects
+        self.settings = objects.settings
+        self.measures = measures
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        return (
+            Watch(kueue.Workload, by_key),
+            Watch(kueue.AdmissionCheck, lambda check: [w.key for w in self.objects.workloads_of(check.name)]),
+            Watch(kueue.MultiKueueConfig, self._workloads_on_draining),
+        )
+
+    async def reconcile(self, key: str) -> None:
+        namespace, _, name = key.partition("/")
+        workload = self.hub.get(kueue.Workload, name, namespace)
+        if workload is None or not workload.is_live:
+            return
+        draining, overdue, due_in = self._drains(workload)
+        for check in self.objects.our_checks(workload):
+            answer = decide(workload, check, self._outlook(check), draining=draining, overdue=overdue)
+            if answer is not None:
+                await self._write(workload, check.name, answer)
+        if due_in is not None:
+            raise errors.RetryLater(due_in, "the drain timeout is running")
+
+    def _drains(self, workload: kueue.Workload) -> tuple[set[str], set[str], float | None]:
+        """Return which members drain, on which the drain timeout has passed, and in how many seconds it passes next."""
+        marks = marks_of(self.objects.config(self.objects.config_of(workload)))
+        timeout = self.settings.drain_timeout
+        if not timeout or not marks.keys() & set(workload.clusters):
+            return set(marks), set(), None
+        left = {
+            member: (since + timedelta(seconds=timeout) - clock.now()).total_seconds()
+            for member, since in marks.items()
+        }
+        # A cluster that cannot be reached cannot give its copy back: starting the job elsewhere would run it twice.
+        overdue = {member for member, seconds in left.items() if seconds <= 0 and self._is_connected(member)}
+        return set(marks), overdue, min((s for s in left.values() if s > 0), default=self.settings.drain_poll)
+
+    def _is_connected(self, member: str) -> bool:
+        found = self.objects.member(member)
+        return found is not None and found.is_connected
+
+    def _outlook(self, check: kueue.AdmissionCheck) -> str:
+        """Say what a Workload can expect of a check: how many clusters, or why none."""
+        condition = find(check.status.conditions, ACTIVE)
+        if condition is None or not condition.is_true:
+            return messages.check_waits(condition.message if condition else "the check was not looked at yet")
+        config = self.objects.config(placement_of(check))
+        serving = set(config.spec.clusters) - set(marks_of(config)) if config else set()
+        return messages.check_ready(placement_of(check), len(serving))
+
+    def _workloads_on_draining(self, config: kueue.MultiKueueConfig) -> Iterable[str]:
+        """Wake the Workloads on a member that drains; nobody else is concerned by a config."""
+        return [w.key for member in marks_of(config) for w in self.objects.workloads_on(member, config.name)]
+
+    async def _write(self, workload: kueue.Workload, check: str, answer: Answer) -> None:
+        """Apply one entry of the list; a Workload that changed meanwhile is a Conflict, and decided again."""
+        entry = {
+            "name": check,
+            "state": answer.state,
+            "message": answer.message,
+            "lastTransitionTime": timestamp(clock.now()),
+        }
+        manifest = kueue.Workload.manifest(workload.name, workload.namespace, status={"admissionChecks": [entry]})
+        manifest["metadata"].update(uid=workload.uid, resourceVersion=workload.metadata.resource_version)
+        manager = CHECK_MANAGER_PREFIX + check
+        await self.hub.client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)
+        log.info("check answered", workload=workload.key, check=check, state=answer.state, message=answer.message)
+        if answer.state == kueue.RETRY:
+            reason = "timeout" if workload.status.cluster_name else "nominated"
+            self.measures.taken_back.labels(reason).inc()
+            await self.hub.events.normal(workload, "TakenBack", answer.message)
+
+
+def decide(
+    workload: kueue.Workload,
+    check: kueue.AdmissionCheck,
+    outlook: str,
+    *,
+    draining: Set[str],
+    overdue: Set[str],
+) -> Answer | None:
+    """Answer for one check on one Workload; None where what stands there is right, or not ours to say now."""
+    entry = workload.check(check.name)
+    if entry is None or not workload.is_live or not workload.has_quota:
+        return None
+    if entry.state in (kueue.RETRY, kueue.REJECTED):
+        return None  # Kueue is about to evict, and then asks anew
+    running_on = workload.status.cluster_name
+    if running_on in overdue:
+        return Answer(kueue.RETRY, messages.drain_timed_out(running_on))
+    stranded = sorted(draining & set(workload.status.nominated_cluster_names))
+    if not running_on and stranded:
+        return Answer(kueue.RETRY, messages.taken_back(stranded))
+    if entry.state == kueue.READY:
+        return None
+    answer = Answer(kueue.READY if check.is_active else kueue.PENDING, outlook)
+    return answer if (entry.state, entry.message) != (answer.state, answer.message) else None
