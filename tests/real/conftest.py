@@ -348,6 +348,8 @@ class Stage:
 
     # Asking
 
+    eventually = staticmethod(eventually)
+
     async def get(self, kind: type[O], name: str, namespace: str = "", client: Client | None = None) -> O | None:
         try:
             return kind.view(await (client or self.hub).get(kind.resource, name, namespace))
@@ -370,7 +372,12 @@ class Stage:
             name = workload.status.cluster_name.removeprefix(f"{self.name}-")
             return name if where == {name} else ""
 
-        return str(await eventually(admitted, f"{job} runs"))
+        try:
+            return str(await eventually(admitted, f"{job} runs"))
+        except AssertionError as error:
+            workload = await self.workload(job)
+            live = self.witness.live(f"{self.name}/{job}")
+            raise AssertionError(f"{error}; live on {live}; {workload.status if workload else 'no Workload'}") from None
 
     async def finished(self, job: str) -> None:
         async def done() -> bool:
@@ -444,6 +451,10 @@ class Stage:
         await self.select()
         await self.witness.stop()
 
+    async def heal(self) -> None:
+        for name in WORKERS:
+            await self.world.fleet.heal(name)
+
     async def _delete(self, client: Client, kind: type[Object], name: str, namespace: str = "") -> None:
         with suppress(errors.NotFound):
             await client.delete(kind.resource, name, namespace)
@@ -475,5 +486,6 @@ async def stage(world: World) -> AsyncIterator[Stage]:
     stage = Stage(world, f"t{next(world.numbers)}")
     await stage.set_up()
     yield stage
+    await stage.heal()
     await stage.tear_down()
     assert stage.witness.doubles == []

@@ -136,14 +136,14 @@ def without_nulls(value: Any) -> Any:
 def changes(live: Any, wanted: Manifest) -> Manifest:
     """Return the merge patch that gives `live` every field of `wanted`; empty if it has them all.
 
-    A wanted None means: must not be there. Fields that are not wanted are left alone.
+    A wanted None means: must not be there. Fields that are not wanted are left alone; an empty map wants nothing.
     """
     patch: Manifest = {}
     for field, value in wanted.items():
         have = live.get(field) if isinstance(live, dict) else None
         if isinstance(value, dict):
             inner = changes(have, value)
-            if inner or (have is None and any(v is not None for v in value.values())):
+            if inner:
                 patch[field] = inner
         elif have != value:
             patch[field] = value

@@ -1,8 +1,11 @@
 """Quantities such as `500m`, `36Gi` or `1e3`: parsed exactly, compared and added as numbers."""
 
+import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_QUANTITY = re.compile(rf"(?P<number>{_NUMBER}(?:[eE][+-]?[0-9]+)?)|(?P<factor>{_NUMBER})(?P<suffix>[a-zA-Z]+)")
 _SUFFIXES = {
     "n": Decimal("1e-9"),
     "u": Decimal("1e-6"),
@@ -28,12 +31,12 @@ Amounts = dict[str, Decimal]
 
 def parse(text: Quantity) -> Decimal:
     """Return the amount; raises ValueError on anything that is no quantity."""
-    text = str(text)
-    for length in (2, 1):
-        factor = _SUFFIXES.get(text[-length:]) if len(text) > length else None
-        if factor is not None:
-            return _number(text[:-length]) * factor
-    return _number(text)
+    found = _QUANTITY.fullmatch(str(text))
+    if found and found["number"]:
+        return Decimal(found["number"])
+    if found and found["suffix"] in _SUFFIXES:
+        return Decimal(found["factor"]) * _SUFFIXES[found["suffix"]]
+    raise ValueError(f"not a quantity: {str(text)!r}")
 
 
 def parse_all(quantities: Mapping[str, Quantity]) -> Amounts:
@@ -47,13 +50,3 @@ def add(amounts: Iterable[Mapping[str, Decimal]]) -> Amounts:
         for name, value in amount.items():
             total[name] = total.get(name, Decimal(0)) + value
     return total
-
-
-def _number(text: str) -> Decimal:
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        raise ValueError(f"not a quantity: {text!r}") from None
-    if not number.is_finite():
-        raise ValueError(f"not a quantity: {text!r}")
-    return number

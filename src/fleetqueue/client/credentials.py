@@ -3,8 +3,8 @@
 import asyncio
 import base64
 import os
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,9 +21,9 @@ EXEC_SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    token: str = ""
+    token: str = field(default="", repr=False)
     client_certificate: bytes | None = None
-    client_key: bytes | None = None
+    client_key: bytes | None = field(default=None, repr=False)
     expires: datetime | None = None
 
     def is_fresh(self) -> bool:
@@ -83,13 +83,14 @@ async def run_plugin(plugin: ExecPlugin, connection: Connection) -> Credential:
     try:
         out, err = await asyncio.wait_for(process.communicate(), EXEC_SECONDS)
     except TimeoutError:
-        process.kill()
-        await process.wait()
         raise Unreachable(f'exec plugin "{plugin.command}" gave no answer within {EXEC_SECONDS} s') from None
+    finally:
+        if process.returncode is None:  # it hangs, or whoever asked has given up
+            process.kill()
+            await process.wait()
     if process.returncode:
-        raise Unreachable(
-            f'exec plugin "{plugin.command}" failed with {process.returncode}: {err.decode().strip()[-500:]}'
-        )
+        said = err.decode(errors="replace").strip()[-500:]
+        raise Unreachable(f'exec plugin "{plugin.command}" failed with {process.returncode}: {said}')
     return read_exec_credential(plugin, out)
 
 
@@ -97,9 +98,11 @@ def read_exec_credential(plugin: ExecPlugin, out: bytes) -> Credential:
     """Read what a plugin printed; anything but a credential of the version asked for is an error."""
     try:
         printed = orjson.loads(out)
-        status = printed["status"]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise Unreachable(f'exec plugin "{plugin.command}" printed no ExecCredential with a status') from None
+    except orjson.JSONDecodeError:
+        printed = None
+    status = printed.get("status") if isinstance(printed, dict) else None
+    if not isinstance(status, dict):
+        raise Unreachable(f'exec plugin "{plugin.command}" printed no ExecCredential with a status')
     if printed.get("apiVersion") != plugin.api_version:
         got = printed.get("apiVersion")
         raise Unreachable(f'exec plugin "{plugin.command}" printed {got}, but {plugin.api_version} was asked for')
@@ -108,13 +111,24 @@ def read_exec_credential(plugin: ExecPlugin, out: bytes) -> Credential:
         raise Unreachable(
             f'exec plugin "{plugin.command}" printed neither a token nor a client certificate with its key'
         )
-    expires = status.get("expirationTimestamp")
     return Credential(
         token=status.get("token") or "",
         client_certificate=certificate.encode() if certificate else None,
         client_key=key.encode() if key else None,
-        expires=datetime.fromisoformat(expires) if expires else None,
+        expires=_moment(plugin, status.get("expirationTimestamp")),
     )
+
+
+def _moment(plugin: ExecPlugin, text: Any) -> datetime | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise Unreachable(
+            f'exec plugin "{plugin.command}" printed an end of its credential: {text!r} is no time'
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _exec_info(plugin: ExecPlugin, connection: Connection) -> str:

@@ -10,6 +10,11 @@ from typing import Any, Final
 import yaml
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_FILE_NAMES: Final = {
+    "cluster": ("certificate-authority",),
+    "user": ("client-certificate", "client-key", "tokenFile"),
+}
+"""The fields of each section that name files."""
 
 
 class KubeconfigError(Exception):
@@ -21,8 +26,8 @@ class ExecPlugin:
     """A program that prints credentials (client.authentication.k8s.io)."""
 
     command: str
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
     api_version: str = "client.authentication.k8s.io/v1"
     provide_cluster_info: bool = False
     interactive_mode: str = "IfAvailable"
@@ -44,7 +49,8 @@ class Connection:
     exec: ExecPlugin | None = None
     tls_server_name: str = ""
     insecure: bool = False
-    proxy_url: str = ""
+    proxy_url: str = field(default="", repr=False)
+    """May carry a password."""
     impersonate: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "default"
     name: str = ""
@@ -54,13 +60,15 @@ class Connection:
 def load(path: Path | str | None = None, context: str = "") -> Connection:
     """Read a kubeconfig: the path, else $KUBECONFIG, else ~/.kube/config, else the pod's own account."""
     if path is not None:
-        return parse(_read(Path(path)), context=context, base=Path(path).parent)
+        return parse(_file_config(Path(path)), context=context, base=Path(path).parent)
     listed = [Path(p) for p in os.environ.get("KUBECONFIG", "").split(os.pathsep) if p]
     found = [p for p in listed or [Path.home() / ".kube" / "config"] if p.exists()]
     if found:
-        return parse(_merge([yaml.safe_load(_read(p)) or {} for p in found]), context=context, base=found[0].parent)
+        return parse(_merge([_file_config(p) for p in found]), context=context, base=found[0].parent)
+    if listed:
+        raise KubeconfigError(f"KUBECONFIG names no file that exists: {', '.join(map(str, listed))}")
     if (SERVICE_ACCOUNT / "token").exists():
-        return in_cluster()
+        return in_cluster(SERVICE_ACCOUNT)
     raise KubeconfigError("no cluster given: pass --kubeconfig, set KUBECONFIG, or run inside a cluster")
 
 
@@ -71,20 +79,20 @@ def in_cluster(root: Path = SERVICE_ACCOUNT, environ: Mapping[str, str] = os.env
         raise KubeconfigError("KUBERNETES_SERVICE_HOST is not set: this is not a pod")
     return Connection(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
-        ca=(root / "ca.crt").read_bytes(),
+        ca=_read(root / "ca.crt"),
         token_file=root / "token",
-        namespace=(root / "namespace").read_text().strip(),
+        namespace=_read(root / "namespace").decode().strip(),
         name="in-cluster",
     )
 
 
 def parse(text: str | Mapping[str, Any], *, context: str = "", base: Path | None = None) -> Connection:
-    """Read a kubeconfig's text; `base` is where its relative file names start, None forbids file names."""
-    try:
-        config = yaml.safe_load(text) if isinstance(text, str) else text
-    except yaml.YAMLError as error:
-        raise KubeconfigError(f"the kubeconfig is not YAML: {error}") from error
-    if not isinstance(config, Mapping):
+    """Read a kubeconfig's text; `base` is where its relative file names start.
+
+    Without a base, files and programs are forbidden: who may write a secret must not read our disk or run a command.
+    """
+    config = _mapping(text, "the kubeconfig") if isinstance(text, str) else text
+    if not config:
         raise KubeconfigError("the kubeconfig is empty")
     wanted = context or config.get("current-context") or ""
     if not wanted:
@@ -103,12 +111,12 @@ def parse(text: str | Mapping[str, Any], *, context: str = "", base: Path | None
         ca=_content(cluster, "certificate-authority", base),
         client_certificate=_content(user, "client-certificate", base),
         client_key=_content(user, "client-key", base),
-        token=user.get("token", ""),
+        token=user.get("token") or "",
         token_file=_file(user, "tokenFile", base),
-        exec=_exec(user.get("exec"), cluster),
-        tls_server_name=cluster.get("tls-server-name", ""),
+        exec=_exec(user.get("exec"), cluster, base),
+        tls_server_name=cluster.get("tls-server-name") or "",
         insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
-        proxy_url=cluster.get("proxy-url", ""),
+        proxy_url=cluster.get("proxy-url") or "",
         impersonate=_impersonation(user),
         namespace=chosen.get("namespace") or "default",
         name=wanted,
@@ -130,11 +138,37 @@ def render(name: str, *, server: str, ca: bytes | str, token: str, user: str) ->
     return yaml.safe_dump(config, sort_keys=False)
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> bytes:
     try:
-        return path.read_text()
+        return path.read_bytes()
     except OSError as error:
         raise KubeconfigError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _mapping(text: str | bytes, what: str) -> Mapping[str, Any]:
+    try:
+        config = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise KubeconfigError(f"{what} is not YAML: {error}") from error
+    if not isinstance(config, Mapping):
+        raise KubeconfigError(f"{what} is no map")
+    return config
+
+
+def _file_config(path: Path) -> Mapping[str, Any]:
+    """Read one of several files; each has its own folder, in which its relative file names start."""
+    config = _mapping(_read(path), str(path))
+    for kind, names in _FILE_NAMES.items():
+        for section in [entry.get(kind) or {} for entry in config.get(f"{kind}s") or []]:
+            section.update({name: str(path.parent / section[name]) for name in names if section.get(name)})
+            if section.get("exec"):
+                section["exec"]["command"] = _program(section["exec"].get("command") or "", path.parent)
+    return config
+
+
+def _program(command: str, base: Path) -> str:
+    """Find a command that has a folder beside the kubeconfig; any other is searched in the PATH when it runs."""
+    return str(base / command) if os.sep in command else command
 
 
 def _merge(configs: list[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -159,9 +193,12 @@ def _named(config: Mapping[str, Any], plural: str, kind: str, name: str) -> Mapp
 def _content(section: Mapping[str, Any], name: str, base: Path | None) -> bytes | None:
     data = section.get(f"{name}-data")
     if data:
-        return base64.b64decode(data)
+        try:
+            return base64.b64decode("".join(str(data).split()), validate=True)  # YAML may have folded it
+        except ValueError as error:
+            raise KubeconfigError(f"{name}-data is not base64: {error}") from error
     path = _file(section, name, base)
-    return path.read_bytes() if path else None
+    return _read(path) if path else None
 
 
 def _file(section: Mapping[str, Any], name: str, base: Path | None) -> Path | None:
@@ -173,16 +210,18 @@ def _file(section: Mapping[str, Any], name: str, base: Path | None) -> Path | No
     return base / str(value)
 
 
-def _exec(section: Mapping[str, Any] | None, cluster: Mapping[str, Any]) -> ExecPlugin | None:
+def _exec(section: Mapping[str, Any] | None, cluster: Mapping[str, Any], base: Path | None) -> ExecPlugin | None:
     if not section:
         return None
+    if base is None:
+        raise KubeconfigError("exec names a program, which is not allowed here; use a token or a client certificate")
     if not section.get("command"):
         raise KubeconfigError("the user's exec section has no command")
     extensions = {entry["name"]: entry.get("extension") for entry in cluster.get("extensions") or []}
     return ExecPlugin(
-        command=section["command"],
+        command=_program(section["command"], base),
         args=tuple(section.get("args") or ()),
-        env={entry["name"]: entry["value"] for entry in section.get("env") or ()},
+        env={entry["name"]: entry.get("value") or "" for entry in section.get("env") or ()},
         api_version=section.get("apiVersion") or "client.authentication.k8s.io/v1",
         provide_cluster_info=bool(section.get("provideClusterInfo")),
         interactive_mode=section.get("interactiveMode") or "IfAvailable",

@@ -1,5 +1,6 @@
 """The HTTP door: the only place that knows sockets, TLS and bytes."""
 
+import socket
 import ssl
 import tempfile
 from collections.abc import AsyncIterator
@@ -18,6 +19,9 @@ from fleetqueue.client.credentials import Credential, CredentialSource
 from fleetqueue.client.kubeconfig import Connection
 
 CONNECT_SECONDS: Final = 10
+KEEPALIVE: Final = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
+"""Seconds, seconds, probes: a peer that has gone without a word is noticed in half a minute. A quiet watch alone would
+notice it only when its time is over, ten minutes later."""
 MAX_LINE: Final = 64 * 1024 * 1024
 """The longest watch event that is taken. Objects are at most 3 MiB in etcd; a larger line is no Kubernetes API."""
 
@@ -29,6 +33,7 @@ class HttpDoor:
         self.connection = connection
         self._credentials = CredentialSource(connection)
         self._session: aiohttp.ClientSession | None = None
+        self._retired: aiohttp.ClientSession | None = None
         self._session_certificate: bytes | None = None
 
     async def request(self, request: Request, *, timeout: float) -> Response:
@@ -42,7 +47,7 @@ class HttpDoor:
         credential = await self._credentials.current()
         limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=silence)
         try:
-            async with self._open(request, credential, limits) as response:
+            async with await self._open(request, credential, limits) as response:
                 if response.status == 401:
                     self._credentials.renew(credential)
                 yield HttpStream(response)
@@ -50,27 +55,22 @@ class HttpDoor:
             raise Unreachable(self._explain(request, error)) from error
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        sessions, self._session, self._retired = (self._session, self._retired), None, None
+        for session in sessions:
+            if session is not None:
+                await session.close()
 
     async def _request(self, request: Request, timeout: float) -> tuple[Response, Credential]:
         credential = await self._credentials.current()
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
-        for attempt in (1, 2):
-            try:
-                async with self._open(request, credential, limits) as response:
-                    return Response(response.status, _decode(await response.read())), credential
-            except aiohttp.ServerDisconnectedError as error:
-                # A kept-alive connection that the server closed as we wrote to it; a read may safely be sent again.
-                if attempt == 1 and request.method == "GET":
-                    continue
-                raise Unreachable(self._explain(request, error)) from error
-            except (aiohttp.ClientError, OSError, TimeoutError) as error:
-                raise Unreachable(self._explain(request, error)) from error
-        raise AssertionError("unreachable")
+        try:
+            async with await self._open(request, credential, limits) as response:
+                return Response(response.status, _decode(await response.read())), credential
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise Unreachable(self._explain(request, error)) from error
 
-    def _open(self, request: Request, credential: Credential, limits: aiohttp.ClientTimeout) -> Any:
+    async def _open(self, request: Request, credential: Credential, limits: aiohttp.ClientTimeout) -> Any:
+        """Begin a request; aiohttp repeats it on a kept-alive connection that just closed, but never POST or PATCH."""
         headers = {"Accept": "application/json", **self.connection.impersonate}
         if credential.token:
             headers["Authorization"] = f"Bearer {credential.token}"
@@ -78,7 +78,8 @@ class HttpDoor:
         if request.body is not None:
             headers["Content-Type"] = request.content_type
             body = orjson.dumps(request.body)
-        return self._client(credential).request(
+        session = await self._client(credential)
+        return session.request(
             request.method,
             self.connection.server + request.path,
             params=request.query,
@@ -90,17 +91,23 @@ class HttpDoor:
             allow_redirects=False,
         )
 
-    def _client(self, credential: Credential) -> aiohttp.ClientSession:
+    async def _client(self, credential: Credential) -> aiohttp.ClientSession:
         if self._session is not None and self._session_certificate != credential.client_certificate:
-            # An exec plugin gave a new certificate. Watches on the old session go on until they end by themselves.
-            self._session = None
+            old, self._session = self._session, None
+            await self._retire(old)  # an exec plugin gave a new certificate
         if self._session is None:
             context = _tls(self.connection, credential)
-            connector = aiohttp.TCPConnector(ssl=context, limit=0, keepalive_timeout=60)
+            connector = aiohttp.TCPConnector(ssl=context, limit=0, keepalive_timeout=60, socket_factory=_socket)
             agent = {"User-Agent": f"fleetqueue/{__version__}"}
             self._session = aiohttp.ClientSession(connector=connector, headers=agent, auto_decompress=True)
             self._session_certificate = credential.client_certificate
         return self._session
+
+    async def _retire(self, session: aiohttp.ClientSession) -> None:
+        """Let the watches on a session go on until the next one is retired, by when they have normally ended."""
+        retired, self._retired = self._retired, session
+        if retired is not None:
+            await retired.close()
 
     def _explain(self, request: Request, error: BaseException) -> str:
         why = str(error) or type(error).__name__
@@ -118,12 +125,14 @@ class HttpStream:
         return _decode(await self._response.read())
 
     async def lines(self) -> AsyncIterator[dict[str, Any]]:
-        rest = b""
+        rest = bytearray()
         async for chunk in self._response.content.iter_any():
-            *whole, rest = (rest + chunk).split(b"\n")
-            for line in whole:
-                if line:
-                    yield _event(line)
+            rest += chunk
+            if b"\n" in chunk:
+                *whole, rest = rest.split(b"\n")
+                for line in whole:
+                    if line:
+                        yield _event(line)
             if len(rest) > MAX_LINE:
                 raise Unreachable(f"a watch event is longer than {MAX_LINE} bytes; is this a Kubernetes API?")
 
@@ -133,13 +142,13 @@ def connect(connection: Connection) -> Client:
     return Client(HttpDoor(connection))
 
 
-def _event(line: bytes) -> dict[str, Any]:
+def _event(line: bytes | bytearray) -> dict[str, Any]:
     try:
         event = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise Unreachable(f"a watch line is not JSON: {line[:80]!r}") from error
+        raise Unreachable(f"a watch line is not JSON: {bytes(line[:80])!r}") from error
     if not isinstance(event, dict) or not isinstance(event.get("object"), dict) or "type" not in event:
-        raise Unreachable(f"a watch line is no event: {line[:80]!r}")
+        raise Unreachable(f"a watch line is no event: {bytes(line[:80])!r}")
     return event
 
 
@@ -150,10 +159,21 @@ def _decode(body: bytes) -> Any:
         return body.decode(errors="replace")
 
 
+def _socket(address: Any) -> socket.socket:
+    family, kind, protocol, *_ = address
+    opened = socket.socket(family, kind, protocol)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE.items():
+        if hasattr(socket, option):  # not every system can be told
+            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return opened
+
+
 def _tls(connection: Connection, credential: Credential) -> ssl.SSLContext | bool:
     if not connection.server.startswith("https"):
         return False
-    context = ssl.create_default_context(cadata=connection.ca.decode() if connection.ca else None)
+    authority = connection.ca.decode("ascii", errors="ignore") if connection.ca else None
+    context = ssl.create_default_context(cadata=authority)
     if connection.insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -94,7 +94,7 @@ class Cluster:
             return True
         if not is_ours(live):
             raise errors.TerminalError(f"{live} exists and was not made by fleetqueue; rename or delete it")
-        patch = changes(raw, manifest)
+        patch = changes(raw, _without_kind(manifest))
         if not patch:
             return False
         patch.setdefault("metadata", {}).update(uid=live.uid, resourceVersion=live.metadata.resource_version)
@@ -144,6 +144,11 @@ class Cluster:
             "finalizers": list(finalizers) or None,
         }
         await self.client.merge(obj.resource, obj.name, obj.namespace, {"metadata": metadata})
+
+
+def _without_kind(manifest: Manifest) -> Manifest:
+    """Leave out what a list of built-in objects leaves out, too, or it would differ for ever."""
+    return {field: value for field, value in manifest.items() if field not in ("apiVersion", "kind")}
 
 
 def _labelled(manifest: Manifest) -> Manifest:

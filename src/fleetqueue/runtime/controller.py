@@ -76,6 +76,7 @@ class Controller:
             self.queue.add_after(key, later.after)
             result = "later"
         except errors.TerminalError as error:
+            self.queue.forget(key)
             log.warning("cannot be done", controller=self.name, key=key, error=error)
             result = "terminal"
         except (errors.Conflict, errors.AlreadyExists, errors.NotFound) as error:

@@ -15,6 +15,7 @@ from fleetqueue.runtime.logs import Log
 QUIET_SECONDS: Final = 600
 REPORTER: Final = "fleetqueue"
 MAX_NOTE: Final = 1024
+"""Bytes, as the API server counts them."""
 
 log = Log("events")
 
@@ -46,7 +47,7 @@ class Recorder:
 
 def _manifest(about: Object, kind: str, reason: str, note: str) -> dict[str, object]:
     namespace = about.namespace or "default"
-    manifest = Event.manifest(f"{about.name[:200]}.{clock.suffix(10)}", namespace)
+    manifest = Event.manifest(f"{about.name[:200].rstrip('-.')}.{clock.suffix(10)}", namespace)
     resource = about.resource
     regarding = {
         "apiVersion": resource.api_version,
@@ -63,8 +64,13 @@ def _manifest(about: Object, kind: str, reason: str, note: str) -> dict[str, obj
         "type": kind,
         "reason": reason,
         "action": reason,
-        "note": note if len(note) <= MAX_NOTE else note[: MAX_NOTE - 4] + " ...",
+        "note": _cut(note),
         "regarding": regarding,
         "reportingController": f"{REPORTER}.dev/controller",
         "reportingInstance": REPORTER,
     }
+
+
+def _cut(note: str) -> str:
+    whole = note.encode()
+    return note if len(whole) <= MAX_NOTE else whole[: MAX_NOTE - 4].decode(errors="ignore") + " ..."

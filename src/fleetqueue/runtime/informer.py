@@ -7,7 +7,10 @@ the store). What it does not promise: every version in between.
 Each rule has its bug in some other client:
 - a stream that ends, cleanly or not, is opened again after a jittered, growing delay; the delay starts anew only
   after the watch gave an event;
+- the next watch begins after the last event that was seen, not where the broken one began, which would turn the
+  store back in time;
 - 410, as an answer or inside a stream, means a new list, never a watch from a guessed version;
+- what a streamed list sends before its end counts only as a whole;
 - bookmarks are always asked for, so that a quiet watch does not grow stale;
 - silence longer than the server's own time limit means that the connection is dead;
 - 401, 403 and 404 are not final: a role or a CRD may still come. The informer keeps asking and says that it is not
@@ -63,6 +66,8 @@ class Informer(Generic[O]):
         self._handlers: list[Handler[O]] = []
         self._streaming_lists = True
         self._delay = FIRST_DELAY
+        self._version = ""
+        """Up to where everything was seen; empty where a new list is needed."""
 
     def subscribe(self, handler: Handler[O]) -> None:
         """Tell a handler of all there is, and then of every change."""
@@ -72,55 +77,56 @@ class Informer(Generic[O]):
 
     async def run(self) -> None:
         """Follow the cluster until cancelled."""
-        version = ""
         while True:
+            patience = 0.0
             try:
-                version = await self._follow(version)
+                await self._follow()
             except errors.Gone:
-                version = ""
+                self._version = ""
             except (errors.ApiError, errors.Unreachable) as error:
-                self._note(str(error))
-                if isinstance(error, errors.ApiError) and error.code < 500 and error.code != 429:
-                    version = ""
-            await asyncio.sleep(clock.jitter(self._delay))
+                patience = self._failed(error)
+            await asyncio.sleep(max(clock.jitter(self._delay), patience))
             self._delay = min(self._delay * 2, LAST_DELAY)
 
-    async def _follow(self, version: str) -> str:
-        """Watch from a version, or list first where there is none; return the version up to which all was seen."""
-        if not version and self._streaming_lists:
+    async def _follow(self) -> None:
+        """Watch from the version up to which all was seen, or list first where there is none."""
+        if not self._version and self._streaming_lists:
             try:
                 return await self._watch_list()
             except (errors.BadRequest, errors.Invalid):
                 self._streaming_lists = False  # an older server, or one with the feature off
-        if not version:
+        if not self._version:
             namespace, labels, fields = self.scope
             page = await self._client.list(self.kind.resource, namespace, labels=labels, fields=fields)
             self._replace(page.items)
-            version = page.resource_version
-        return await self._watch(version)
+            self._version = page.resource_version
+        await self._watch()
 
-    async def _watch(self, version: str) -> str:
-        async with self._open(resourceVersion=version) as events:
+    async def _watch(self) -> None:
+        async with self._open(resourceVersion=self._version) as events:
             self._well()
             async for event in events:
-                version = self._take(event) or version
-        return version
+                self._take(event)
 
-    async def _watch_list(self) -> str:
-        """List and watch in one stream; the server sends what there is, then a bookmark, then what changes."""
-        version = ""
-        initial: list[Manifest] | None = []
+    async def _watch_list(self) -> None:
+        """List and watch in one stream; the server sends what there is, then a bookmark, then what changes.
+
+        What there is may change while it is sent, so that it counts only as a whole, when the bookmark has come.
+        """
+        initial: dict[str, Manifest] | None = {}
         async with self._open(sendInitialEvents="true", resourceVersionMatch="NotOlderThan") as events:
             async for event in events:
-                if initial is not None and event.type == "ADDED":
-                    initial.append(event.object)
-                    continue
-                if initial is not None and _ends_initial_events(event):
-                    self._replace(initial)
-                    initial = None
+                if initial is None:
+                    self._take(event)
+                elif _ends_initial_events(event):
+                    self._replace(list(initial.values()))
+                    self._take(event)
                     self._well()
-                version = self._take(event) or version
-        return version
+                    initial = None
+                elif event.type in ("ADDED", "MODIFIED"):
+                    initial[_key(event.object)] = event.object
+                elif event.type == "DELETED":
+                    initial.pop(_key(event.object), None)
 
     def _open(self, **query: str) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
         namespace, labels, fields = self.scope
@@ -132,24 +138,22 @@ class Informer(Generic[O]):
             query["fieldSelector"] = fields
         return self._client.watch(self.kind.resource, namespace, query=query, silence=seconds + SILENCE_GRACE)
 
-    def _take(self, event: WatchEvent) -> str:
+    def _take(self, event: WatchEvent) -> None:
         self._delay = FIRST_DELAY
         if event.type in ("ADDED", "MODIFIED"):
             self._put(event.object)
         elif event.type == "DELETED":
-            metadata = event.object["metadata"]
-            self._remove(key_of(metadata.get("namespace", ""), metadata["name"]))
-        return str(event.object["metadata"].get("resourceVersion", ""))
+            self._remove(_key(event.object))
+        self._version = str(event.object["metadata"].get("resourceVersion") or self._version)
 
     def _replace(self, items: list[Manifest]) -> None:
         """Take a whole list: tell of everything new or changed, and of what has gone meanwhile."""
         listed = set()
         for raw in items:
-            metadata = raw["metadata"]
-            key = key_of(metadata.get("namespace", ""), metadata["name"])
+            key = _key(raw)
             listed.add(key)
             known = self.store.get(key)
-            if known is None or known.metadata.resource_version != metadata.get("resourceVersion"):
+            if known is None or known.metadata.resource_version != raw["metadata"].get("resourceVersion"):
                 self._put(raw)
         for key in sorted(self.store.keys() - listed):
             self._remove(key)
@@ -167,6 +171,15 @@ class Informer(Generic[O]):
         for handler in self._handlers:
             handler(old, new)
 
+    def _failed(self, error: errors.ApiError | errors.Unreachable) -> float:
+        """Say what is wrong; return how many seconds the server asks to wait."""
+        self._note(str(error))
+        if isinstance(error, errors.Unreachable):
+            return 0.0
+        if error.code < 500 and error.code != 429:
+            self._version = ""
+        return error.retry_after or 0.0
+
     def _well(self) -> None:
         if self.problem:
             log.info("watch is well again", kind=self.kind.resource.kind, cluster=self._cluster)
@@ -177,6 +190,11 @@ class Informer(Generic[O]):
         if problem != self.problem:
             log.warning("watch failed", kind=self.kind.resource.kind, cluster=self._cluster, error=problem)
         self.problem = problem
+
+
+def _key(raw: Manifest) -> str:
+    metadata = raw["metadata"]
+    return key_of(metadata.get("namespace", ""), metadata["name"])
 
 
 def _ends_initial_events(event: WatchEvent) -> bool:

@@ -2,10 +2,12 @@
 
 Time is the loop's, never the wall clock's: another holder counts as gone when its Lease has not changed for a whole
 lease duration as *we* saw it, so that clocks that differ cannot make two leaders. A leader that cannot renew within
-the renew deadline stops acting before anybody else may start. Each call is bounded by what is left of that deadline.
+the renew deadline stops acting before anybody else may start; one that sees another in its place stops at once. The
+deadline counts from when a renewal was begun, not from when its answer came, and bounds every call.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -41,6 +43,9 @@ class LeaderElection:
         self.settings = settings
         self._seen = ("", 0.0)
         """The lease's last version, and when we first saw it."""
+        self._holder = ""
+        self._deadline = 0.0
+        """Until when we may act without another renewal; it counts from when the last one was begun."""
 
     async def lead(self, act: Callable[[], Awaitable[None]]) -> None:
         """Wait for the lease, act while holding it, give it back; raises LeadershipLost when it could not be kept."""
@@ -52,11 +57,10 @@ class LeaderElection:
             await asyncio.wait({acting, keeping}, return_when=asyncio.FIRST_COMPLETED)
             lost = keeping.done()
         finally:
-            await _stop(acting)
-            await _stop(keeping)
+            failures = [await _stop(task) for task in (acting, keeping)]
             await self._release()
         if lost:
-            raise LeadershipLost(f"lease {self.settings.namespace}/{self.settings.name} was not renewed in time")
+            raise LeadershipLost(self._loss()) from failures[0] or failures[1]
         await acting
 
     async def _acquire(self) -> None:
@@ -64,24 +68,27 @@ class LeaderElection:
             await asyncio.sleep(clock.jitter(self.settings.retry))
 
     async def _keep(self) -> None:
-        """Renew until it fails for a whole renew deadline."""
-        renewed = clock.monotonic()
-        while (left := renewed + self.settings.renew_deadline - clock.monotonic()) > 0:
-            attempt = clock.monotonic()
-            if await self._try(left):
-                renewed = attempt
-            await asyncio.sleep(self.settings.retry)
+        """Renew until that has failed for a whole renew deadline, or another is seen to hold the lease."""
+        while (left := self._left()) > 0:
+            await asyncio.sleep(min(self.settings.retry, left))
+            if not await self._try(self._left()) and self._is_taken:
+                return
 
     async def _try(self, limit: float) -> bool:
         """Take or renew the lease within a time; False where another holds it or nobody could be asked."""
+        began = clock.monotonic()
         try:
             async with asyncio.timeout(limit):
-                return await self._take()
+                taken = await self._take()
         except (errors.Conflict, errors.AlreadyExists):
             return False
         except (errors.ApiError, errors.Unreachable, TimeoutError) as error:
             log.warning("lease not reached", identity=self.identity, error=error or "timed out")
             return False
+        if taken:
+            self._holder = self.identity
+            self._deadline = began + self.settings.renew_deadline
+        return taken
 
     async def _take(self) -> bool:
         settings = self.settings
@@ -91,8 +98,8 @@ class LeaderElection:
             spec = {**self._spec(transitions=0), "acquireTime": _micro()}
             await self.client.create(Lease.resource, Lease.manifest(settings.name, settings.namespace, spec=spec))
             return True
-        holder = lease.spec.holder_identity
-        if holder not in ("", self.identity) and not self._is_silent(lease):
+        self._holder = holder = lease.spec.holder_identity
+        if self._is_taken and not self._is_silent(lease):
             return False
         spec = self._spec(transitions=lease.spec.lease_transitions + (holder != self.identity))
         if holder != self.identity:
@@ -101,6 +108,17 @@ class LeaderElection:
         patch = {"metadata": precondition, "spec": spec}
         await self.client.merge(Lease.resource, settings.name, settings.namespace, patch)
         return True
+
+    @property
+    def _is_taken(self) -> bool:
+        return self._holder not in ("", self.identity)
+
+    def _left(self) -> float:
+        return self._deadline - clock.monotonic()
+
+    def _loss(self) -> str:
+        lease = f"lease {self.settings.namespace}/{self.settings.name}"
+        return f"{lease} is held by {self._holder}" if self._is_taken else f"{lease} was not renewed in time"
 
     def _is_silent(self, lease: Lease) -> bool:
         version, since = self._seen
@@ -125,16 +143,17 @@ class LeaderElection:
     def _spec(self, *, transitions: int) -> dict[str, object]:
         return {
             "holderIdentity": self.identity,
-            "leaseDurationSeconds": int(self.settings.duration),
+            "leaseDurationSeconds": math.ceil(self.settings.duration),
             "leaseTransitions": transitions,
             "renewTime": _micro(),
         }
 
 
-async def _stop(task: "asyncio.Future[None]") -> None:
-    """Cancel a task and wait until it has really ended; its own failure is raised by who awaits it."""
+async def _stop(task: "asyncio.Future[None]") -> BaseException | None:
+    """Cancel a task and wait until it has really ended; return its failure."""
     task.cancel()
     await asyncio.wait({task})
+    return None if task.cancelled() else task.exception()
 
 
 def _micro() -> str:

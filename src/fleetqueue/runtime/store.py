@@ -79,11 +79,18 @@ class Store(Generic[O]):
         entry = self._entries.pop(key, None)
         if entry is None:
             return None
-        for name, values in self._indexes.items():
-            for value in values(entry.view):
-                self._indexed[name].get(value, set()).discard(key)
+        for name in self._indexes:
+            self._unindex(name, key, entry.view)
         return entry.view
 
     def _index(self, name: str, key: str, view: O) -> None:
         for value in self._indexes[name](view):
             self._indexed[name].setdefault(value, set()).add(key)
+
+    def _unindex(self, name: str, key: str, view: O) -> None:
+        indexed = self._indexed[name]
+        for value in self._indexes[name](view):
+            keys = indexed.get(value, set())
+            keys.discard(key)
+            if not keys:
+                indexed.pop(value, None)  # values come and go for ever: empty ones must not pile up

@@ -55,7 +55,8 @@ class WorkQueue:
         """Ask for a failed key again, later with every failure; return after how many seconds."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        delay = clock.jitter(min(FIRST_RETRY * 2**failures, LAST_RETRY))
+        doublings = min(failures, 30)  # far beyond the limit, and far below where a float ends
+        delay = clock.jitter(min(FIRST_RETRY * 2**doublings, LAST_RETRY))
         self.add_after(key, delay)
         return delay
 

@@ -38,13 +38,13 @@ def read(config_map: ConfigMap | None) -> KueueConfig:
 def with_dispatcher(text: str, name: str | None) -> str:
     """Return Kueue's configuration with another dispatcher; None goes back to Kueue's own default."""
     config = yaml.safe_load(text) or {}
-    section = config.setdefault("multiKueue", {})
-    if name is None:
-        section.pop("dispatcherName", None)
-        if not section:
-            del config["multiKueue"]
-    else:
+    section = {key: value for key, value in (config.get("multiKueue") or {}).items() if key != "dispatcherName"}
+    if name is not None:
         section["dispatcherName"] = name
+    if section:
+        config["multiKueue"] = section
+    else:
+        config.pop("multiKueue", None)
     return yaml.safe_dump(config, sort_keys=False)
 
 

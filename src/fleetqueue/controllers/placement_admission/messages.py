@@ -1,8 +1,13 @@
 """What users read in conditions and events: pairs of reason and message, equal to upstream's where upstream has one."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 Said = tuple[str, str]
+
+MOST_NAMED: Final = 10
+"""Of a thousand clusters that were left out a few are enough; a condition that is too long is refused as a whole."""
+LONGEST_REASON: Final = 200
 
 
 def generated(left_out: Mapping[str, str]) -> Said:
@@ -63,8 +68,13 @@ def drain_timed_out(member: str) -> str:
 
 
 def _each(parts: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} ({why})" for name, why in sorted(parts.items()))
+    return _some([f"{name} ({why[:LONGEST_REASON]})" for name, why in sorted(parts.items())])
 
 
 def _kept(draining: Sequence[str]) -> str:
-    return f"; running work goes on in {', '.join(draining)}" if draining else ""
+    return f"; running work goes on in {_some(draining)}" if draining else ""
+
+
+def _some(parts: Sequence[str]) -> str:
+    more = len(parts) - MOST_NAMED
+    return ", ".join(parts[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

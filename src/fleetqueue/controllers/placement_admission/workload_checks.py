@@ -51,6 +51,7 @@ class WorkloadCheckController(Controller):
             Watch(kueue.Workload, by_key),
             Watch(kueue.AdmissionCheck, lambda check: [w.key for w in self.objects.workloads_of(check.name)]),
             Watch(kueue.MultiKueueConfig, self._workloads_on_draining),
+            Watch(kueue.MultiKueueCluster, self._workloads_that_wait),
         )
 
     async def reconcile(self, key: str) -> None:
@@ -60,7 +61,8 @@ class WorkloadCheckController(Controller):
             return
         draining, overdue, due_in = self._drains(workload)
         for check in self.objects.our_checks(workload):
-            answer = decide(workload, check, self._outlook(check), draining=draining, overdue=overdue)
+            is_open, outlook = self._outlook(check)
+            answer = decide(workload, check.name, is_open, outlook, draining=draining, overdue=overdue)
             if answer is not None:
                 await self._write(workload, check.name, answer)
         if due_in is not None:
@@ -84,14 +86,30 @@ class WorkloadCheckController(Controller):
         found = self.objects.member(member)
         return found is not None and found.is_connected
 
-    def _outlook(self, check: kueue.AdmissionCheck) -> str:
-        """Say what a Workload can expect of a check: how many clusters, or why none."""
+    def _outlook(self, check: kueue.AdmissionCheck) -> tuple[bool, str]:
+        """Say whether Workloads may start by a check, and what they can expect: how many clusters, or why none.
+
+        Kueue never looks again at a Workload that became Ready while none of its clusters was connected.
+        """
         condition = find(check.status.conditions, ACTIVE)
         if condition is None or not condition.is_true:
-            return messages.check_waits(condition.message if condition else "the check was not looked at yet")
+            return False, messages.check_waits(condition.message if condition else "the check was not looked at yet")
         config = self.objects.config(placement_of(check))
         serving = set(config.spec.clusters) - set(marks_of(config)) if config else set()
-        return messages.check_ready(placement_of(check), len(serving))
+        if not any(map(self._is_connected, serving)):
+            return False, messages.check_waits("none of the selected clusters is connected")
+        return True, messages.check_ready(placement_of(check), len(serving))
+
+    def _workloads_that_wait(self, member: kueue.MultiKueueCluster) -> Iterable[str]:
+        """Wake the Workloads whose check may be waiting for a connection."""
+        return [
+            workload.key
+            for config in self.hub.list(kueue.MultiKueueConfig)
+            if member.name in config.spec.clusters
+            for check in self.objects.checks_on(config.name)
+            for workload in self.objects.workloads_of(check.name)
+            if (state := workload.check(check.name)) is not None and state.state == kueue.PENDING
+        ]
 
     def _workloads_on_draining(self, config: kueue.MultiKueueConfig) -> Iterable[str]:
         """Wake the Workloads on a member that drains; nobody else is concerned by a config."""
@@ -118,14 +136,15 @@ class WorkloadCheckController(Controller):
 
 def decide(
     workload: kueue.Workload,
-    check: kueue.AdmissionCheck,
+    check: str,
+    is_open: bool,
     outlook: str,
     *,
     draining: Set[str],
     overdue: Set[str],
 ) -> Answer | None:
     """Answer for one check on one Workload; None where what stands there is right, or not ours to say now."""
-    entry = workload.check(check.name)
+    entry = workload.check(check)
     if entry is None or not workload.is_live or not workload.has_quota:
         return None
     if entry.state in (kueue.RETRY, kueue.REJECTED):
@@ -138,5 +157,5 @@ def decide(
         return Answer(kueue.RETRY, messages.taken_back(stranded))
     if entry.state == kueue.READY:
         return None
-    answer = Answer(kueue.READY if check.is_active else kueue.PENDING, outlook)
+    answer = Answer(kueue.READY if is_open else kueue.PENDING, outlook)
     return answer if (entry.state, entry.message) != (answer.state, answer.message) else None

@@ -1,0 +1,321 @@
+"""Clusters whose agent is silent have the lowest scores; living agents are never disturbed."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import pytest
+
+from fleetqueue import clock
+from fleetqueue.api import conditions, errors
+from fleetqueue.api.cluster_v1 import AddOnPlacementScore, ManagedCluster
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.events_v1 import Event
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.usage_scores import FRESH, GPU, SCORE_RESOURCE
+from fleetqueue.client import Client
+from fleetqueue.controllers.usage_scores.agent import ScoreAgent
+from fleetqueue.controllers.usage_scores.settings import SilenceSettings
+from fleetqueue.controllers.usage_scores.silence import Act, SilentAgents, cluster_of_score, decide
+from fleetqueue.runtime.cluster import OURS, Cluster
+from fleetqueue.runtime.manager import Manager
+from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.virtual_time import START, advance, running, settle
+
+SCORE = f"addonplacementscores/cluster1/{SCORE_RESOURCE}"
+WRITE = f"patch {SCORE}/status"
+SETTINGS = SilenceSettings()
+NOW = START + timedelta(hours=1)
+DAY = 86400
+
+
+def cluster(*, accepted: bool = True, deleting: bool = False) -> Manifest:
+    manifest = ManagedCluster.manifest("cluster1", spec={"hubAcceptsClient": accepted})
+    if deleting:
+        manifest["metadata"] |= {"deletionTimestamp": timestamp(START), "finalizers": ["a/b"]}
+    return manifest
+
+
+def score(
+    *, left: float | None = 300, value: int = -70, fresh: bool | None = True, ours: bool = True, deleting: bool = False
+) -> Manifest:
+    """Build scores that are valid for so many seconds from `NOW` on."""
+    status: Manifest = {"scores": [{"name": "gpuClusterAvailable", "value": value}]}
+    if left is not None:
+        status["validUntil"] = timestamp(NOW + timedelta(seconds=left))
+    if fresh is not None:
+        said = {
+            "reason": "Published" if fresh else "AgentSilent",
+            "message": "m",
+            "lastTransitionTime": timestamp(START),
+        }
+        status["conditions"] = [{"type": FRESH, "status": str(fresh), **said}]
+    manifest = AddOnPlacementScore.manifest(SCORE_RESOURCE, "cluster1", labels=OURS if ours else None, status=status)
+    if deleting:
+        manifest["metadata"] |= {"deletionTimestamp": timestamp(START), "finalizers": ["a/b"]}
+    return manifest
+
+
+def empty() -> Manifest:
+    """Build what an agent, or the hub, has just created."""
+    return AddOnPlacementScore.manifest(SCORE_RESOURCE, "cluster1", labels=OURS)
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "act", "again"),
+    [
+        pytest.param(cluster(), None, Act.CREATE, None, id="never scored"),
+        pytest.param(cluster(), empty(), Act.LOWER, None, id="created, and nothing said yet"),
+        pytest.param(cluster(), score(left=None), Act.LOWER, None, id="scores that would never expire"),
+        pytest.param(cluster(), score(left=300), Act.LEAVE, 270, id="just renewed"),
+        pytest.param(cluster(), score(left=31), Act.LEAVE, 1, id="nearly over"),
+        pytest.param(cluster(), score(left=30), Act.LOWER, None, id="all but over"),
+        pytest.param(cluster(), score(left=-60), Act.LOWER, None, id="over"),
+        pytest.param(cluster(), score(left=DAY, fresh=False), Act.LEAVE, DAY / 2, id="already lowest"),
+        pytest.param(cluster(), score(left=DAY / 2, fresh=False), Act.LOWER, None, id="lowest, to be renewed"),
+        pytest.param(cluster(), score(left=-60, ours=False), Act.LEAVE, None, id="another add-on's, expired"),
+        pytest.param(cluster(), score(left=-60, deleting=True), Act.LEAVE, None, id="on its way out"),
+        pytest.param(cluster(accepted=False), None, Act.LEAVE, None, id="a cluster that is not accepted"),
+        pytest.param(cluster(deleting=True), None, Act.LEAVE, None, id="a cluster on its way out"),
+        pytest.param(cluster(deleting=True), score(left=-60), Act.LEAVE, None, id="and its expired scores"),
+        pytest.param(None, None, Act.LEAVE, None, id="nothing at all"),
+        pytest.param(None, score(left=100), Act.LEAVE, 100, id="the cluster is gone, its agent lives"),
+        pytest.param(None, score(left=0), Act.REMOVE, None, id="the cluster is gone, and its agent"),
+        pytest.param(
+            None, score(left=DAY, fresh=False), Act.REMOVE, None, id="the cluster is gone, lowest scores left"
+        ),
+        pytest.param(None, score(left=-60, ours=False), Act.LEAVE, None, id="the cluster is gone, scores not ours"),
+    ],
+)
+def test_decide(known: Manifest | None, found: Manifest | None, act: Act, again: float | None) -> None:
+    verdict = decide(
+        ManagedCluster.view(known) if known else None,
+        AddOnPlacementScore.view(found) if found else None,
+        NOW,
+        SETTINGS,
+    )
+
+    assert verdict.act is act
+    assert verdict.again == (None if again is None else NOW + timedelta(seconds=again))
+
+
+def test_clusters_without_scores_may_be_left_alone() -> None:
+    settings = SilenceSettings(score_unknown_clusters=False)
+
+    assert decide(ManagedCluster.view(cluster()), None, NOW, settings).act is Act.LEAVE
+
+
+@asynccontextmanager
+async def hub_half(api: MemoryApi) -> AsyncIterator[Metrics]:
+    metrics = Metrics()
+    hub = Cluster("hub", Client(api))
+    async with running(Manager(hub, [SilentAgents(hub, metrics)]).run()):
+        await settle()
+        yield metrics
+
+
+@asynccontextmanager
+async def agent(api: MemoryApi) -> AsyncIterator[None]:
+    """Let the agent of a worker with 3 GPUs run."""
+    worker = MemoryApi()
+    worker.add(Node.manifest("n1", status={"allocatable": {GPU: "3"}}))
+    measuring = ScoreAgent(Cluster("cluster1", Client(worker)), Cluster("hub", Client(api)), Metrics())
+    async with running(measuring.run()):
+        await settle()
+        yield
+
+
+def published(api: MemoryApi) -> AddOnPlacementScore:
+    found = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
+    assert found is not None
+    return found
+
+
+def as_ocm_counts(api: MemoryApi) -> int:
+    """Return the score as OCM's placement counts it: 0 where it is missing or expired."""
+    found = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
+    if found is None or (found.status.valid_until and clock.now() > found.status.valid_until):
+        return 0
+    return found.value("gpuClusterAvailable") or 0
+
+
+def silent_count(metrics: Metrics) -> float | None:
+    return metrics.registry.get_sample_value("fleetqueue_silent_score_agents")
+
+
+def event_reasons(api: MemoryApi) -> list[str]:
+    return sorted(api.raw(Event, event.name, event.namespace)["reason"] for event in api.list(Event))
+
+
+async def test_a_new_cluster_has_the_lowest_scores_until_its_agent_speaks(api: MemoryApi) -> None:
+    async with hub_half(api) as metrics:
+        api.add(cluster())
+        await settle()
+
+        found = published(api)
+        assert {item.value for item in found.status.scores} == {-100}
+        assert len(found.status.scores) == 10
+        condition = conditions.find(found.status.conditions, FRESH)
+        assert condition is not None
+        assert (condition.status, condition.reason) == ("False", "NeverScored")
+        assert silent_count(metrics) == 1
+
+        async with agent(api):
+            assert as_ocm_counts(api) == -70
+            assert silent_count(metrics) == 0
+
+
+@pytest.mark.checklist("S3-8")
+async def test_the_scores_of_a_silent_agent_never_count_as_0(api: MemoryApi) -> None:
+    api.add(cluster())
+    async with hub_half(api):
+        async with agent(api):
+            await advance(1000)
+            assert as_ocm_counts(api) == -70
+
+        counted = []
+        for _ in range(2000):
+            await advance(60)
+            counted.append(as_ocm_counts(api))
+
+        assert set(counted) == {-70, -100}
+        assert counted == sorted(counted, reverse=True)
+        assert counted.index(-100) <= 5
+
+
+async def test_a_silent_agent_is_told_of(api: MemoryApi) -> None:
+    api.add(cluster())
+    async with hub_half(api) as metrics:
+        async with agent(api):
+            await advance(10)
+        until = published(api).status.valid_until
+        await advance(3600)
+
+        condition = conditions.find(published(api).status.conditions, FRESH)
+        assert condition is not None
+        assert until is not None
+        assert condition.reason == "AgentSilent"
+        assert timestamp(until) in condition.message
+        assert silent_count(metrics) == 1
+        assert event_reasons(api) == ["AgentHeard", "AgentSilent"]
+
+
+async def test_a_long_silence_is_told_of_once(api: MemoryApi) -> None:
+    api.add(cluster())
+    async with hub_half(api):
+        async with agent(api):
+            await advance(10)
+        await advance(3600)
+        told = conditions.find(published(api).status.conditions, FRESH)
+
+        await advance(3 * DAY)
+
+        assert conditions.find(published(api).status.conditions, FRESH) == told
+        assert event_reasons(api) == ["AgentHeard", "AgentSilent"]
+
+
+async def test_an_agent_that_comes_back_is_heard_at_once(api: MemoryApi) -> None:
+    api.add(cluster())
+    async with hub_half(api) as metrics:
+        async with agent(api):
+            await advance(10)
+        await advance(3600)
+
+        async with agent(api):
+            await settle()
+
+            assert as_ocm_counts(api) == -70
+            assert conditions.is_true(published(api).status.conditions, FRESH)
+            assert silent_count(metrics) == 0
+
+
+async def test_a_living_agent_is_not_disturbed(api: MemoryApi) -> None:
+    api.add(cluster())
+    async with hub_half(api), agent(api):
+        await advance(60)
+        api.writes.clear()
+
+        for _ in range(120):
+            await advance(60)
+            assert as_ocm_counts(api) == -70
+
+    assert set(api.writes) == {WRITE}
+    assert len(api.writes) <= 40
+
+
+async def test_a_write_of_the_agent_in_between_wins(
+    api: MemoryApi, hub: Cluster, follow: Callable[..., Awaitable[None]]
+) -> None:
+    api.add(cluster(), score(left=300))
+    controller = SilentAgents(hub, Metrics())
+    await follow(controller)
+    await advance(3900)
+    renewed = timestamp(clock.now() + timedelta(minutes=5))
+
+    api.change(AddOnPlacementScore, SCORE_RESOURCE, "cluster1", status={"validUntil": renewed})
+    with pytest.raises(errors.Conflict):
+        await controller.reconcile("cluster1")
+
+    assert as_ocm_counts(api) == -70
+
+
+async def test_the_second_look_writes_nothing(api: MemoryApi) -> None:
+    api.add(cluster())
+    async with hub_half(api):
+        assert api.writes == [f"create {SCORE}", WRITE]
+
+        api.change(ManagedCluster, "cluster1", metadata={"labels": {"a": "b"}})
+        await advance(3600)
+
+        assert api.writes == [f"create {SCORE}", WRITE]
+
+
+async def test_a_status_that_could_not_be_written_is_tried_again(api: MemoryApi) -> None:
+    api.add(cluster())
+    api.fail_on(WRITE, errors.ServerError("boom"), times=3)
+
+    async with hub_half(api):
+        await advance(5)
+
+    assert as_ocm_counts(api) == -100
+
+
+async def test_the_scores_of_another_add_on_are_left_alone(api: MemoryApi) -> None:
+    api.add(cluster(), score(left=-3600, ours=False))
+
+    async with hub_half(api):
+        await advance(DAY)
+
+    assert api.writes == []
+
+
+async def test_the_lowest_scores_go_with_their_cluster(api: MemoryApi) -> None:
+    api.add(cluster())
+    async with hub_half(api) as metrics:
+        api.remove(ManagedCluster, "cluster1")
+        await settle()
+
+        assert api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1") is None
+        assert silent_count(metrics) == 0
+
+
+def test_scores_of_other_names_wake_nobody() -> None:
+    other = AddOnPlacementScore.view(AddOnPlacementScore.manifest("other", "cluster1", labels=OURS))
+
+    assert list(cluster_of_score(other)) == []
+    assert list(cluster_of_score(AddOnPlacementScore.view(score()))) == ["cluster1"]
+
+
+async def test_a_machine_that_slept_is_not_late_for_long(
+    api: MemoryApi, hub: Cluster, follow: Callable[..., Awaitable[None]]
+) -> None:
+    api.add(cluster(), score(left=DAY, fresh=False))
+    controller = SilentAgents(hub, Metrics())
+    await follow(controller)
+
+    with pytest.raises(errors.RetryLater) as later:
+        await controller.reconcile("cluster1")
+
+    assert later.value.after == SETTINGS.look_interval
