@@ -1,0 +1,157 @@
+"""Build the real engine from pinned Go modules into the user's cache folder, once.
+
+A program appears under its name only when it is complete, by a rename, and a lock keeps two builds apart. So a build
+may be killed at any time: the next one goes on where it stopped, and `find` never sees half an engine.
+"""
+
+import asyncio
+import fcntl
+import os
+import re
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from fleetqueue.engine import manifests, parts
+from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.layout import Layout, planned
+from fleetqueue.engine.toolchain import Go, find_go
+
+Report = Callable[[str], None]
+
+# Another build may be at work from a cold cache; on a slow machine that takes most of an hour.
+LOCK_LIMIT_SECONDS: Final = 3600.0
+STAGING_LINE: Final = re.compile(r"^\s*(k8s\.io/[a-z0-9-]+) => ", re.MULTILINE)
+
+
+async def build(report: Report) -> Layout:
+    """Build what is missing of the engine and say what happens; does nothing when everything is there."""
+    layout = planned()
+    layout.root.mkdir(parents=True, exist_ok=True)
+    async with only_one_build(layout, report):
+        missing = layout.missing()
+        if not missing:
+            return layout
+        report(plan(layout, missing))
+        go = await find_go(layout.root.parent, report)
+        for project in parts.PROJECTS:
+            await build_project(project, layout, go, report)
+        await build_manifests(layout, go, report)
+    report(f"the real engine is ready in {layout.root}")
+    return layout
+
+
+def plan(layout: Layout, missing: list[str]) -> str:
+    """Say what will be built, where, and about how long it takes."""
+    seconds = sum(binary.seconds for binary in parts.binaries() if binary.name in missing)
+    minutes = max(1, round(seconds / 60))
+    return (
+        f"building {', '.join(missing)} into {layout.root}; about {minutes} minutes on two cores from a cold Go cache, "
+        "much less from a warm one"
+    )
+
+
+@asynccontextmanager
+async def only_one_build(layout: Layout, report: Report) -> AsyncGenerator[None, None]:
+    """Hold the build lock; wait for another build that has it."""
+    with (layout.root / "build.lock").open("w") as lock:
+        waited = 0.0
+        while not take(lock.fileno()):
+            if not waited:
+                report(f"another build works in {layout.root}: waiting for it")
+            if waited > LOCK_LIMIT_SECONDS:
+                raise EngineError(f"another build has held {lock.name} for an hour; stop it and try again")
+            await asyncio.sleep(0.5)
+            waited += 0.5
+        yield
+
+
+def take(descriptor: int) -> bool:
+    """Take an exclusive lock if it is free; it ends with the file or with our process."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+async def build_project(project: parts.Project, layout: Layout, go: Go, report: Report) -> None:
+    """Build the programs of one upstream module that are not there yet."""
+    missing = [binary for binary in project.binaries if not layout.binary(binary.name).is_file()]
+    if not missing:
+        return
+    folder = layout.root / "work" / project.name
+    await prepare_module(project, folder, go, report)
+    for binary in missing:
+        await build_binary(project, binary, folder, layout, go, report)
+
+
+async def prepare_module(project: parts.Project, folder: Path, go: Go, report: Report) -> None:
+    """Write a small Go module that requires the upstream one and trusts the checksums that it ships."""
+    report(f"downloading {project.query}")
+    write_module(project, await module_folder(project.query, go), folder)
+
+
+def write_module(project: parts.Project, upstream: Path, folder: Path) -> None:
+    """Write the files of the small module."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "go.mod").write_text(module_file(project, (upstream / "go.mod").read_text()))
+    # The checksum database lacks a few of the dependencies; upstream's own go.sum has them.
+    sums = upstream / "go.sum"
+    (folder / "go.sum").write_text(sums.read_text() if sums.is_file() else "")
+
+
+def module_file(project: parts.Project, upstream: str) -> str:
+    """The go.mod that builds one project; Kubernetes' staging folders become their published modules."""
+    lines = [
+        f"module fleetqueue-engine-{project.name}",
+        "",
+        "go 1.26.0",
+        "",
+        f"require {project.module} {project.version}",
+    ]
+    if project.staging:
+        names = sorted(set(STAGING_LINE.findall(upstream)))
+        lines += ["", "replace (", *(f"\t{name} => {name} {project.staging}" for name in names), ")"]
+    return "\n".join(lines) + "\n"
+
+
+async def build_binary(
+    project: parts.Project, binary: parts.Binary, folder: Path, layout: Layout, go: Go, report: Report
+) -> None:
+    """Build one program beside its place, then rename it into its place."""
+    target = layout.binary(binary.name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{binary.name}.partial")
+    report(f"building {binary.name} {project.version}")
+    began = time.monotonic()
+    flags = " ".join(("-s", "-w", *project.version_flags))
+    arguments = ("build", "-trimpath", "-ldflags", flags, "-o", str(partial), binary.package)
+    await go.run(*arguments, folder=folder, what=f"building {binary.name} {project.version}")
+    os.replace(partial, target)
+    report(f"built {binary.name} in {time.monotonic() - began:.0f} s")
+
+
+async def module_folder(query: str, go: Go) -> Path:
+    """Where the module cache holds one module, downloaded if need be."""
+    answer = await go.run("mod", "download", "-json", query, folder=Path("/"), what=f"downloading {query}")
+    return Path(orjson.loads(answer)["Dir"])
+
+
+async def build_manifests(layout: Layout, go: Go, report: Report) -> None:
+    """Render what clusters need at run time from the module folders; it lives in the cache only."""
+    layout.kueue_manifests.parent.mkdir(parents=True, exist_ok=True)
+    if not layout.kueue_manifests.is_file():
+        report("rendering the manifests of Kueue")
+        folder = await module_folder(parts.KUEUE.query, go)
+        manifests.write(layout.kueue_manifests, await manifests.kustomize(layout.binary("kubectl"), folder))
+    if not layout.ocm_crds.is_file():
+        report("collecting the CRDs of Open Cluster Management")
+        crds = [
+            crd for source in parts.OCM_CRDS for crd in manifests.crds(await module_folder(source.query, go), source)
+        ]
+        manifests.write(layout.ocm_crds, crds)

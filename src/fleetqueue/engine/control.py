@@ -1,0 +1,133 @@
+"""Speak with a fleet that runs in another process: start one in the background, ask it, end it."""
+
+import asyncio
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.fleet import Settings
+from fleetqueue.engine.logs import log_tail
+from fleetqueue.engine.processes import Processes, Status
+from fleetqueue.engine.sockets import reachable
+from fleetqueue.engine.state import Ownership
+
+POLL_SECONDS: Final = 0.1
+# From a cold disk on two busy cores a large fleet may take a minute; five mean that something hangs.
+START_SECONDS: Final = 300.0
+STOP_SECONDS: Final = 60.0
+
+
+async def start_in_background(data_dir: Path, settings: Settings, report: Callable[[str], None]) -> None:
+    """Start a fleet that goes on when we end; returns when it is up."""
+    ownership = Ownership(data_dir)
+    ownership.take()  # so that a running fleet is an error here, where the user sees it
+    ownership.release()
+    log = data_dir / "supervisor.log"
+    process = spawn(data_dir, settings, log)
+    try:
+        await wait_until_up(data_dir, process, log, report)
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    process.returncode = 0  # it is meant to outlive us; Popen would complain about a child that is still running
+
+
+def spawn(data_dir: Path, settings: Settings, log: Path) -> subprocess.Popen[bytes]:
+    """Start a supervisor in a session of its own, so that it outlives the terminal."""
+    command = (sys.executable, "-m", "fleetqueue.engine.supervisor", str(data_dir), orjson.dumps(asdict(settings)))
+    with log.open("wb") as output:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+
+
+async def wait_until_up(
+    data_dir: Path, process: subprocess.Popen[bytes], log: Path, report: Callable[[str], None]
+) -> None:
+    """Pass on what the starting fleet says until it is up."""
+    said = 0
+    async with asyncio.timeout(START_SECONDS):
+        while True:
+            if process.poll() is not None:
+                raise EngineError(f"the fleet in {data_dir} did not start; {log_tail(log)}")
+            answer = await ask_if_there(data_dir, "status")
+            lines = answer["lines"] if answer else []
+            for line in lines[said:]:
+                report(line)
+            said = len(lines)
+            if answer and answer["state"] == "up":
+                return
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def status(data_dir: Path) -> list[Status]:
+    """How every process of a running fleet is."""
+    answer = await ask(data_dir, "status")
+    return [Status(**entry) for entry in answer["processes"]]
+
+
+async def down(data_dir: Path, *, delete: bool = False) -> None:
+    """End a fleet, wherever it runs, and what an earlier one left behind; forget its state if asked to."""
+    ownership = Ownership(data_dir)
+    if await ask_if_there(data_dir, "stop") is None:
+        ownership.take()  # an owner without a socket is a program that holds a fleet of its own: say so
+    else:
+        await take_when_free(ownership)
+    try:
+        await Processes(data_dir / "processes.json").end_leftovers()
+        if delete:
+            shutil.rmtree(data_dir, ignore_errors=True)
+    finally:
+        ownership.release()
+
+
+async def take_when_free(ownership: Ownership) -> None:
+    """Wait until the process that runs the fleet has gone."""
+    for _ in range(int(STOP_SECONDS / POLL_SECONDS)):
+        try:
+            ownership.take()
+            return
+        except EngineError:
+            await asyncio.sleep(POLL_SECONDS)
+    ownership.take()
+
+
+async def ask(data_dir: Path, verb: str, *arguments: str) -> Any:
+    """Ask a running fleet to do something: status, stop, restart, pause, resume, cut or heal."""
+    try:
+        return await converse(data_dir, verb, *arguments)
+    except (FileNotFoundError, ConnectionError) as error:
+        raise EngineError(f"no fleet runs in {data_dir}; start one with `fleetqueue up`") from error
+
+
+async def ask_if_there(data_dir: Path, verb: str) -> Any:
+    """Ask, and take silence for None."""
+    try:
+        return await converse(data_dir, verb) or {}
+    except (FileNotFoundError, ConnectionError):
+        return None
+
+
+async def converse(data_dir: Path, verb: str, *arguments: str) -> Any:
+    """Send one request and read its answer."""
+    with reachable(data_dir) as address:
+        # A status of a hundred clusters is one line, and longer than the default limit.
+        reader, writer = await asyncio.open_unix_connection(address, limit=16 * 1024 * 1024)
+    try:
+        writer.write(orjson.dumps({"do": verb, "arguments": arguments}) + b"\n")
+        await writer.drain()
+        line = await reader.readline()
+    finally:
+        writer.close()
+    if not line:
+        raise ConnectionResetError("the fleet ended before it answered")
+    answer = orjson.loads(line)
+    if "error" in answer:
+        raise EngineError(answer["error"])
+    return answer["value"]

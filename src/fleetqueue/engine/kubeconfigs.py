@@ -1,0 +1,60 @@
+"""Write kubeconfig files: one for each cluster, and one with all of them."""
+
+import base64
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
+
+from fleetqueue.engine.certificates import KeyPair
+
+Kubeconfig = dict[str, Any]
+
+
+def kubeconfig(name: str, server: str, authority: bytes, admin: KeyPair) -> Kubeconfig:
+    """A kubeconfig with one cluster, one user and one context, all of the cluster's name."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {"name": name, "cluster": {"server": server, "certificate-authority-data": encode(authority)}},
+        ],
+        "users": [
+            {
+                "name": f"{name}-admin",
+                "user": {
+                    "client-certificate-data": encode(admin.certificate),
+                    "client-key-data": encode(admin.key),
+                },
+            }
+        ],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": f"{name}-admin"}}],
+        "current-context": name,
+    }
+
+
+def merged(configs: Iterable[Kubeconfig], aliases: Mapping[str, str]) -> Kubeconfig:
+    """All clusters in one file; the first is the current one. An alias is a second context of the same cluster."""
+    parts = list(configs)
+    contexts = [context for part in parts for context in part["contexts"]]
+    by_name = {context["name"]: context["context"] for context in contexts}
+    contexts += [{"name": alias, "context": dict(by_name[name])} for alias, name in aliases.items()]
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [cluster for part in parts for cluster in part["clusters"]],
+        "users": [user for part in parts for user in part["users"]],
+        "contexts": contexts,
+        "current-context": parts[0]["current-context"],
+    }
+
+
+def encode(content: bytes) -> str:
+    """PEM as kubeconfig files carry it."""
+    return base64.b64encode(content).decode()
+
+
+def dump(config: Kubeconfig) -> bytes:
+    """A kubeconfig as YAML."""
+    text: str = yaml.safe_dump(config, sort_keys=False)
+    return text.encode()

@@ -1,0 +1,45 @@
+"""One kubeconfig for each cluster, and one for all."""
+
+import base64
+
+import pytest
+import yaml
+
+from fleetqueue.engine.certificates import KeyPair
+from fleetqueue.engine.kubeconfigs import dump, kubeconfig, merged
+
+
+@pytest.fixture
+def configs():
+    pair = KeyPair(b"certificate", b"key")
+    return [kubeconfig(name, f"https://{name}", b"authority", pair) for name in ("hub", "cluster1")]
+
+
+def test_one_cluster_is_its_own_context(configs):
+    hub = configs[0]
+
+    assert hub["current-context"] == "hub"
+    assert hub["contexts"] == [{"name": "hub", "context": {"cluster": "hub", "user": "hub-admin"}}]
+    assert base64.b64decode(hub["users"][0]["user"]["client-key-data"]) == b"key"
+
+
+def test_all_clusters_in_one_file_start_at_the_hub(configs):
+    config = merged(configs, {})
+
+    assert config["current-context"] == "hub"
+    assert [cluster["name"] for cluster in config["clusters"]] == ["hub", "cluster1"]
+    assert [user["name"] for user in config["users"]] == ["hub-admin", "cluster1-admin"]
+
+
+def test_an_alias_is_a_second_context_of_the_same_cluster(configs):
+    contexts = {entry["name"]: entry["context"] for entry in merged(configs, {"kind-hub": "hub"})["contexts"]}
+
+    assert contexts["kind-hub"] == contexts["hub"]
+    assert set(contexts) == {"hub", "cluster1", "kind-hub"}
+
+
+def test_the_file_is_plain_yaml(configs):
+    text = dump(merged(configs, {"kind-hub": "hub"}))
+
+    assert b"&" not in text
+    assert yaml.safe_load(text)["kind"] == "Config"

@@ -1,0 +1,115 @@
+"""The pinned table, and the small Go modules that are made from it."""
+
+import re
+
+import pytest
+
+from fleetqueue.engine import parts
+from fleetqueue.engine.build import module_file, plan
+from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.layout import Layout, cache_dir, find, planned, require
+from fleetqueue.engine.toolchain import clean_environment, parse_version, tail
+
+
+def test_every_version_is_exact():
+    pinned = [project.version for project in parts.PROJECTS] + [source.version for source in parts.OCM_CRDS]
+
+    assert all(re.fullmatch(r"v\d+\.\d+\.\d+", version) for version in pinned)
+
+
+def test_no_two_programs_share_a_name():
+    names = [binary.name for binary in parts.binaries()]
+
+    assert len(names) == len(set(names))
+
+
+def test_the_key_names_the_versions_and_changes_with_them(monkeypatch):
+    before = parts.key()
+    monkeypatch.setattr(parts, "PROJECTS", parts.PROJECTS[:-1])
+
+    assert before.startswith("k8s-1.36.3-kueue-0.19.2-ocm-1.2.1-")
+    assert parts.key() != before
+
+
+def test_a_module_requires_its_upstream():
+    assert "require go.etcd.io/etcd/server/v3 v3.6.5\n" in module_file(parts.ETCD, "")
+
+
+def test_kubernetes_staging_folders_become_published_modules():
+    upstream = "replace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n\tk8s.io/client-go => ./staging/src/x\n)\n"
+
+    text = module_file(parts.KUBERNETES, upstream)
+
+    assert "\tk8s.io/api => k8s.io/api v0.36.3\n" in text
+    assert "\tk8s.io/client-go => k8s.io/client-go v0.36.3\n" in text
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        pytest.param({"FLEETQUEUE_CACHE": "/c"}, "/c", id="ours is taken as it is"),
+        pytest.param({"XDG_CACHE_HOME": "/x"}, "/x/fleetqueue/engine", id="the user's cache folder"),
+        pytest.param({"FLEETQUEUE_CACHE": "/c", "XDG_CACHE_HOME": "/x"}, "/c", id="ours wins"),
+    ],
+)
+def test_where_the_cache_is(environ, expected):
+    assert str(cache_dir(environ)) == expected
+
+
+def test_an_engine_with_a_missing_program_is_not_found(tmp_path):
+    environ = {"FLEETQUEUE_CACHE": str(tmp_path)}
+    fill(planned(environ))
+    planned(environ).binary("kwok").unlink()
+
+    assert find(environ) is None
+    with pytest.raises(EngineError, match=r"lacks kwok; run `fleetqueue engine build`"):
+        require(environ)
+
+
+def test_a_whole_engine_is_found(tmp_path):
+    environ = {"FLEETQUEUE_CACHE": str(tmp_path)}
+    fill(planned(environ))
+
+    assert find(environ) == planned(environ)
+
+
+def test_an_unknown_program_is_named(tmp_path):
+    with pytest.raises(EngineError, match='no program "docker"'):
+        Layout(tmp_path).binary("docker")
+
+
+def test_the_plan_says_what_and_how_long(tmp_path):
+    text = plan(Layout(tmp_path), ["kube-apiserver", "kueue.json"])
+
+    assert "kube-apiserver, kueue.json" in text
+    assert "about 3 minutes" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("go version go1.26.8 linux/amd64", (1, 26), id="a release"),
+        pytest.param("go version go1.27rc1 linux/amd64", (1, 27), id="a candidate"),
+        pytest.param("gcc 13", (0, 0), id="something else"),
+    ],
+)
+def test_go_versions(text, expected):
+    assert parse_version(text) == expected
+
+
+def test_the_users_go_settings_do_not_reach_the_build():
+    environ = clean_environment({"GOFLAGS": "-mod=vendor", "GOOS": "plan9", "GOPROXY": "https://p", "HOME": "/h"})
+
+    assert environ["GOFLAGS"] == "-mod=mod -buildvcs=false"
+    assert "GOOS" not in environ
+    assert (environ["GOPROXY"], environ["HOME"]) == ("https://p", "/h")
+
+
+def test_the_tail_of_an_output():
+    assert tail(b"\n".join(b"%d" % number for number in range(100))).splitlines()[0] == "75"
+
+
+def fill(layout):
+    for path in [*(layout.binary(binary.name) for binary in parts.binaries()), layout.kueue_manifests, layout.ocm_crds]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")

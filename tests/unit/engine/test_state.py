@@ -1,0 +1,80 @@
+"""Files of a fleet: private, complete, and used by one process at a time."""
+
+import pytest
+
+from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.fleet import RealFleet, Settings, stored_settings
+from fleetqueue.engine.sockets import LONGEST, reachable
+from fleetqueue.engine.state import Ownership, default_data_dir, read_json, write_json
+
+
+def test_files_are_private_and_leave_nothing_half_written(tmp_path):
+    write_json(tmp_path / "deep" / "a.json", {"a": 1})
+
+    assert read_json(tmp_path / "deep" / "a.json", None) == {"a": 1}
+    assert (tmp_path / "deep" / "a.json").stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in (tmp_path / "deep").iterdir()] == ["a.json"]
+
+
+def test_a_missing_file_is_the_default(tmp_path):
+    assert read_json(tmp_path / "none.json", {}) == {}
+
+
+def test_a_broken_file_is_named(tmp_path):
+    (tmp_path / "ports.json").write_text("{")
+
+    with pytest.raises(EngineError, match=r"ports\.json is not JSON"):
+        read_json(tmp_path / "ports.json", {})
+
+
+def test_a_fleet_has_one_owner(tmp_path):
+    first, second = Ownership(tmp_path), Ownership(tmp_path)
+    first.take()
+
+    with pytest.raises(EngineError, match="already run by process"):
+        second.take()
+
+    first.release()
+    second.take()
+    second.release()
+
+
+def test_an_owner_may_take_twice(tmp_path):
+    owner = Ownership(tmp_path)
+    owner.take()
+    owner.take()
+    owner.release()
+
+
+def test_where_a_named_fleet_lies():
+    assert str(default_data_dir("demo", {"XDG_STATE_HOME": "/s"})) == "/s/fleetqueue/demo"
+
+
+def test_a_socket_in_a_deep_folder_has_a_short_address(tmp_path):
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+
+    with reachable(deep) as address:
+        assert len(address) < LONGEST
+
+
+def test_which_clusters_and_ports_a_fleet_has():
+    light, full = Settings(workers=2), Settings(workers=1, ocm="full")
+
+    assert light.clusters == ("hub", "cluster1", "cluster2")
+    assert "forwarder" in light.ports("cluster1")
+    assert "forwarder" not in light.ports("hub")
+    assert {"ocm-placement"} == {port for port in light.ports("hub") if port.startswith("ocm-")}
+    assert {"ocm-registration-agent", "ocm-work-agent"} <= set(full.ports("cluster1"))
+
+
+def test_how_a_fleet_was_started_is_remembered(tmp_path):
+    assert stored_settings(tmp_path) is None
+    write_json(tmp_path / "fleet.json", {"workers": 2, "ocm": "full", "kueue": True, "fsync": False})
+
+    assert stored_settings(tmp_path) == Settings(workers=2, ocm="full")
+
+
+async def test_only_workers_can_be_cut(tmp_path):
+    with pytest.raises(EngineError, match='only workers can be cut, and "hub" is none'):
+        await RealFleet(tmp_path).cut("hub")
