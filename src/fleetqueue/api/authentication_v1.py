@@ -1,6 +1,5 @@
 """Tokens for service accounts, as the API server issues them."""
 
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -14,10 +13,32 @@ SHORTEST_SECONDS: Final = 600
 """The API server refuses to issue a token for less."""
 
 
-class IssuedToken(View):
+class TokenRequestSpec(View):
+    expiration_seconds: int = 0
+
+
+class TokenRequestStatus(View):
     token: str
-    expiration_timestamp: datetime
-    """As the server decided; it may shorten what was asked for."""
+
+    def __repr__(self) -> str:
+        """Show no token, so that none ends in a log."""
+        return "TokenRequestStatus()"
+
+
+class IssuedToken(View):
+    """A TokenRequest as the server answers it."""
+
+    spec: TokenRequestSpec
+    status: TokenRequestStatus
+
+    @property
+    def token(self) -> str:
+        return self.status.token
+
+    @property
+    def seconds(self) -> int:
+        """How long it is valid; the server may have shortened what was asked for."""
+        return self.spec.expiration_seconds
 
 
 def token_request(account: str, namespace: str, seconds: int) -> Manifest:
@@ -28,4 +49,4 @@ def token_request(account: str, namespace: str, seconds: int) -> Manifest:
 
 
 def issued_token(answer: Manifest) -> IssuedToken:
-    return msgspec.convert(answer["status"], IssuedToken)
+    return msgspec.convert(answer, IssuedToken)

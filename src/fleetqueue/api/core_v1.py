@@ -19,10 +19,14 @@ class Secret(Object):
     type: str = ""
     data: dict[str, str] = {}
 
+    def __repr__(self) -> str:
+        """Show no content, so that none ends in a log."""
+        return str(self)
+
     def text(self, key: str) -> str | None:
-        """Return one entry decoded, or None."""
+        """Return one entry decoded, or None; bytes that are no text become marks, for whoever parses it to refuse."""
         value = self.data.get(key)
-        return None if value is None else base64.b64decode(value).decode()
+        return None if value is None else base64.b64decode(value).decode(errors="replace")
 
 
 class ConfigMap(Object):

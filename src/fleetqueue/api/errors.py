@@ -6,7 +6,7 @@ ApiError                 any Status with a code of 400 or above
 ├── Forbidden        403
 ├── NotFound         404
 ├── AlreadyExists    409  the name is taken
-├── Conflict         409  stale resourceVersion, or a field another manager owns
+├── Conflict         409  stale resourceVersion, another object's uid, or a field another manager owns
 ├── Gone             410  the watch must start again from a new list
 ├── Invalid          422  carries one cause for each bad field
 ├── TooManyRequests  429  carries retry_after
@@ -112,5 +112,13 @@ def from_status(code: int, body: Any) -> ApiError:
     message = str(status.get("message") or (body if isinstance(body, str) else "")).strip()[:2000] or f"HTTP {code}"
     reason = str(status.get("reason") or "")
     details = status.get("details")
-    kind = AlreadyExists if reason == "AlreadyExists" else _BY_CODE.get(code, ServerError if code >= 500 else ApiError)
-    return kind(message, reason=reason, code=code, details=details if isinstance(details, dict) else {})
+    details = details if isinstance(details, dict) else {}
+    return _kind(code, reason, details)(message, reason=reason, code=code, details=details)
+
+
+def _kind(code: int, reason: str, details: Mapping[str, Any]) -> type[ApiError]:
+    if reason == "AlreadyExists":
+        return AlreadyExists
+    if code == Invalid.code and any(cause.get("field") == "metadata.uid" for cause in details.get("causes") or ()):
+        return Conflict  # a patch for another object of this name: "field is immutable", but what it means is: stale
+    return _BY_CODE.get(code, ServerError if code >= 500 else ApiError)

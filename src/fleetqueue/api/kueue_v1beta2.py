@@ -229,7 +229,7 @@ class Workload(Object):
     def trim(cls, raw: Manifest) -> Manifest:
         """Keep only the annotations of each pod template: the rest is most of a Workload's size."""
         raw = super().trim(raw)
-        pod_sets = raw.get("spec", {}).get("podSets")
+        pod_sets = (raw.get("spec") or {}).get("podSets")
         if not pod_sets:
             return raw
         return {**raw, "spec": {**raw["spec"], "podSets": [_annotations_only(pod_set) for pod_set in pod_sets]}}

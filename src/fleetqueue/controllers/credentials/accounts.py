@@ -1,0 +1,107 @@
+"""The service account on a worker: its rights, its tokens, and its end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fleetqueue.api import errors
+from fleetqueue.api.authentication_v1 import SUBRESOURCE, IssuedToken, issued_token, token_request
+from fleetqueue.api.authorization_v1 import REVIEWS, access_review, is_allowed
+from fleetqueue.api.core_v1 import ServiceAccount
+from fleetqueue.api.meta import Object, changes
+from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.problems import CredentialProblem
+from fleetqueue.controllers.credentials.rules import Rule
+from fleetqueue.runtime.cluster import OURS, is_ours
+
+ACCOUNT_NAME: Final = "fleetqueue-multikueue"
+_RBAC: Final = ClusterRole.resource.group
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A service account; its ClusterRole and ClusterRoleBinding have the same name."""
+
+    name: str
+    namespace: str
+
+
+async def grant(worker: Client, account: Account, rules: Sequence[Rule]) -> None:
+    """Bring the account and its rights to what is wanted; asked live, since nobody follows a worker's roles."""
+    try:
+        await _ensure(worker, ServiceAccount, _account_manifest(account))
+    except errors.NotFound as error:
+        raise CredentialProblem(
+            f'the worker has no namespace "{account.namespace}"; install Kueue there ({error})'
+        ) from error
+    await _ensure(worker, ClusterRole, ClusterRole.manifest(account.name, rules=[rule.manifest() for rule in rules]))
+    await _ensure(worker, ClusterRoleBinding, _binding_manifest(account))
+
+
+async def revoke(worker: Client, account: Account) -> bool:
+    """Remove what `grant` made, and nothing else; every token of the account ends with it."""
+    removed = [
+        await _ensure_absent(worker, ClusterRoleBinding, account.name),
+        await _ensure_absent(worker, ClusterRole, account.name),
+        await _ensure_absent(worker, ServiceAccount, account.name, account.namespace),
+    ]
+    return any(removed)
+
+
+async def issue(worker: Client, account: Account, seconds: int) -> IssuedToken:
+    """Have the worker issue a token."""
+    request = token_request(account.name, account.namespace, seconds)
+    return issued_token(await worker.create(ServiceAccount.resource, request, subresource=SUBRESOURCE))
+
+
+async def denied(client: Client, rules: Sequence[Rule]) -> list[str]:
+    """Ask the worker, as the client's own user, which of these rights it does not have."""
+    missing = []
+    for rule in rules:
+        for resource in rule.resources:
+            for verb in rule.verbs:
+                if not is_allowed(await client.post(REVIEWS, access_review(verb, rule.group, resource))):
+                    missing.append(f"{verb} {resource}.{rule.group}" if rule.group else f"{verb} {resource}")
+    return missing
+
+
+def _account_manifest(account: Account) -> Manifest:
+    # No pod runs as this account, so none shall be given its token.
+    return ServiceAccount.manifest(account.name, account.namespace, automountServiceAccountToken=False)
+
+
+def _binding_manifest(account: Account) -> Manifest:
+    return ClusterRoleBinding.manifest(
+        account.name,
+        roleRef={"apiGroup": _RBAC, "kind": "ClusterRole", "name": account.name},
+        subjects=[{"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace}],
+    )
+
+
+async def _ensure(worker: Client, kind: type[Object], manifest: Manifest) -> None:
+    metadata = manifest["metadata"]
+    name, namespace = metadata["name"], metadata.get("namespace", "")
+    try:
+        raw = await worker.get(kind.resource, name, namespace)
+    except errors.NotFound:
+        await worker.create(kind.resource, {**manifest, "metadata": {**metadata, "labels": OURS}})
+        return
+    live = kind.view(raw)
+    if not is_ours(live):
+        raise CredentialProblem(f"{live} on the worker was not made by fleetqueue; rename or delete it")
+    patch = changes(raw, manifest)
+    if patch:
+        patch["metadata"] = {"uid": live.uid, "resourceVersion": live.metadata.resource_version}
+        await worker.merge(kind.resource, name, namespace, patch)
+
+
+async def _ensure_absent(worker: Client, kind: type[Object], name: str, namespace: str = "") -> bool:
+    try:
+        live = kind.view(await worker.get(kind.resource, name, namespace))
+        if is_ours(live):
+            await worker.delete(kind.resource, name, namespace, uid=live.uid)
+        return is_ours(live)
+    except errors.NotFound:
+        return False

@@ -1,0 +1,154 @@
+"""Credentials that we issue ourselves, with the admin kubeconfig of a worker that was given at `join`.
+
+Reads:   the admin secrets in our namespace
+Writes:  ServiceAccount, ClusterRole, ClusterRoleBinding and tokens on the worker; a mark on the admin secret
+
+The mark says that something of ours stands on the worker. It is written before anything is made there and goes after
+everything is removed, so that a crash in between leaves nothing behind unseen.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, admin_secret
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
+from fleetqueue.controllers.credentials.accounts import ACCOUNT_NAME, Account, grant, issue, revoke
+from fleetqueue.controllers.credentials.endpoints import Endpoint, endpoint, refusal
+from fleetqueue.controllers.credentials.issued import Issued
+from fleetqueue.controllers.credentials.problems import CredentialProblem
+from fleetqueue.controllers.credentials.proofs import Proofs
+from fleetqueue.controllers.credentials.rules import Rule
+from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster
+from fleetqueue.runtime.controller import Watch
+from fleetqueue.runtime.logs import Log
+
+IN_USE: Final = "fleetqueue.dev/in-use"
+"""Annotation on an admin secret: something of ours stands on the worker."""
+UNREACHABLE_RETRY: Final = 60.0
+UNSEEN_SECONDS: Final = 10.0
+"""How long a token that we issued is used again where the cache shows none: it may be behind, or the hub may be slow to
+take the secret. Who deletes a secret later than this gets a new token."""
+
+log = Log("credentials")
+
+
+class AdminSecret(Secret):
+    """A secret of our own namespace; a kind of its own, since a kind is followed in one namespace only."""
+
+
+class AdminKubeconfigs:
+    def __init__(self, hub: Cluster, settings: CredentialsSettings, rules: Sequence[Rule], proofs: Proofs) -> None:
+        self._hub = hub
+        self._settings = settings
+        self._rules = rules
+        self._proofs = proofs
+        self._account = Account(ACCOUNT_NAME, settings.worker_namespace)
+        self._last: dict[str, Issued] = {}
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        ours = f"{MANAGED_BY}={OURS[MANAGED_BY]}"
+        yield Watch(AdminSecret, _cluster_of, namespace=self._settings.namespace, labels=ours)
+
+    async def credential(self, cluster: ManagedCluster, current: Issued | None, *, doubted: bool) -> Issued:
+        secret = self._secret(cluster.name)
+        if secret is None:
+            name = f"{self._settings.namespace}/{admin_secret(cluster.name)}"
+            raise CredentialProblem(f'no admin kubeconfig: give it with "fleetqueue join", which writes secret {name}')
+        admin = admin_connection(secret)
+        where = endpoint(cluster, admin)
+        if why := refusal(where.server):
+            raise CredentialProblem(f"Kueue would refuse the cluster's address: {why}")
+        kept = self._kept(cluster.name, current, where) or self._kept(cluster.name, self._unseen(cluster.name), where)
+        if kept is not None and self._proofs.is_recent(cluster.name, kept.kubeconfig, doubted=doubted):
+            return kept
+        await self._mark(secret, "true")
+        try:
+            return await self._renew(cluster.name, admin, kept, where)
+        except errors.Unauthorized as error:
+            raise CredentialProblem(
+                'the worker does not accept the admin kubeconfig any more; give a new one with "fleetqueue join"'
+            ) from error
+
+    async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
+        self._proofs.forget(cluster)
+        self._last.pop(cluster, None)
+        secret = self._secret(cluster)
+        if secret is None or IN_USE not in secret.metadata.annotations:
+            return False
+        try:
+            async with self._proofs.open(admin_connection(secret)) as worker:
+                await revoke(worker, self._account)
+        except (errors.ApiError, CredentialProblem) as error:
+            if not is_gone:
+                raise errors.RetryLater(UNREACHABLE_RETRY, f"the worker is not cleaned yet: {error}") from error
+            log.warning("worker left as it is", cluster=cluster, error=error)
+        if is_gone:
+            await self._hub.ensure_absent(secret)
+        else:
+            await self._mark(secret, None)
+        return True
+
+    def _secret(self, cluster: str) -> AdminSecret | None:
+        return self._hub.get(AdminSecret, admin_secret(cluster), self._settings.namespace)
+
+    def _kept(self, cluster: str, current: Issued | None, where: Endpoint) -> Issued | None:
+        """Return the current credential, for where the worker is now; None where a new token is due."""
+        if current is None or clock.now() >= current.renewal:
+            return None
+        token = parse(current.kubeconfig).token
+        return Issued(self._kubeconfig(cluster, where, token), current.issued, current.expires)
+
+    def _unseen(self, cluster: str) -> Issued | None:
+        """Return the credential that was issued a moment ago, if there is one."""
+        last = self._last.get(cluster)
+        return last if last and (clock.now() - last.issued).total_seconds() < UNSEEN_SECONDS else None
+
+    async def _renew(self, cluster: str, admin: Connection, kept: Issued | None, where: Endpoint) -> Issued:
+        """Put the account right, and keep the credential where it works."""
+        async with self._proofs.open(admin) as worker:
+            await grant(worker, self._account, self._rules)
+            if kept is not None and not await self._proofs.refusal(cluster, kept.kubeconfig, patience=(0.0,)):
+                return kept
+            return await self._issue(worker, cluster, where)
+
+    async def _issue(self, worker: Client, cluster: str, where: Endpoint) -> Issued:
+        now = clock.now().replace(microsecond=0)
+        token = await issue(worker, self._account, self._settings.lifetime)
+        kubeconfig = self._kubeconfig(cluster, where, token.token)
+        why = await self._proofs.refusal(cluster, kubeconfig)
+        if why:
+            raise CredentialProblem(f"a new credential does not work: {why}")
+        # By our own clock, which also decides about the renewal: the worker's may be hours away.
+        self._last[cluster] = Issued(kubeconfig, now, now + timedelta(seconds=token.seconds))
+        return self._last[cluster]
+
+    def _kubeconfig(self, cluster: str, where: Endpoint, token: str) -> str:
+        return where.kubeconfig(cluster, token=token, user=self._account.name)
+
+    async def _mark(self, secret: AdminSecret, value: str | None) -> None:
+        if secret.metadata.annotations.get(IN_USE) == value:
+            return
+        metadata = {"uid": secret.uid, "annotations": {IN_USE: value}}
+        await self._hub.client.merge(secret.resource, secret.name, secret.namespace, {"metadata": metadata})
+
+
+def admin_connection(secret: Secret) -> Connection:
+    """Read an admin kubeconfig; it may not name programs or files, which would be run or read on the hub."""
+    if KUBECONFIG_KEY not in secret.data:
+        raise CredentialProblem(f'{secret} has no key "{KUBECONFIG_KEY}"')
+    try:
+        return parse(secret.text(KUBECONFIG_KEY) or "")
+    except (KubeconfigError, ValueError) as error:
+        raise CredentialProblem(f"{secret}: {error}") from error
+
+
+def _cluster_of(secret: AdminSecret) -> Iterable[str]:
+    name = secret.metadata.labels.get(CLUSTER_LABEL, "")
+    return (name,) if name else ()

@@ -1,0 +1,53 @@
+"""Where a worker's API is, as Kueue on the hub shall reach it."""
+
+import base64
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.client.kubeconfig import Connection, render
+from fleetqueue.controllers.credentials.problems import CredentialProblem
+
+_DNS_NAME: Final = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    server: str
+    ca: bytes
+    """PEM; empty means the system's certificate authorities."""
+
+    def kubeconfig(self, cluster: str, *, token: str, user: str) -> str:
+        return render(cluster, server=self.server, ca=self.ca, token=token, user=user)
+
+
+def advertised_server(cluster: ManagedCluster) -> str:
+    """Return the first URL under which a cluster says that it is reached."""
+    configs = cluster.spec.managed_cluster_client_configs
+    if not configs or not configs[0].url:
+        raise CredentialProblem(f"no client config found for cluster {cluster.name}")
+    return configs[0].url
+
+
+def endpoint(cluster: ManagedCluster, admin: Connection) -> Endpoint:
+    """Take what the cluster advertises; what it does not say is taken from the admin's kubeconfig."""
+    configs = cluster.spec.managed_cluster_client_configs
+    server = configs[0].url if configs and configs[0].url else admin.server
+    ca = base64.b64decode(configs[0].ca_bundle) if configs and configs[0].ca_bundle else admin.ca
+    return Endpoint(server, ca or b"")
+
+
+def refusal(server: str) -> str:
+    """Say why Kueue would refuse a server, or nothing: it takes an IP address or a DNS name, in any case."""
+    url = urlsplit(server)
+    host = url.hostname or ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return "" if _DNS_NAME.fullmatch(host) else f'"{server}" names neither an IP address nor a DNS name'
+    if address.version == 6 and url.port is None:
+        return f'"{server}" has no port, which Kueue needs after an IPv6 address'
+    return ""

@@ -1,0 +1,193 @@
+"""Keep, for each cluster that needs one, the secret with which Kueue on the hub reaches it, and remove it after use.
+
+Reads:   ManagedCluster, AdmissionCheck, PlacementDecision, MultiKueueCluster, the kubeconfig secrets, and what the
+         sources of credentials read
+Writes:  the kubeconfig secrets in Kueue's namespace; Events on the ManagedCluster
+Mirrors: addon-contrib, kueue-addon/pkg/hub/controllers, which makes one for every cluster and keeps it for a year
+
+Nothing is written before the worker itself has confirmed, through the new credential, every right that it shall have. A
+worker that cannot be reached keeps the credential that it has.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import cluster_v1 as ocm
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, credentials_secret
+from fleetqueue.controllers.credentials import issued, messages
+from fleetqueue.controllers.credentials.issued import Issued
+from fleetqueue.controllers.credentials.measures import Measures
+from fleetqueue.controllers.credentials.needed import (
+    cluster_of_secret,
+    clusters_of_decision,
+    clusters_of_member,
+    placement_of,
+    why_needed,
+)
+from fleetqueue.controllers.credentials.problems import CredentialProblem, CredentialWithdrawn
+from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.source import Source
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+
+BY_CLUSTER: Final = "credentials of cluster"
+BY_PLACEMENT: Final = "credentials by placement"
+PROBLEM_RETRY: Final = 30.0
+"""Seconds until a problem is looked at again that no event of the hub may end, such as Kueue missing on a worker."""
+
+log = Log("credentials")
+
+
+class KubeconfigSecretController(Controller):
+    name = "credentials"
+    concurrency = 64
+    """A dead worker holds one of these for seconds; they cost nothing while they wait."""
+
+    def __init__(
+        self, hub: Cluster, metrics: Metrics, *, settings: CredentialsSettings, sources: Sequence[Source]
+    ) -> None:
+        """The first source gives the credentials; what another one gave before is removed."""
+        super().__init__(hub, metrics)
+        self.settings = settings
+        self.sources = sources
+        self.measures = Measures(metrics.registry)
+        self._unneeded_since: dict[str, float] = {}
+        self._complaints: dict[str, str] = {}
+        self._declare_indexes()
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        namespace = self.settings.kueue_namespace
+        yield Watch(ocm.ManagedCluster, by_key)
+        yield Watch(ocm.PlacementDecision, clusters_of_decision, namespace=namespace)
+        yield Watch(kueue.AdmissionCheck, self._clusters_of_check)
+        yield Watch(kueue.MultiKueueCluster, clusters_of_member)
+        yield Watch(Secret, clusters_of_secret, namespace=namespace)
+        for source in self.sources:
+            yield from source.watches()
+
+    async def reconcile(self, key: str) -> None:
+        cluster = self.hub.get(ocm.ManagedCluster, key)
+        why = self._why_needed(cluster) if cluster else ""
+        if cluster is None or not why:
+            await self._withdraw(key, cluster)
+            return
+        self._unneeded_since.pop(key, None)
+        credential = await self._keep_right(cluster, why)
+        for unused in self.sources[1:]:
+            await unused.withdraw(key, is_gone=False)
+        raise errors.RetryLater(next_look(credential, self.settings.verify_every), "looks again")
+
+    async def _keep_right(self, cluster: ocm.ManagedCluster, why: str) -> Issued:
+        secret = self._secret(cluster.name)
+        current = issued.read(secret)
+        self.measures.holds(cluster.name, current)
+        try:
+            credential = await self.sources[0].credential(cluster, current, doubted=self._is_doubted(cluster.name))
+            manifest = issued.secret_manifest(cluster.name, self.settings.kueue_namespace, credential, secret)
+            written = await self.hub.ensure(Secret, manifest)
+        except CredentialWithdrawn as gone:
+            if secret is not None and await self.hub.ensure_absent(secret):
+                await self.hub.events.warning(cluster, *messages.withdrawn(secret.name, gone))
+            raise errors.RetryLater(PROBLEM_RETRY, str(gone)) from gone
+        except CredentialProblem as problem:
+            await self._complain(cluster, current, problem)
+            raise errors.RetryLater(PROBLEM_RETRY, str(problem)) from problem
+        except (errors.Conflict, errors.AlreadyExists, errors.NotFound):
+            raise  # the cache was behind; nothing that a person should hear of
+        except (errors.ApiError, errors.TerminalError) as error:
+            await self._complain(cluster, current, error)
+            raise
+        self._complaints.pop(cluster.name, None)
+        self.measures.holds(cluster.name, credential)
+        if written:
+            await self._tell(cluster, secret, current, credential, why)
+        return credential
+
+    async def _tell(
+        self, cluster: ocm.ManagedCluster, secret: Secret | None, current: Issued | None, credential: Issued, why: str
+    ) -> None:
+        name = credentials_secret(cluster.name)
+        if secret is None:
+            said = messages.issued(name, credential, why)
+        elif current is None:
+            said = messages.repaired(name, credential)
+        else:
+            said = messages.renewed(name, credential)
+        log.info("secret written", cluster=cluster.name, reason=said[0], expires=credential.expires)
+        await self.hub.events.normal(cluster, *said)
+
+    async def _complain(self, cluster: ocm.ManagedCluster, current: Issued | None, error: Exception) -> None:
+        """Say what is wrong; the log hears each problem once, however often it is met."""
+        said = messages.failed(credentials_secret(cluster.name), current, error)
+        if self._complaints.get(cluster.name) != str(error):
+            self._complaints[cluster.name] = str(error)
+            log.warning("no credential", cluster=cluster.name, error=error)
+        await self.hub.events.warning(cluster, *said)
+
+    async def _withdraw(self, name: str, cluster: ocm.ManagedCluster | None) -> None:
+        secret = self._secret(name)
+        if secret is not None and cluster is not None and not cluster.is_deleting:
+            self._linger(name)
+        removed = [await self.hub.ensure_absent(secret)] if secret else []
+        removed += [await source.withdraw(name, is_gone=cluster is None) for source in self.sources]
+        self._unneeded_since.pop(name, None)
+        self._complaints.pop(name, None)
+        self.measures.forget(name)
+        if any(removed):
+            log.info("credentials removed", cluster=name)
+            if cluster is not None:
+                await self.hub.events.normal(cluster, *messages.removed(credentials_secret(name)))
+
+    def _linger(self, name: str) -> None:
+        """Wait a while before the first step of removing: who drained the cluster may look at it once more."""
+        since = self._unneeded_since.setdefault(name, clock.monotonic())
+        left = since + self.settings.linger - clock.monotonic()
+        if left > 0:
+            raise errors.RetryLater(left, "unused, but only just")
+
+    # What the hub's objects say
+
+    def _secret(self, cluster: str) -> Secret | None:
+        return self.hub.get(Secret, credentials_secret(cluster), self.settings.kueue_namespace)
+
+    def _why_needed(self, cluster: ocm.ManagedCluster) -> str:
+        return why_needed(
+            cluster,
+            placements={placement_of(check) for check in self.hub.list(kueue.AdmissionCheck)} - {""},
+            decisions=self.hub.by_index(ocm.PlacementDecision, BY_CLUSTER, cluster.name),
+            members=self.hub.by_index(kueue.MultiKueueCluster, BY_CLUSTER, cluster.name),
+        )
+
+    def _is_doubted(self, cluster: str) -> bool:
+        members = self.hub.by_index(kueue.MultiKueueCluster, BY_CLUSTER, cluster)
+        return any(not member.is_connected for member in members)
+
+    def _clusters_of_check(self, check: kueue.AdmissionCheck) -> Iterable[str]:
+        placement = placement_of(check)
+        decisions = self.hub.by_index(ocm.PlacementDecision, BY_PLACEMENT, placement) if placement else ()
+        return [name for decision in decisions for name in clusters_of_decision(decision)]
+
+    def _declare_indexes(self) -> None:
+        members = self.hub.informer(kueue.MultiKueueCluster).store
+        members.add_index(BY_CLUSTER, clusters_of_member)
+        decisions = self.hub.informer(ocm.PlacementDecision, namespace=self.settings.kueue_namespace).store
+        decisions.add_index(BY_CLUSTER, clusters_of_decision)
+        decisions.add_index(BY_PLACEMENT, lambda decision: [decision.metadata.labels.get(ocm.PLACEMENT_LABEL, "")])
+
+
+def next_look(credential: Issued, verify_every: float) -> float:
+    """Return in how many seconds to look again; a renewal that somebody else is late with is not waited for."""
+    until_renewal = (credential.renewal - clock.now()).total_seconds()
+    return until_renewal if 0 < until_renewal < verify_every else verify_every
+
+
+def clusters_of_secret(secret: Secret) -> Iterable[str]:
+    """Return whom a secret is for: by its name, since somebody may have taken the label off, and by its label."""
+    labelled = secret.metadata.labels.get(CLUSTER_LABEL)
+    return {*cluster_of_secret(secret.name), *([labelled] if labelled else [])}

@@ -1,0 +1,144 @@
+"""Credentials that OCM's managed-serviceaccount add-on brings: its agent issues and renews the token on the worker.
+
+Reads:   ManagedServiceAccount, ClusterPermission, the token secret beside the account
+Writes:  ManagedServiceAccount, ClusterPermission in the cluster's namespace
+Mirrors: addon-contrib, kueue-addon/pkg/hub/controllers/kueuesecretgen and kueuesecretcopy
+
+The token secret is read by its name when the account's status says that there is a new one, and at every look. It is
+not watched: that would need the right to read every secret of the hub.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from fleetqueue.api import errors
+from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
+from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.api.core_v1 import ConfigMap, Secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.managed_service_account_v1beta1 import CA_KEY, GROUP, TOKEN_KEY, ManagedServiceAccount
+from fleetqueue.api.meta import Object
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.controllers.credentials.endpoints import Endpoint, advertised_server
+from fleetqueue.controllers.credentials.issued import Issued
+from fleetqueue.controllers.credentials.problems import CredentialProblem, CredentialWithdrawn
+from fleetqueue.controllers.credentials.proofs import Proofs
+from fleetqueue.controllers.credentials.rules import Rule
+from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Watch
+
+HUB_CA: Final = "kube-root-ca.crt"
+"""The ConfigMap with which every namespace knows the hub's certificate authority."""
+
+
+class ManagedAccounts:
+    def __init__(self, hub: Cluster, settings: CredentialsSettings, rules: Sequence[Rule], proofs: Proofs) -> None:
+        self._hub = hub
+        self._settings = settings
+        self._rules = rules
+        self._proofs = proofs
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        yield Watch(ManagedServiceAccount, _cluster_of)
+        yield Watch(ClusterPermission, _cluster_of)
+
+    async def credential(self, cluster: ManagedCluster, current: Issued | None, *, doubted: bool) -> Issued:
+        name = account_name(cluster.name)
+        account = self._hub.get(ManagedServiceAccount, name, cluster.name)
+        permission = self._hub.get(ClusterPermission, name, cluster.name)
+        # The account first: a permission that names an account which is not there yet is not looked at again.
+        await self._hub.ensure(ManagedServiceAccount, account_manifest(cluster.name, self._settings.lifetime))
+        await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, self._rules))
+        if account is None or permission is None:
+            missing = "ManagedServiceAccount" if account is None else "ClusterPermission"
+            raise CredentialWithdrawn(f'{missing} "{cluster.name}/{name}" was not there; it is made now')
+        credential = await self._reported(cluster, account, permission)
+        if not self._proofs.is_recent(cluster.name, credential.kubeconfig, doubted=doubted):
+            why = await self._proofs.refusal(cluster.name, credential.kubeconfig)
+            if why:
+                raise CredentialProblem(f"the token of {account} does not work: {why}")
+        return credential
+
+    async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
+        self._proofs.forget(cluster)
+        name = account_name(cluster)
+        kinds: tuple[type[Object], ...] = (ClusterPermission, ManagedServiceAccount)
+        found = [self._hub.get(kind, name, cluster) for kind in kinds]
+        removed = [await self._hub.ensure_absent(obj) for obj in found if obj is not None]
+        return any(removed)
+
+    async def _reported(
+        self, cluster: ManagedCluster, account: ManagedServiceAccount, permission: ClusterPermission
+    ) -> Issued:
+        """Build the credential from what the agent has brought; raises where it is not all there."""
+        status = account.status
+        if not account.is_reported or status.token_secret_ref is None or status.expiration_timestamp is None:
+            raise CredentialProblem(
+                f"{account} has no token yet: is the add-on managed-serviceaccount available there?"
+            )
+        if not permission.is_applied:
+            raise CredentialProblem(f"{permission} is not applied on the worker yet")
+        secret = await self._token_secret(account, status.token_secret_ref.name)
+        token, ca = _entry(secret, TOKEN_KEY), _entry(secret, CA_KEY)
+        where = await self._endpoint(cluster, ca)
+        issued = status.token_secret_ref.last_refresh_timestamp or secret.metadata.creation_timestamp
+        kubeconfig = where.kubeconfig(cluster.name, token=token, user=account.name)
+        return Issued(kubeconfig, issued or status.expiration_timestamp, status.expiration_timestamp)
+
+    async def _token_secret(self, account: ManagedServiceAccount, name: str) -> Secret:
+        try:
+            return Secret.view(await self._hub.client.get(Secret.resource, name, account.namespace))
+        except errors.NotFound as error:
+            raise CredentialWithdrawn(f"the token secret of {account} is gone; its agent writes it anew") from error
+
+    async def _endpoint(self, cluster: ManagedCluster, ca: str) -> Endpoint:
+        if not self._settings.cluster_proxy_url:
+            return Endpoint(advertised_server(cluster), ca.encode())
+        raw = await self._hub.client.get(ConfigMap.resource, HUB_CA, self._settings.kueue_namespace)
+        hub_ca = ConfigMap.view(raw).data.get(CA_KEY, "")
+        return Endpoint(f"{self._settings.cluster_proxy_url.rstrip('/')}/{cluster.name}", hub_ca.encode())
+
+
+def account_name(cluster: str) -> str:
+    """Name the account, its permission, and its token secret, in the cluster's namespace."""
+    return f"kueue-admin-{cluster}"
+
+
+def account_manifest(cluster: str, lifetime: int) -> Manifest:
+    rotation = {"enabled": True, "validity": go_duration(lifetime)}
+    return ManagedServiceAccount.manifest(
+        account_name(cluster), cluster, labels={CLUSTER_LABEL: cluster}, spec={"rotation": rotation}
+    )
+
+
+def permission_manifest(cluster: str, rules: Sequence[Rule]) -> Manifest:
+    """Bind the rules to the account by its own kind, so that it may be installed in any namespace of the worker."""
+    name = account_name(cluster)
+    subject = {"apiGroup": GROUP, "kind": "ManagedServiceAccount", "name": name}
+    return ClusterPermission.manifest(
+        name,
+        cluster,
+        labels={CLUSTER_LABEL: cluster},
+        spec={
+            "clusterRole": {"rules": [rule.manifest() for rule in rules]},
+            "clusterRoleBinding": {"subject": subject},
+        },
+    )
+
+
+def go_duration(seconds: int) -> str:
+    """Write seconds as Go does, so that a controller which writes the object back makes no difference."""
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes // 60}h{minutes % 60}m{rest}s" if minutes >= 60 else f"{minutes}m{rest}s"
+
+
+def _entry(secret: Secret, key: str) -> str:
+    value = secret.text(key)
+    if not value:
+        raise CredentialProblem(f"{key} not found in secret {secret.name}")
+    return value
+
+
+def _cluster_of(obj: Object) -> Iterable[str]:
+    return (obj.namespace,) if obj.name == account_name(obj.namespace) else ()

@@ -1,0 +1,35 @@
+"""What people read about credentials: pairs of reason and sentence, for Events on the ManagedCluster."""
+
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.controllers.credentials.issued import Issued
+
+Said = tuple[str, str]
+
+
+def issued(secret: str, credential: Issued, why: str) -> Said:
+    return "CredentialsIssued", f"Secret {secret} lets Kueue in until {timestamp(credential.expires)}: {why}"
+
+
+def renewed(secret: str, credential: Issued) -> Said:
+    return "CredentialsRenewed", f"Secret {secret} was renewed in time and holds until {timestamp(credential.expires)}"
+
+
+def repaired(secret: str, credential: Issued) -> Said:
+    return (
+        "CredentialsRepaired",
+        f"Secret {secret} had been changed by somebody else; it is as it shall be and holds until "
+        f"{timestamp(credential.expires)}",
+    )
+
+
+def removed(secret: str) -> Said:
+    return "CredentialsRemoved", f"Secret {secret} and the account behind it are removed: nothing uses them any more"
+
+
+def failed(secret: str, current: Issued | None, error: Exception) -> Said:
+    still = f"the present one holds until {timestamp(current.expires)}" if current else "there is none until then"
+    return "CredentialsFailed", f"Secret {secret} could not be written and will be tried again; {still}: {error}"
+
+
+def withdrawn(secret: str, error: Exception) -> Said:
+    return "CredentialsWithdrawn", f"Secret {secret} is removed until it can be written anew: {error}"

@@ -1,0 +1,72 @@
+"""Proof that a credential works: the worker is asked through the credential itself, for every right it shall have."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import Connection, parse
+from fleetqueue.controllers.credentials.accounts import denied
+from fleetqueue.controllers.credentials.issued import digest
+from fleetqueue.controllers.credentials.problems import CredentialProblem
+from fleetqueue.controllers.credentials.rules import Rule
+from fleetqueue.controllers.credentials.settings import CredentialsSettings
+
+Dial = Callable[[Connection], Client]
+
+PATIENCE: Final = (0.0, 0.1, 0.3, 1.0, 2.0)
+"""Seconds before each question about something new: an API server learns of its own roles and accounts through a watch,
+milliseconds after it has stored them."""
+DOUBTED_SECONDS: Final = 5.0
+"""How old a proof may be while Kueue is not connected; Kueue itself tries again no sooner."""
+
+
+class Proofs:
+    def __init__(self, dial: Dial, rules: Sequence[Rule], settings: CredentialsSettings) -> None:
+        self._dial = dial
+        self._rules = rules
+        self._settings = settings
+        self._proven: dict[str, tuple[str, float]] = {}
+
+    @asynccontextmanager
+    async def open(self, connection: Connection) -> AsyncIterator[Client]:
+        """Open a worker for the body; one that does not answer in time is a problem to tell of."""
+        client = self._dial(connection)
+        client.timeout = self._settings.answer_timeout
+        try:
+            yield client
+        except errors.Unreachable as error:
+            raise CredentialProblem(f"the worker cannot be reached: {error}") from error
+        finally:
+            await client.close()
+
+    def is_recent(self, cluster: str, kubeconfig: str, *, doubted: bool) -> bool:
+        """Tell whether this very kubeconfig was proven lately."""
+        proven, when = self._proven.get(cluster, ("", 0.0))
+        age = clock.monotonic() - when
+        return proven == digest(kubeconfig) and age < (DOUBTED_SECONDS if doubted else self._settings.verify_every)
+
+    async def refusal(self, cluster: str, kubeconfig: str, *, patience: Sequence[float] = PATIENCE) -> str:
+        """Return why the worker does not let this credential do its work; empty where it does."""
+        why = ""
+        async with self.open(parse(kubeconfig)) as client:
+            for pause in patience:
+                await asyncio.sleep(pause)
+                why = await self._ask(client)
+                if not why:
+                    self._proven[cluster] = (digest(kubeconfig), clock.monotonic())
+                    break
+        return why
+
+    def forget(self, cluster: str) -> None:
+        self._proven.pop(cluster, None)
+
+    async def _ask(self, client: Client) -> str:
+        try:
+            missing = await denied(client, self._rules)
+        except errors.Unauthorized:
+            return "the worker does not accept the token"
+        return f"the worker does not allow to {', '.join(missing)}" if missing else ""

@@ -1,0 +1,43 @@
+"""Put the room together: which sources give credentials on this hub, and which controllers run."""
+
+from collections.abc import Sequence
+
+from fleetqueue.client.transport import connect
+from fleetqueue.controllers.credentials.admin_kubeconfigs import AdminKubeconfigs
+from fleetqueue.controllers.credentials.capabilities import Capabilities
+from fleetqueue.controllers.credentials.cluster_profiles import ClusterProfileController
+from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
+from fleetqueue.controllers.credentials.managed_accounts import ManagedAccounts
+from fleetqueue.controllers.credentials.proofs import Dial, Proofs
+from fleetqueue.controllers.credentials.rules import rules_for
+from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.source import Source
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
+from fleetqueue.runtime.metrics import Metrics
+
+
+class Credentials:
+    """The room as one part: `controllers` to run."""
+
+    def __init__(
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        settings: CredentialsSettings,
+        *,
+        capabilities: Capabilities,
+        dial: Dial = connect,
+    ) -> None:
+        rules = rules_for(settings.job_kinds, settings.kueue_gates)
+        proofs = Proofs(dial, rules, settings)
+        sources: list[Source] = [AdminKubeconfigs(hub, settings, rules, proofs)]
+        if capabilities.managed_accounts:
+            sources.insert(0, ManagedAccounts(hub, settings, rules, proofs))
+        self.controllers: Sequence[Controller] = [
+            KubeconfigSecretController(hub, metrics, settings=settings, sources=sources)
+        ]
+        if capabilities.profile_fields:
+            fields = capabilities.profile_fields
+            profiles = ClusterProfileController(hub, metrics, settings=settings, fields=fields)
+            self.controllers = [*self.controllers, profiles]

@@ -1,0 +1,44 @@
+"""What an operator can choose about credentials."""
+
+from dataclasses import dataclass
+
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
+from fleetqueue.controllers.credentials.rules import GATES_ON_BY_DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialsSettings:
+    kueue_namespace: str = KUEUE_NAMESPACE
+    """Where Kueue runs on the hub: it reads the kubeconfig secrets there."""
+
+    namespace: str = NAMESPACE
+    """Where the admin kubeconfigs given at `join` are kept on the hub; nobody else should read it."""
+
+    worker_namespace: str = KUEUE_NAMESPACE
+    """Where Kueue runs on the workers: the service account stands there."""
+
+    job_kinds: tuple[str, ...] = ("batch/job",)
+    """The kinds that jobs have, named as in the `integrations.frameworks` of the hub's Kueue. Kueue watches each of
+    these on every worker: one too few here, and it cannot connect."""
+
+    kueue_gates: frozenset[str] = GATES_ON_BY_DEFAULT
+    """The feature gates that are on in the hub's Kueue, of those that need further rights on a worker."""
+
+    lifetime: int = 24 * 3600
+    """Seconds that a token is valid; the worker may shorten it. A worker that is cut off for longer than the last
+    fifth of it needs a new token when it is back, and gets one."""
+
+    verify_every: float = 300.0
+    """Seconds between two looks whether a credential still works; a lost connection of Kueue looks at once. A token
+    revoked on the worker stays unnoticed for so long."""
+
+    linger: float = 60.0
+    """Seconds that a credential stays after nothing uses it, so that a drain can look at its worker once more and a
+    Placement that goes back and forth costs nothing. A cluster that is deleted loses its credential at once."""
+
+    answer_timeout: float = 10.0
+    """Seconds that a worker may take to answer."""
+
+    cluster_proxy_url: str = ""
+    """Where OCM's cluster-proxy answers, if Kueue shall reach the workers through it; used with managed service
+    accounts only."""

@@ -1,0 +1,30 @@
+"""Where credentials come from: the contract that both ways of getting one keep."""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.controllers.credentials.issued import Issued
+from fleetqueue.runtime.controller import Watch
+
+
+class Source(Protocol):
+    def watches(self) -> Iterable[Watch[Any]]:
+        """Say what wakes a cluster beside its need and its secret."""
+        ...
+
+    async def credential(self, cluster: ManagedCluster, current: Issued | None, *, doubted: bool) -> Issued:
+        """Return the credential that a cluster shall have; the current one where it is still good.
+
+        `doubted`: Kueue is not connected, so the current one is looked at although that was done a moment ago. Raises
+        CredentialProblem where none can be had now, CredentialWithdrawn where the current one must go as well.
+        """
+        ...
+
+    async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
+        """Remove what was made for a cluster; return whether there was anything.
+
+        `is_gone`: the cluster is no longer managed, so what cannot be reached is given up. Raises RetryLater where the
+        worker cannot be reached yet.
+        """
+        ...

@@ -1,0 +1,195 @@
+"""A hub with workers in memory whose tokens end, whose accounts can be deleted, and who know their roles."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from fleetqueue import clock
+from fleetqueue.api import core_v1 as core
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.authorization_v1 import REVIEWS
+from fleetqueue.api.cluster_v1 import GROUP, PLACEMENT_LABEL, ManagedCluster, PlacementDecision
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.fleetqueue import (
+    CLUSTER_LABEL,
+    NAMESPACE,
+    PLACEMENT_CHECK_CONTROLLER,
+    admin_secret,
+    credentials_secret,
+)
+from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
+from fleetqueue.api.requests import Request, Response
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import Connection, parse, render
+from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
+from fleetqueue.controllers.credentials.capabilities import Capabilities
+from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
+from fleetqueue.controllers.credentials.room import Credentials
+from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.runtime.cluster import OURS, Cluster
+from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.testing.memory_api import MemoryApi, status_of
+
+ADMIN = "admin-token"
+KUEUE_NAMESPACE = "kueue-system"
+
+
+class FakeWorker:
+    """A worker's API: the admin's token may do everything, an issued one may ask what it may do."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.api = MemoryApi()
+        self.tokens: dict[str, tuple[str, Any]] = {}
+        """From each issued token to the uid of its account and its end."""
+        self.longest = 10**9
+        self.clock_is_ahead = timedelta()
+        path = "/api/v1/namespaces/kueue-system/serviceaccounts/fleetqueue-multikueue/token"
+        self.api.answers[f"POST {path}"] = self._issue
+
+    @property
+    def server(self) -> str:
+        return f"https://{self.name}.example:6443"
+
+    @property
+    def account(self) -> core.ServiceAccount | None:
+        return self.api.get(core.ServiceAccount, "fleetqueue-multikueue", KUEUE_NAMESPACE)
+
+    def objects(self) -> list[str]:
+        kinds = (core.ServiceAccount, ClusterRole, ClusterRoleBinding)
+        return [str(obj) for kind in kinds for obj in self.api.list(kind)]
+
+    def _issue(self, request: Request) -> dict[str, Any]:
+        account = self.account
+        if account is None:
+            raise errors.NotFound('serviceaccounts "fleetqueue-multikueue" not found')
+        seconds = min(request.body["spec"]["expirationSeconds"], self.longest)
+        token = f"{self.name}-token-{len(self.tokens) + 1}"
+        until = clock.now() + self.clock_is_ahead + timedelta(seconds=seconds)
+        self.tokens[token] = (account.uid, until)
+        status = {"token": token, "expirationTimestamp": timestamp(until)}
+        return {**request.body, "spec": {"expirationSeconds": seconds}, "status": status}
+
+
+class BearerDoor:
+    """The way into a worker for whoever holds a token."""
+
+    def __init__(self, worker: FakeWorker, token: str) -> None:
+        self.worker = worker
+        self.token = token
+
+    async def request(self, request: Request, *, timeout: float) -> Response:
+        if self.token == ADMIN:
+            return await self.worker.api.request(request, timeout=timeout)
+        assert request.path == REVIEWS, "an issued token is only used to ask what it may do"
+        await self.worker.api.request(Request("GET", "/livez"), timeout=timeout)  # cut and slow as everything else
+        uid, until = self.worker.tokens.get(self.token, ("", None))
+        account = self.worker.account
+        if until is None or clock.now() + self.worker.clock_is_ahead >= until or account is None or account.uid != uid:
+            return Response(401, status_of(errors.Unauthorized("Unauthorized")))
+        return Response(201, {"status": {"allowed": self._allows(request.body["spec"]["resourceAttributes"])}})
+
+    def stream(self, request: Request, *, silence: float) -> Any:
+        return self.worker.api.stream(request, silence=silence)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+    def _allows(self, asked: dict[str, str]) -> bool:
+        role = self.worker.api.get(ClusterRole, "fleetqueue-multikueue")
+        bound = self.worker.api.get(ClusterRoleBinding, "fleetqueue-multikueue")
+        resource = "/".join(asked[part] for part in ("resource", "subresource") if part in asked)
+        return any(
+            asked["group"] in rule["apiGroups"] and resource in rule["resources"] and asked["verb"] in rule["verbs"]
+            for rule in (role.rules if role and bound else ())
+        )
+
+
+class World:
+    """What a test arranges on the hub and on its workers, and where it looks."""
+
+    def __init__(self, api: MemoryApi, hub: Cluster) -> None:
+        self.api = api
+        self.hub = hub
+        self.workers: dict[str, FakeWorker] = {}
+        self.metrics = Metrics()
+
+    def add_cluster(self, name: str, *, url: str = "", joined: bool = True, **metadata: Any) -> FakeWorker:
+        """Add a ManagedCluster with its worker; joined: its admin kubeconfig was given."""
+        worker = self.workers[name] = FakeWorker(name)
+        configs = [{"url": url or worker.server}]
+        self.api.add(ManagedCluster.manifest(name, spec={"managedClusterClientConfigs": configs}, **metadata))
+        if joined:
+            self.give_admin_kubeconfig(name)
+        return worker
+
+    def give_admin_kubeconfig(self, name: str, *, token: str = ADMIN) -> None:
+        text = render(name, server=self.workers[name].server, ca="admin's CA", token=token, user="admin")
+        labels = {CLUSTER_LABEL: name, **OURS}
+        self.api.add(core.secret(admin_secret(name), NAMESPACE, {"kubeconfig": text}, labels=labels))
+
+    def check(self, name: str, placement: str) -> None:
+        parameters = {"apiGroup": GROUP, "kind": "Placement", "name": placement}
+        spec = {"controllerName": PLACEMENT_CHECK_CONTROLLER, "parameters": parameters}
+        self.api.add(kueue.AdmissionCheck.manifest(name, spec=spec))
+
+    def decide(self, placement: str, *clusters: str) -> None:
+        status = {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
+        labels = {PLACEMENT_LABEL: placement}
+        self.api.add(PlacementDecision.manifest(f"{placement}-1", KUEUE_NAMESPACE, labels=labels, status=status))
+
+    def select(self, *clusters: str) -> None:
+        """Let a check of ours name a Placement that selects these clusters."""
+        self.check("check", "gpu")
+        self.decide("gpu", *clusters)
+
+    def member(self, name: str, cluster: str, *, connected: bool = True) -> None:
+        source = {"kubeConfig": {"locationType": "Secret", "location": credentials_secret(cluster)}}
+        conditions = [{"type": "Active", "status": "True" if connected else "False"}]
+        spec, status = {"clusterSource": source}, {"conditions": conditions}
+        self.api.add(kueue.MultiKueueCluster.manifest(name, spec=spec, status=status))
+
+    def dial(self, connection: Connection) -> Client:
+        name = connection.server.removeprefix("https://").partition(".")[0]
+        return Client(BearerDoor(self.workers[name], connection.token))
+
+    def room(self, *, capabilities: Capabilities = Capabilities(), **settings: Any) -> Credentials:  # noqa: B008
+        chosen = CredentialsSettings(**settings)
+        return Credentials(self.hub, self.metrics, chosen, capabilities=capabilities, dial=self.dial)
+
+    def controller(self, **settings: Any) -> KubeconfigSecretController:
+        (controller,) = self.room(**settings).controllers
+        assert isinstance(controller, KubeconfigSecretController)
+        return controller
+
+    def secret(self, cluster: str) -> core.Secret | None:
+        return self.api.get(core.Secret, credentials_secret(cluster), KUEUE_NAMESPACE)
+
+    def token(self, cluster: str) -> str:
+        """Return the token that Kueue would use; empty where there is no secret."""
+        secret = self.secret(cluster)
+        return parse(secret.text("kubeconfig") or "").token if secret else ""
+
+    def is_marked(self, cluster: str) -> bool:
+        secret = self.api.get(core.Secret, admin_secret(cluster), NAMESPACE)
+        return secret is not None and IN_USE in secret.metadata.annotations
+
+    def said(self) -> list[str]:
+        """Return the reasons of all Events, in the order of their making."""
+        events = self.api.store.all("events.events.k8s.io")
+        return [event["reason"] for event in sorted(events, key=lambda e: e["eventTime"])]
+
+    def notes(self) -> str:
+        return "\n".join(event["note"] for event in self.api.store.all("events.events.k8s.io"))
+
+    def expiry(self, cluster: str) -> float | None:
+        return self.metrics.registry.get_sample_value(
+            "fleetqueue_credential_expiry_timestamp_seconds", {"cluster": cluster}
+        )
+
+
+@pytest.fixture
+def world(api: MemoryApi, hub: Cluster) -> World:
+    return World(api, hub)

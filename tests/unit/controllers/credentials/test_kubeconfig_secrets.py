@@ -1,0 +1,282 @@
+"""The secret with which Kueue reaches a worker, issued by ourselves: made, kept right, renewed."""
+
+from datetime import timedelta
+
+import pytest
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.api.core_v1 import Secret, ServiceAccount
+from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
+from fleetqueue.api.rbac_v1 import ClusterRole
+from fleetqueue.client.kubeconfig import parse
+from fleetqueue.controllers.credentials.issued import EXPIRES
+from fleetqueue.runtime.manager import Manager
+from fleetqueue.testing.virtual_time import advance, running, settle
+
+SECRET = "secrets/kueue-system/kueue-admin-c1-kubeconfig"
+
+
+def at_work(world, **settings):
+    return running(Manager(world.hub, world.room(**settings).controllers).run())
+
+
+async def test_selected_cluster_gets_a_secret_that_works(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+
+        connection = parse(world.secret("c1").text("kubeconfig"))
+        assert (connection.server, connection.ca, connection.name) == (worker.server, b"admin's CA", "c1")
+        assert list(worker.tokens) == [connection.token]
+        assert world.said() == ["CredentialsIssued"]
+        assert 'Placement "gpu" selects it' in world.notes()
+
+
+async def test_cluster_that_nobody_needs_is_left_alone(world):
+    worker = world.add_cluster("c1")
+    world.decide("unchecked", "c1")
+
+    async with at_work(world):
+        await advance(3600)
+
+    assert world.secret("c1") is None
+    assert worker.api.requests == []
+    assert world.api.writes == []
+
+
+async def test_annotation_on_the_cluster_asks_for_a_secret(world):
+    world.add_cluster("c1", annotations={"fleetqueue.dev/credentials": "true"})
+
+    async with at_work(world):
+        await settle()
+
+        assert world.token("c1") == "c1-token-1"
+
+
+async def test_account_on_the_worker_has_the_rights_and_no_pod_gets_its_token(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world, job_kinds=("batch/job", "pod")):
+        await settle()
+
+    raw = worker.api.raw(ServiceAccount, "fleetqueue-multikueue", "kueue-system")
+    role = worker.api.get(ClusterRole, "fleetqueue-multikueue")
+    assert raw["automountServiceAccountToken"] is False
+    assert raw["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "fleetqueue"}
+    assert [rule["resources"] for rule in role.rules] == [
+        ["workloads"],
+        ["workloads/status"],
+        ["clusterqueues", "localqueues"],
+        ["jobs"],
+        ["pods"],
+    ]
+
+
+async def test_second_reconcile_writes_and_asks_nothing(world, follow):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+    controller = world.controller()
+    await follow(controller)
+
+    with pytest.raises(errors.RetryLater):
+        await controller.reconcile("c1")
+    await settle()
+    world.api.writes.clear()
+    worker.api.requests.clear()
+    with pytest.raises(errors.RetryLater):
+        await controller.reconcile("c1")
+
+    assert world.api.writes == []
+    assert worker.api.requests == []
+
+
+async def test_quiet_day_ends_with_one_renewal(world):
+    world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+        issued = world.expiry("c1")
+        world.api.writes.clear()
+        await advance(20 * 3600)
+
+        assert [write for write in world.api.writes if "events" not in write] == [f"patch {SECRET}"]
+        assert world.token("c1") == "c1-token-2"
+        assert world.expiry("c1") == issued + 0.8 * 24 * 3600
+        assert world.said() == ["CredentialsIssued", "CredentialsRenewed"]
+
+
+async def test_life_that_the_worker_shortened_is_what_counts(world):
+    worker = world.add_cluster("c1")
+    worker.longest = 3600
+    world.select("c1")
+
+    async with at_work(world):
+        await advance(3500)
+
+        assert world.token("c1") == "c1-token-2"
+
+
+@pytest.mark.parametrize("hours", [-48, 48], ids=["two days behind", "two days ahead"])
+async def test_worker_with_a_wrong_clock_gets_its_renewals_in_time(world, hours):
+    world.add_cluster("c1").clock_is_ahead = timedelta(hours=hours)
+    world.select("c1")
+
+    async with at_work(world):
+        await advance(19 * 3600)
+        assert world.token("c1") == "c1-token-1"
+        await advance(3600)
+
+        assert world.token("c1") == "c1-token-2"
+
+
+async def test_renewal_due_while_we_were_away_comes_at_once(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+    async with at_work(world):
+        await settle()
+    await advance(48 * 3600)
+
+    other = type(world)(world.api, type(world.hub)("hub", world.hub.client))
+    other.workers["c1"] = worker
+    async with at_work(other):
+        await settle()
+
+        assert world.token("c1") == "c1-token-2"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"data": {"kubeconfig": "bm9uc2Vuc2U="}}, id="the content"),
+        pytest.param({"data": {"token": "YQ=="}}, id="a further entry"),
+        pytest.param({"metadata": {"annotations": {EXPIRES: "2036-01-01T00:00:00Z"}}}, id="the end, made later"),
+        pytest.param({"metadata": {"annotations": None}}, id="the annotations"),
+        pytest.param({"metadata": {"labels": {"fleetqueue.dev/cluster": None}}}, id="the label"),
+    ],
+)
+async def test_edited_secret_is_repaired_at_once(world, change):
+    world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+        before = world.secret("c1")
+        world.api.change(Secret, before.name, before.namespace, **change)
+        await settle()
+
+        after = world.secret("c1")
+        assert list(after.data) == ["kubeconfig"]
+        assert world.token("c1") in world.workers["c1"].tokens
+        assert after.metadata.labels["fleetqueue.dev/cluster"] == "c1"
+        assert after.metadata.annotations[EXPIRES] == before.metadata.annotations[EXPIRES]
+
+
+async def test_deleted_secret_is_written_again_at_once(world):
+    world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await advance(60)
+        world.api.remove(Secret, "kueue-admin-c1-kubeconfig", "kueue-system")
+        await settle()
+
+        assert world.token("c1") == "c1-token-2"
+
+
+async def test_revoked_token_is_noticed_and_replaced(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+        worker.api.remove(ServiceAccount, "fleetqueue-multikueue", "kueue-system")
+        await advance(301)
+
+        assert world.token("c1") == "c1-token-2"
+        assert worker.tokens["c1-token-2"][0] == worker.account.uid
+
+
+async def test_lost_connection_of_kueue_looks_at_the_token_at_once(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+    world.member("gpu-c1", "c1")
+
+    async with at_work(world):
+        await advance(10)
+        worker.api.remove(ServiceAccount, "fleetqueue-multikueue", "kueue-system")
+        conditions = [{"type": "Active", "status": "False", "reason": "ClientConnectionFailed"}]
+        world.api.change(MultiKueueCluster, "gpu-c1", status={"conditions": conditions})
+        await settle()
+
+        assert world.token("c1") == "c1-token-2"
+
+
+async def test_role_edited_on_the_worker_is_put_right_and_the_token_stays(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+        rules = worker.api.raw(ClusterRole, "fleetqueue-multikueue")["rules"]
+        worker.api.change(ClusterRole, "fleetqueue-multikueue", rules=rules[1:])
+        await advance(301)
+
+        assert worker.api.raw(ClusterRole, "fleetqueue-multikueue")["rules"] == rules
+        assert world.token("c1") == "c1-token-1"
+
+
+async def test_new_address_is_written_with_the_same_token(world):
+    world.add_cluster("c1", url="https://c1.old:6443")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+        configs = [{"url": "https://c1.new:6443"}]
+        world.api.change(ManagedCluster, "c1", spec={"managedClusterClientConfigs": configs})
+        await settle()
+
+        connection = parse(world.secret("c1").text("kubeconfig"))
+        assert (connection.server, connection.token) == ("https://c1.new:6443", "c1-token-1")
+
+
+async def test_secret_of_somebody_else_is_never_touched(world):
+    world.add_cluster("c1")
+    world.select("c1")
+    world.api.add(Secret.manifest("kueue-admin-c1-kubeconfig", "kueue-system", data={"kubeconfig": "YQ=="}))
+
+    async with at_work(world):
+        await advance(600)
+
+    assert not any(SECRET in write for write in world.api.writes)
+    assert "was not made by fleetqueue; rename or delete it" in world.notes()
+
+
+async def test_expiry_is_a_metric(world):
+    world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+
+        assert world.expiry("c1") == (clock.now() + timedelta(hours=24)).timestamp()
+
+
+async def test_nothing_secret_is_logged_or_said(world, caplog):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+
+    with caplog.at_level("DEBUG", logger="fleetqueue"):
+        async with at_work(world, lifetime=3600):
+            await advance(3600)
+            worker.api.cut()
+            await advance(3600)
+
+    said = world.notes() + "".join(str(record.__dict__) for record in caplog.records)
+    assert len(worker.tokens) > 1
+    assert not [token for token in (*worker.tokens, "admin-token") if token in said]

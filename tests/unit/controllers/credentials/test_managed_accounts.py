@@ -1,0 +1,313 @@
+"""The secret with which Kueue reaches a worker, made from what OCM's managed-serviceaccount add-on brings."""
+
+from datetime import timedelta
+
+import pytest
+
+from fleetqueue import clock
+from fleetqueue.api import core_v1 as core
+from fleetqueue.api import errors
+from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
+from fleetqueue.api.cluster_v1 import ManagedCluster, PlacementDecision
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
+from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
+from fleetqueue.client.kubeconfig import parse
+from fleetqueue.controllers.credentials.capabilities import Capabilities
+from fleetqueue.controllers.credentials.managed_accounts import go_duration
+from fleetqueue.controllers.credentials.rules import rules_for
+from fleetqueue.runtime.manager import Manager
+from fleetqueue.testing.virtual_time import advance, running, settle
+
+ACCOUNT = "kueue-admin-c1"
+
+
+def at_work(world, **settings):
+    room = world.room(capabilities=Capabilities(managed_accounts=True), **settings)
+    return running(Manager(world.hub, room.controllers).run())
+
+
+def add_cluster(world, **about):
+    """Add a worker that has the account's rights already; its agent has not come yet."""
+    worker = world.add_cluster("c1", joined=False, **about)
+    worker.api.add(
+        core.ServiceAccount.manifest("fleetqueue-multikueue", "kueue-system"),
+        ClusterRole.manifest("fleetqueue-multikueue", rules=[rule.manifest() for rule in rules_for(["batch/job"])]),
+        ClusterRoleBinding.manifest("fleetqueue-multikueue"),
+    )
+    world.select("c1")
+    return worker
+
+
+def report(world, token="token-1", *, keys=("token", "ca.crt"), hours=24):
+    """Do what the agent does: issue a token on the worker, put it into the secret, say so."""
+    worker = world.workers["c1"]
+    until = clock.now() + timedelta(hours=hours)
+    worker.tokens[token] = (worker.account.uid, until)
+    entries = {key: value for key, value in (("token", token), ("ca.crt", "worker's CA")) if key in keys}
+    manifest = core.secret(ACCOUNT, "c1", entries)
+    if world.api.get(core.Secret, ACCOUNT, "c1") is None:
+        world.api.add(manifest)
+    else:
+        world.api.change(core.Secret, ACCOUNT, "c1", data=manifest["data"])
+    status = {
+        "conditions": [{"type": "TokenReported", "status": "True", "reason": "TokenReported"}],
+        "expirationTimestamp": timestamp(until),
+        "tokenSecretRef": {"name": ACCOUNT, "lastRefreshTimestamp": timestamp(clock.now())},
+    }
+    world.api.change(ManagedServiceAccount, ACCOUNT, "c1", status=status)
+
+
+def apply_permission(world):
+    conditions = [{"type": "AppliedRBACManifestWork", "status": "True"}]
+    world.api.change(ClusterPermission, ACCOUNT, "c1", status={"conditions": conditions})
+
+
+async def bring_credentials(world):
+    await settle()
+    report(world)
+    apply_permission(world)
+    await settle()
+
+
+async def test_account_and_permission_are_made_in_the_clusters_namespace(world):
+    add_cluster(world)
+
+    async with at_work(world):
+        await settle()
+
+    account = world.api.raw(ManagedServiceAccount, ACCOUNT, "c1")
+    permission = world.api.raw(ClusterPermission, ACCOUNT, "c1")
+    assert account["spec"] == {"rotation": {"enabled": True, "validity": "24h0m0s"}}
+    assert permission["spec"]["clusterRoleBinding"] == {
+        "subject": {
+            "apiGroup": "authentication.open-cluster-management.io",
+            "kind": "ManagedServiceAccount",
+            "name": ACCOUNT,
+        }
+    }
+    assert permission["spec"]["clusterRole"]["rules"] == [rule.manifest() for rule in rules_for(["batch/job"])]
+    assert world.api.writes.index(f"create managedserviceaccounts/c1/{ACCOUNT}") < world.api.writes.index(
+        f"create clusterpermissions/c1/{ACCOUNT}"
+    )
+
+
+@pytest.mark.checklist("ENV-7")
+@pytest.mark.checklist("ENV-8")
+async def test_secret_is_made_from_what_the_agent_brought(world):
+    worker = add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+
+        connection = parse(world.secret("c1").text("kubeconfig"))
+        assert (connection.server, connection.ca, connection.token) == (worker.server, b"worker's CA", "token-1")
+        assert world.expiry("c1") == (clock.now() + timedelta(hours=24)).timestamp()
+
+
+async def test_nothing_is_written_before_token_and_rights_are_there(world):
+    add_cluster(world)
+
+    async with at_work(world):
+        await settle()
+        report(world)
+        await settle()
+        assert world.secret("c1") is None
+        assert "is not applied on the worker yet" in world.notes()
+        apply_permission(world)
+        await settle()
+
+        assert world.token("c1") == "token-1"
+
+
+async def test_token_that_lacks_a_right_is_not_written(world):
+    worker = add_cluster(world)
+    worker.api.change(ClusterRole, "fleetqueue-multikueue", rules=[])
+
+    async with at_work(world):
+        await bring_credentials(world)
+        await advance(5)
+
+        assert world.secret("c1") is None
+        assert "does not allow to create workloads.kueue.x-k8s.io" in world.notes()
+
+
+async def test_second_reconcile_writes_nothing(world):
+    add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+        world.api.writes.clear()
+        await advance(3600)
+
+        assert world.api.writes == []
+
+
+@pytest.mark.checklist("C-1")
+async def test_rotated_token_is_copied_at_once(world):
+    add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+        await advance(19 * 3600)
+        report(world, "token-2")
+        await settle()
+
+        assert world.token("c1") == "token-2"
+        assert world.said()[-1] == "CredentialsRenewed"
+
+
+@pytest.mark.checklist("C-2")
+async def test_deleted_token_secret_takes_the_kubeconfig_with_it(world):
+    add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+        world.api.remove(core.Secret, ACCOUNT, "c1")
+        await advance(301)
+        assert world.secret("c1") is None
+        report(world, "token-2")
+        await settle()
+
+        assert world.token("c1") == "token-2"
+
+
+@pytest.mark.checklist("C-3")
+async def test_deleted_permission_takes_the_kubeconfig_with_it_and_is_made_again(world):
+    add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+        world.api.remove(ClusterPermission, ACCOUNT, "c1")
+        await settle()
+        assert world.secret("c1") is None
+        assert world.api.get(ClusterPermission, ACCOUNT, "c1") is not None
+        apply_permission(world)
+        await settle()
+
+        assert world.token("c1") == "token-1"
+
+
+@pytest.mark.checklist("C-4")
+@pytest.mark.parametrize("missing", ["token", "ca.crt"])
+async def test_token_secret_without_an_entry_is_an_error(world, missing):
+    add_cluster(world)
+
+    async with at_work(world):
+        await settle()
+        report(world, keys={"token", "ca.crt"} - {missing})
+        apply_permission(world)
+        await settle()
+
+        assert world.secret("c1") is None
+        assert f"{missing} not found in secret {ACCOUNT}" in world.notes()
+
+
+@pytest.mark.checklist("C-5")
+async def test_cluster_without_client_configs_is_an_error(world):
+    add_cluster(world)
+    world.api.change(ManagedCluster, "c1", spec={"managedClusterClientConfigs": []})
+
+    async with at_work(world):
+        await bring_credentials(world)
+
+        assert world.secret("c1") is None
+        assert "no client config found for cluster c1" in world.notes()
+
+
+@pytest.mark.checklist("C-7")
+async def test_cluster_proxy_is_used_with_the_hubs_ca(world):
+    worker = add_cluster(world)
+    world.workers["proxy"] = worker
+    world.api.add(core.ConfigMap.manifest("kube-root-ca.crt", "kueue-system", data={"ca.crt": "hub's CA"}))
+
+    async with at_work(world, cluster_proxy_url="https://proxy.open-cluster-management:9092/"):
+        await bring_credentials(world)
+
+        connection = parse(world.secret("c1").text("kubeconfig"))
+        assert (connection.server, connection.ca) == ("https://proxy.open-cluster-management:9092/c1", b"hub's CA")
+
+
+@pytest.mark.checklist("D-2")
+async def test_cluster_that_is_being_deleted_loses_account_and_permission(world):
+    add_cluster(world)
+    world.api.change(ManagedCluster, "c1", metadata={"finalizers": ["x/y"]})
+
+    async with at_work(world):
+        await bring_credentials(world)
+        world.api.remove(ManagedCluster, "c1")
+        await settle()
+
+        assert world.secret("c1") is None
+        assert world.api.list(ManagedServiceAccount) == []
+        assert world.api.list(ClusterPermission) == []
+
+
+async def test_dropped_cluster_loses_account_and_permission(world):
+    add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+        world.api.change(PlacementDecision, "gpu-1", "kueue-system", status={"decisions": []})
+        await advance(61)
+
+        assert world.secret("c1") is None
+        assert world.api.list(ManagedServiceAccount) == []
+        assert world.api.list(ClusterPermission) == []
+
+
+async def test_account_that_is_already_there_by_another_hand_is_left_alone(world):
+    add_cluster(world)
+    world.api.add(ManagedServiceAccount.manifest(ACCOUNT, "c1", spec={"rotation": {}}))
+
+    async with at_work(world):
+        await advance(60)
+
+    assert world.api.raw(ManagedServiceAccount, ACCOUNT, "c1")["spec"] == {"rotation": {}}
+    assert "was not made by fleetqueue" in world.notes()
+
+
+async def test_account_from_before_the_add_on_is_removed_from_the_worker(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+    async with running(Manager(world.hub, world.room().controllers).run()):
+        await settle()
+    assert world.is_marked("c1")
+
+    moved = type(world)(world.api, type(world.hub)("hub", world.hub.client))
+    moved.workers = world.workers
+    async with at_work(moved):
+        await bring_credentials(moved)
+
+    assert not world.is_marked("c1")
+    assert worker.objects() == []
+
+
+async def test_agent_that_is_late_with_a_renewal_is_not_asked_every_second(world):
+    add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+        await advance(20 * 3600)
+        world.api.requests.clear()
+        await advance(3600)
+
+        assert len([request for request in world.api.requests if request == f"get secrets/c1/{ACCOUNT}"]) <= 12
+
+
+async def test_hub_that_refuses_is_asked_again(world):
+    add_cluster(world)
+    world.api.fail_on("create clusterpermissions/*", errors.ServerError("boom"), times=2)
+
+    async with at_work(world):
+        await advance(60)
+        await bring_credentials(world)
+
+        assert world.token("c1") == "token-1"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"), [(86400, "24h0m0s"), (600, "10m0s"), (5400, "1h30m0s"), (3601, "1h0m1s")]
+)
+def test_durations_are_written_as_go_writes_them(seconds, written):
+    assert go_duration(seconds) == written
