@@ -10,6 +10,9 @@ from typing import Any, Final
 import yaml
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""The same language ten times as fast, where PyYAML was built with it: a hub reads hundreds of kubeconfigs."""
 _FILE_NAMES: Final = {
     "cluster": ("certificate-authority",),
     "user": ("client-certificate", "client-key", "tokenFile"),
@@ -135,7 +138,7 @@ def render(name: str, *, server: str, ca: bytes | str, token: str, user: str) ->
         "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
         "current-context": name,
     }
-    return yaml.safe_dump(config, sort_keys=False)
+    return str(yaml.dump(config, Dumper=_DUMPER, sort_keys=False))
 
 
 def _read(path: Path) -> bytes:
@@ -147,7 +150,7 @@ def _read(path: Path) -> bytes:
 
 def _mapping(text: str | bytes, what: str) -> Mapping[str, Any]:
     try:
-        config = yaml.safe_load(text) or {}
+        config = yaml.load(text, _LOADER) or {}
     except yaml.YAMLError as error:
         raise KubeconfigError(f"{what} is not YAML: {error}") from error
     if not isinstance(config, Mapping):

@@ -22,6 +22,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Generic
 
+import msgspec
+
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.meta import O, key_of
@@ -159,7 +161,12 @@ class Informer(Generic[O]):
             self._remove(key)
 
     def _put(self, raw: Manifest) -> None:
-        old, new = self.store.put(raw)
+        try:
+            old, new = self.store.put(raw)
+        except msgspec.ValidationError as error:
+            # One odd object, perhaps a worker's, must not blind us to all others; it stays as it was last seen.
+            log.warning("object cannot be read", kind=self.kind.resource.kind, key=_key(raw), error=error)
+            return
         self._tell(old, new)
 
     def _remove(self, key: str) -> None:

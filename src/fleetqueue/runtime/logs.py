@@ -35,8 +35,9 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": record.getMessage(),
-            **getattr(record, "fields", {}),
         }
+        for name, value in getattr(record, "fields", {}).items():
+            line.setdefault(name, value)  # a field must not hide what every line has
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return orjson.dumps(line, default=str).decode()

@@ -1,0 +1,1 @@
+"""Tools for tests of controllers: a Kubernetes API in memory, and time that jumps."""

@@ -1,0 +1,137 @@
+"""Time that jumps: an event loop that never waits for a timer.
+
+While something is ready to run, time stands still. When nothing is, it jumps to the next timer, so that an hour of
+timeouts costs milliseconds and every run is the same. Threads (`asyncio.to_thread`) are waited for, and time stands
+still meanwhile. Sockets and child processes are not for this loop: it cannot know that an answer is on its way, and
+would jump over it.
+
+    async def test_something():          # a test in virtual time: see tests/unit/conftest.py
+        await settle()                   # let everything happen that needs no time
+        await advance(60)                # a minute later
+"""
+
+import asyncio
+import random
+import selectors
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeVar, TypeVarTuple
+
+from fleetqueue import clock
+
+START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""What a virtual clock shows when its loop begins."""
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class Stuck(RuntimeError):
+    """Everything waits for something that will never come."""
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._threads = 0
+        self._settling: list[asyncio.Future[None]] = []
+        super().__init__(_IdleSelector(self._jump))
+        # Timers within it of now are due. The default is less than the steps of a float after some months.
+        self._clock_resolution = 1e-6
+
+    def time(self) -> float:
+        return self._now
+
+    async def settle(self) -> None:
+        """Wait until nothing is left to do without time passing."""
+        settled = self.create_future()
+        self._settling.append(settled)
+        await settled
+
+    def run_in_executor(self, executor: Any, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
+        future = super().run_in_executor(executor, func, *args)
+        self._threads += 1
+        future.add_done_callback(self._thread_ended)
+        return future
+
+    async def shutdown_default_executor(self, *args: Any) -> None:
+        self._threads += 1  # it waits for its threads in a thread of its own
+        try:
+            await super().shutdown_default_executor(*args)
+        finally:
+            self._threads -= 1
+
+    def _jump(self, timeout: float | None) -> bool:
+        """Do what an idle loop does instead of waiting; False where it must really wait."""
+        if self._threads:
+            return False
+        if self._settling:
+            for settled in self._settling:
+                if not settled.done():
+                    settled.set_result(None)
+            self._settling.clear()
+        elif timeout is None:
+            raise Stuck("every task waits, and no timer is left that could wake one")
+        else:
+            self._now += timeout
+        return True
+
+    def _thread_ended(self, _: asyncio.Future[Any]) -> None:
+        self._threads -= 1
+
+
+class _IdleSelector(selectors.DefaultSelector):
+    """Asks what to do instead of waiting."""
+
+    def __init__(self, when_idle: Callable[[float | None], bool]) -> None:
+        super().__init__()
+        self._when_idle = when_idle
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if ready or (timeout is not None and timeout <= 0) or self._when_idle(timeout):
+            return ready
+        return super().select(None)
+
+
+class VirtualClock:
+    """A wall clock that follows the loop, with chance from a seed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.chance = random.Random(seed)
+
+    def now(self) -> datetime:
+        return START + timedelta(seconds=clock.monotonic())
+
+
+def run(test: Coroutine[Any, Any, T], *, seed: int = 0) -> T:
+    """Run a coroutine from beginning to end in virtual time."""
+    with clock.use(VirtualClock(seed)), asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return runner.run(test)
+
+
+async def settle() -> None:
+    """Let everything happen that needs no time."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualTimeLoop), "settle() needs virtual time: mark the test with virtual_time"
+    await loop.settle()
+
+
+async def advance(seconds: float) -> None:
+    """Let so much time pass, with all that happens in it."""
+    await asyncio.sleep(seconds)
+    await settle()
+
+
+@asynccontextmanager
+async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[asyncio.Task[None]]:
+    """Run something beside the body and stop it afterwards; if it failed, so does the body's end."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.result()

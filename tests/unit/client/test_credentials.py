@@ -1,0 +1,257 @@
+"""What proves who we are: tokens, files that rotate, and the programs that print credentials."""
+
+import asyncio
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fleetqueue import clock
+from fleetqueue.api.errors import Unreachable
+from fleetqueue.client.credentials import Credential, CredentialSource, read_exec_credential, run_plugin
+from fleetqueue.client.kubeconfig import Connection, ExecPlugin
+from fleetqueue.clock import ShiftedClock
+
+V1 = "client.authentication.k8s.io/v1"
+V1BETA1 = "client.authentication.k8s.io/v1beta1"
+
+
+def printed(api_version=V1, **status):
+    return json.dumps({"apiVersion": api_version, "kind": "ExecCredential", "status": status}).encode()
+
+
+def plugin(program="", *, api_version=V1, **settings):
+    """A plugin that runs a few lines of Python."""
+    return ExecPlugin(command=sys.executable, args=("-c", program), api_version=api_version, **settings)
+
+
+def counting_plugin(tmp_path, expires=""):
+    """A plugin that counts how often it was run, in the token that it prints."""
+    program = f"""
+import json, pathlib
+runs = pathlib.Path({str(tmp_path / "runs")!r})
+runs.write_text(runs.read_text() + "x" if runs.exists() else "x")
+status = {{"token": "token-" + str(len(runs.read_text())), "expirationTimestamp": {expires!r}}}
+print(json.dumps({{"apiVersion": {V1!r}, "status": status}}))
+"""
+    return plugin(program)
+
+
+async def test_a_fixed_token_is_used_for_ever_and_cannot_be_renewed():
+    source = CredentialSource(Connection(server="https://x", token="t", client_certificate=b"C", client_key=b"K"))
+
+    credential = await source.current()
+
+    assert credential == Credential("t", b"C", b"K")
+    assert not source.renew(credential)
+    assert await source.current() is credential
+
+
+async def test_a_token_file_is_read_again_after_a_minute(tmp_path):
+    path = tmp_path / "token"
+    path.write_text("one\n")
+    source = CredentialSource(Connection(server="https://x", token_file=path))
+    first = (await source.current()).token
+    path.write_text("two\n")
+
+    soon = (await source.current()).token
+    with clock.use(ShiftedClock(timedelta(seconds=61))):
+        later = (await source.current()).token
+
+    assert (first, soon, later) == ("one", "one", "two")
+
+
+async def test_a_refused_token_file_is_read_at_once(tmp_path):
+    path = tmp_path / "token"
+    path.write_text("one")
+    source = CredentialSource(Connection(server="https://x", token_file=path))
+    refused = await source.current()
+    path.write_text("two")
+
+    assert source.renew(refused)
+    assert (await source.current()).token == "two"
+
+
+async def test_a_missing_token_file_is_named(tmp_path):
+    source = CredentialSource(Connection(server="https://x", token_file=tmp_path / "none"))
+
+    with pytest.raises(Unreachable, match=r"cannot read the token file .*/none: No such file"):
+        await source.current()
+
+
+def test_no_secret_is_shown():
+    shown = repr(Credential("s3cret", b"CERT", b"s3cret"))
+
+    assert "s3cret" not in shown
+
+
+@pytest.mark.parametrize("version", [V1, V1BETA1])
+async def test_a_plugin_prints_a_token(version):
+    credential = await run_plugin(
+        plugin(f"print({printed(version, token='t').decode()!r})", api_version=version), Connection("")
+    )
+
+    assert credential == Credential(token="t")
+
+
+async def test_a_plugin_prints_a_certificate_and_its_end():
+    status = {"clientCertificateData": "CERT", "clientKeyData": "KEY", "expirationTimestamp": "2026-01-01T00:00:00Z"}
+
+    credential = await run_plugin(plugin(f"print({printed(**status).decode()!r})"), Connection(""))
+
+    assert (credential.client_certificate, credential.client_key, credential.token) == (b"CERT", b"KEY", "")
+    assert credential.expires == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+ECHO_INFO = f"""
+import json, os
+status = {{"token": json.dumps([json.loads(os.environ["KUBERNETES_EXEC_INFO"]), os.environ.get("PROFILE")])}}
+print(json.dumps({{"apiVersion": {V1!r}, "status": status}}))
+"""
+
+
+async def test_a_plugin_is_told_about_the_cluster_where_it_wants_to_be():
+    connection = Connection(server="https://x", ca=b"CA", tls_server_name="api", insecure=True, token="not this")
+    asking = plugin(ECHO_INFO, provide_cluster_info=True, cluster_config={"audience": "a"}, env={"PROFILE": "dev"})
+
+    info, profile = json.loads((await run_plugin(asking, connection)).token)
+
+    assert profile == "dev"
+    assert info == {
+        "apiVersion": V1,
+        "kind": "ExecCredential",
+        "spec": {
+            "interactive": False,
+            "cluster": {
+                "server": "https://x",
+                "certificate-authority-data": "Q0E=",
+                "tls-server-name": "api",
+                "insecure-skip-tls-verify": True,
+                "config": {"audience": "a"},
+            },
+        },
+    }
+
+
+async def test_a_plugin_that_does_not_ask_is_told_nothing():
+    info, _ = json.loads((await run_plugin(plugin(ECHO_INFO), Connection(server="https://x"))).token)
+
+    assert info["spec"] == {"interactive": False}
+
+
+async def test_a_plugin_runs_once_while_its_credential_is_fresh(tmp_path):
+    source = CredentialSource(Connection(server="https://x", exec=counting_plugin(tmp_path)))
+
+    both = await asyncio.gather(source.current(), source.current())
+    third = await source.current()
+
+    assert [credential.token for credential in (*both, third)] == ["token-1"] * 3
+
+
+async def test_a_plugin_runs_again_when_its_credential_has_ended(tmp_path):
+    in_an_hour = (clock.now() + timedelta(hours=1)).isoformat()
+    source = CredentialSource(Connection(server="https://x", exec=counting_plugin(tmp_path, expires=in_an_hour)))
+    first = await source.current()
+
+    with clock.use(ShiftedClock(timedelta(minutes=61))):
+        second = await source.current()
+
+    assert (first.token, second.token) == ("token-1", "token-2")
+
+
+async def test_two_requests_refused_with_the_same_credential_renew_it_once(tmp_path):
+    source = CredentialSource(Connection(server="https://x", exec=counting_plugin(tmp_path)))
+    refused = await source.current()
+
+    assert source.renew(refused)
+    await source.current()
+    assert source.renew(refused)
+
+    assert (await source.current()).token == "token-2"
+
+
+@pytest.mark.parametrize(
+    ("failing", "message"),
+    [
+        pytest.param(
+            ExecPlugin("no-such-program-here", install_hint="install it with brew"),
+            r'"no-such-program-here" cannot be started: No such file or directory; install it with brew',
+            id="missing, with a hint",
+        ),
+        pytest.param(ExecPlugin("no-such-program-here"), r"No such file or directory$", id="missing, without a hint"),
+        pytest.param(
+            plugin("import sys; print('log in first', file=sys.stderr); sys.exit(3)"),
+            "failed with 3: log in first",
+            id="it fails",
+        ),
+        pytest.param(
+            plugin("import os, sys; os.write(2, bytes([255, 254])); sys.exit(1)"),
+            "failed with 1",
+            id="it fails in no language",
+        ),
+        pytest.param(plugin("print('hello')"), "printed no ExecCredential with a status", id="no JSON"),
+    ],
+)
+async def test_a_plugin_that_does_not_work_says_why(failing, message):
+    with pytest.raises(Unreachable, match=message):
+        await run_plugin(failing, Connection(""))
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        pytest.param(b"[]", "printed no ExecCredential with a status", id="a list"),
+        pytest.param(b"{}", "printed no ExecCredential with a status", id="no status"),
+        pytest.param(b'{"status": null}', "printed no ExecCredential with a status", id="a null status"),
+        pytest.param(printed(V1BETA1, token="t"), f"printed {V1BETA1}, but {V1} was asked for", id="another version"),
+        pytest.param(printed(), "printed neither a token nor a client certificate", id="nothing in it"),
+        pytest.param(printed(clientCertificateData="C"), "neither a token nor a client certificate", id="no key"),
+        pytest.param(printed(token="t", expirationTimestamp="soon"), "'soon' is no time", id="an end that is no time"),
+    ],
+)
+def test_what_a_plugin_printed_is_judged(out, message):
+    with pytest.raises(Unreachable, match=message):
+        read_exec_credential(ExecPlugin("x"), out)
+
+
+@pytest.mark.parametrize(
+    "moment", ["2026-01-01T00:00:00Z", "2026-01-01T01:00:00.123456789+01:00", "2026-01-01T00:00:00"]
+)
+def test_an_end_in_any_form_of_iso_time_is_understood(moment):
+    credential = read_exec_credential(ExecPlugin("x"), printed(token="t", expirationTimestamp=moment))
+
+    assert not credential.is_fresh()
+    assert credential.expires.replace(microsecond=0) == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """A queue of the child processes that were started."""
+    start, processes = asyncio.create_subprocess_exec, asyncio.Queue()
+
+    async def noticed(*arguments, **settings):
+        process = await start(*arguments, **settings)
+        processes.put_nowait(process)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", noticed)
+    return processes
+
+
+async def test_a_plugin_whose_caller_gives_up_is_stopped(started):
+    asking = asyncio.create_task(run_plugin(plugin("import time; time.sleep(60)"), Connection("")))
+    process = await started.get()
+
+    asking.cancel()
+    await asyncio.wait({asking})
+
+    assert asking.cancelled()
+    assert process.returncode is not None
+
+
+async def test_a_plugin_that_hangs_is_stopped(monkeypatch):
+    monkeypatch.setattr("fleetqueue.client.credentials.EXEC_SECONDS", 0.01)
+
+    with pytest.raises(Unreachable, match=r"gave no answer within 0\.01 s"):
+        await run_plugin(plugin("import time; time.sleep(60)"), Connection(""))

@@ -1,0 +1,278 @@
+"""The HTTP door: who we are, what is sent, what comes back, and what counts as no answer."""
+
+import asyncio
+import socket
+import sys
+
+import orjson
+import pytest
+from aiohttp import web
+
+from fleetqueue.api.errors import Unreachable
+from fleetqueue.api.requests import MERGE_PATCH, Request
+from fleetqueue.client.kubeconfig import ExecPlugin
+
+GET = Request("GET", "/api/v1/nodes")
+
+
+def answers(body=None, status=200, **more):
+    async def answer(request):
+        return web.Response(body=orjson.dumps({} if body is None else body), status=status, **more)
+
+    return answer
+
+
+async def no_answer(request):
+    await asyncio.sleep(60)
+
+
+def subject(request):
+    """The common name of the certificate that a client showed, if any."""
+    shown = request.get_extra_info("ssl_object").getpeercert()
+    return dict(pair for part in shown["subject"] for pair in part)["commonName"] if shown else None
+
+
+async def test_a_request_arrives_whole_and_its_answer_comes_back(server, door):
+    bodies = []
+
+    async def answer(request):
+        bodies.append(await request.json())
+        return web.json_response({"kind": "Node"}, status=201)
+
+    server.answer = answer
+    request = Request("PATCH", "/api/v1/nodes/n", {"fieldManager": "me", "force": "true"}, {"a": "ü"}, MERGE_PATCH)
+
+    response = await door(token="t").request(request, timeout=5)
+
+    (seen,) = server.seen
+    assert (response.status, response.body) == (201, {"kind": "Node"})
+    assert (seen.method, seen.path, dict(seen.query)) == (
+        "PATCH",
+        "/api/v1/nodes/n",
+        {"fieldManager": "me", "force": "true"},
+    )
+    assert bodies == [{"a": "ü"}]
+    assert seen.headers["Content-Type"] == MERGE_PATCH
+    assert seen.headers["Authorization"] == "Bearer t"
+    assert seen.headers["User-Agent"].startswith("fleetqueue/")
+
+
+async def test_special_letters_survive_paths_and_queries(server, door):
+    server.answer = answers()
+
+    await door().request(Request("GET", "/clusterroles/a%3Ab", {"labelSelector": "a in (b,c),d=e/f"}), timeout=5)
+
+    assert server.seen[0].path == "/clusterroles/a:b"
+    assert server.seen[0].query["labelSelector"] == "a in (b,c),d=e/f"
+
+
+async def test_impersonation_is_sent_as_headers(server, door):
+    server.answer = answers()
+
+    await door(impersonate={"Impersonate-User": "jane"}).request(GET, timeout=5)
+
+    assert server.seen[0].headers["Impersonate-User"] == "jane"
+
+
+async def test_an_error_is_an_answer(server, door):
+    server.answer = answers({"kind": "Status", "code": 409}, status=409)
+
+    response = await door().request(GET, timeout=5)
+
+    assert (response.status, response.body["code"]) == (409, 409)
+
+
+async def test_text_is_an_answer_too(server, door):
+    async def answer(request):
+        return web.Response(text="ok")
+
+    server.answer = answer
+
+    assert (await door().request(Request("GET", "/livez"), timeout=5)).body == "ok"
+
+
+async def test_a_redirect_is_not_followed(server, door):
+    server.answer = answers(status=302, headers={"Location": "https://elsewhere.test/"})
+
+    assert (await door(token="t").request(GET, timeout=5)).status == 302
+
+
+async def test_a_client_certificate_is_shown(server, door, authority):
+    server.answer = lambda request: answers({"you": subject(request)})(request)
+    jane = authority.sign("jane")
+
+    response = await door(client_certificate=jane.certificate, client_key=jane.key).request(GET, timeout=5)
+
+    assert response.body == {"you": "jane"}
+
+
+async def test_without_a_client_certificate_none_is_shown(server, door):
+    server.answer = lambda request: answers({"you": subject(request)})(request)
+
+    assert (await door().request(GET, timeout=5)).body == {"you": None}
+
+
+async def test_a_refused_token_is_renewed_once(server, door, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("old")
+
+    async def answer(request):
+        token.write_text("new")
+        return web.json_response({}, status=200 if request.headers["Authorization"] == "Bearer new" else 401)
+
+    server.answer = answer
+
+    response = await door(token_file=token).request(GET, timeout=5)
+
+    assert response.status == 200
+    assert len(server.seen) == 2
+
+
+async def test_a_token_that_stays_refused_is_not_tried_for_ever(server, door, tmp_path):
+    (tmp_path / "token").write_text("bad")
+    server.answer = answers(status=401)
+
+    response = await door(token_file=tmp_path / "token").request(GET, timeout=5)
+
+    assert response.status == 401
+    assert len(server.seen) == 2
+
+
+async def test_a_fixed_token_that_is_refused_is_not_tried_again(server, door):
+    server.answer = answers(status=401)
+
+    assert (await door(token="bad").request(GET, timeout=5)).status == 401
+    assert len(server.seen) == 1
+
+
+async def test_a_new_certificate_of_a_plugin_is_used_from_then_on(server, door, authority, tmp_path):
+    server.answer = lambda request: answers({"you": subject(request)})(request)
+    credential = tmp_path / "credential"
+    plugin = ExecPlugin(sys.executable, ("-c", f"print(open({str(credential)!r}).read())"))
+
+    def give(name):
+        pair = authority.sign(name)
+        status = {
+            "clientCertificateData": pair.certificate.decode(),
+            "clientKeyData": pair.key.decode(),
+            "expirationTimestamp": "2020-01-01T00:00:00Z",
+        }
+        credential.write_bytes(orjson.dumps({"apiVersion": plugin.api_version, "status": status}))
+
+    opened = door(exec=plugin)
+    seen = []
+    for name in ("one", "two", "three"):
+        give(name)
+        seen.append((await opened.request(GET, timeout=5)).body["you"])
+
+    assert seen == ["one", "two", "three"]
+
+
+async def test_a_server_by_another_name_needs_that_name(server, door):
+    server.answer = answers()
+    port = server.url.rpartition(":")[2]
+
+    with pytest.raises(Unreachable, match="certificate"):
+        await door(server=f"https://localhost:{port}").request(GET, timeout=5)
+    named = await door(server=f"https://localhost:{port}", tls_server_name="api.test").request(GET, timeout=5)
+
+    assert named.status == 200
+
+
+async def test_a_server_of_another_authority_is_not_trusted(server, door):
+    server.answer = answers()
+
+    with pytest.raises(Unreachable, match="certificate verify failed"):
+        await door(ca=None).request(GET, timeout=5)
+
+
+async def test_insecure_means_that_nothing_is_verified(server, door):
+    server.answer = answers()
+
+    assert (await door(ca=None, insecure=True).request(GET, timeout=5)).status == 200
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param({"ca": b"no certificate"}, id="authority"),
+        pytest.param({"ca": b"\xff\xfe"}, id="authority in no encoding"),
+        pytest.param({"client_certificate": b"CERT", "client_key": b"KEY"}, id="client certificate"),
+    ],
+)
+async def test_a_certificate_that_cannot_be_read_is_no_answer(server, door, broken):
+    with pytest.raises(Unreachable, match=r"GET /api/v1/nodes on https://127.0.0.1"):
+        await door(**broken).request(GET, timeout=5)
+
+
+async def test_a_refused_connection_is_no_answer(door):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"https://127.0.0.1:{taken.getsockname()[1]}"
+
+        with pytest.raises(Unreachable, match=rf"GET /api/v1/nodes on {url}: "):
+            await door(server=url).request(GET, timeout=5)
+
+
+async def test_a_name_that_nobody_knows_is_no_answer(door):
+    with pytest.raises(Unreachable, match=r"no-such-host\.invalid"):
+        await door(server="https://no-such-host.invalid").request(GET, timeout=5)
+
+
+async def test_silence_is_no_answer(server, door):
+    server.answer = no_answer
+
+    with pytest.raises(Unreachable, match=r"GET /api/v1/nodes on .*: \w"):
+        await door().request(GET, timeout=0.02)
+
+
+def hang_up_first(times):
+    left = [times]
+
+    async def answer(request):
+        if left[0]:
+            left[0] -= 1
+            request.transport.abort()
+        return web.json_response({"ok": True})
+
+    return answer
+
+
+async def test_a_read_on_a_connection_that_just_closed_is_sent_again(server, door):
+    server.answer = hang_up_first(1)
+
+    assert (await door().request(GET, timeout=5)).body == {"ok": True}
+
+
+@pytest.mark.parametrize(("method", "times"), [("GET", 2), ("POST", 1)])
+async def test_a_write_is_never_sent_twice_and_a_read_not_for_ever(server, door, method, times):
+    server.answer = hang_up_first(times)
+
+    with pytest.raises(Unreachable):
+        await door().request(Request(method, "/api/v1/nodes"), timeout=5)
+
+    assert len(server.seen) == times
+
+
+async def test_a_closed_door_can_be_closed_again(server, door):
+    server.answer = answers()
+    opened = door()
+    await opened.request(GET, timeout=5)
+
+    await opened.close()
+    await opened.close()
+
+
+async def test_a_plain_http_server_needs_no_certificates(door):
+    async def handle(request):
+        return web.json_response({"plain": True})
+
+    runner = web.ServerRunner(web.Server(handle), shutdown_timeout=0.01)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+
+    response = await door(server=f"http://127.0.0.1:{runner.addresses[0][1]}", ca=None).request(GET, timeout=5)
+    await runner.cleanup()
+
+    assert response.body == {"plain": True}

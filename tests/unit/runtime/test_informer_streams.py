@@ -1,0 +1,130 @@
+"""What an informer makes of single lines of a stream: scripts for what a well-behaved API cannot be made to do."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+
+from fleetqueue.api import errors
+from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.client import Client
+from fleetqueue.runtime.informer import INITIAL_EVENTS_END, Informer
+from fleetqueue.testing.virtual_time import advance, running
+
+pytestmark = pytest.mark.virtual_time
+
+
+def event(kind, name="", version="1"):
+    return {"type": kind, "object": {"metadata": {"name": name, "namespace": "ns", "resourceVersion": version}}}
+
+
+def bookmark(version, *, ends_initial_events=False):
+    metadata = {"resourceVersion": version}
+    if ends_initial_events:
+        metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+    return {"type": "BOOKMARK", "object": {"metadata": metadata}}
+
+
+class Script:
+    """A door whose every stream says the next lines of a script; the last one goes on for ever."""
+
+    def __init__(self, *streams):
+        self.streams = list(streams)
+        self.queries = []
+        self.status = 200
+
+    @asynccontextmanager
+    async def stream(self, request, *, silence):
+        self.queries.append(request.query)
+        yield self
+
+    async def lines(self):
+        for line in self.streams.pop(0) if self.streams else ():
+            if isinstance(line, Exception):
+                raise line
+            yield line
+
+
+async def follow(*streams, seconds=5.0):
+    script = Script(*streams)
+    informer = Informer(Client(script), ConfigMap)
+    async with running(informer.run()):
+        await advance(seconds)
+    return informer, script
+
+
+def versions(informer):
+    return {obj.name: obj.metadata.resource_version for obj in informer.store.all()}
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "versions_after"),
+    [
+        pytest.param([event("MODIFIED", "a", "7")], {"a": "7", "b": "2"}, id="changed"),
+        pytest.param([event("DELETED", "a", "7")], {"b": "2"}, id="deleted"),
+        pytest.param([event("DELETED", "a", "7"), event("ADDED", "a", "8")], {"a": "8", "b": "2"}, id="made again"),
+        pytest.param([event("ADDED", "c", "7")], {"a": "1", "b": "2", "c": "7"}, id="added"),
+    ],
+)
+async def test_what_happens_while_the_initial_events_are_sent_is_not_lost(meanwhile, versions_after):
+    initial = [event("ADDED", "a", "1"), event("ADDED", "b", "2")]
+
+    informer, _ = await follow([*initial, *meanwhile, bookmark("9", ends_initial_events=True)])
+
+    assert versions(informer) == versions_after
+    assert informer.synced.is_set()
+
+
+@pytest.mark.parametrize("ending", [[], [errors.Unreachable("reset")]], ids=["cleanly", "broken"])
+async def test_initial_events_that_did_not_end_are_asked_for_again(ending):
+    cut_short = [event("ADDED", "a", "1"), bookmark("3"), event("MODIFIED", "a", "4"), *ending]
+
+    informer, script = await follow(
+        cut_short, [event("ADDED", "b", "2"), bookmark("9", ends_initial_events=True)], seconds=1.5
+    )
+
+    assert script.queries[1]["sendInitialEvents"] == "true"
+    assert versions(informer) == {"b": "2"}
+
+
+async def test_half_of_the_initial_events_are_not_shown():
+    informer, _ = await follow([event("ADDED", "a", "1"), event("MODIFIED", "a", "2")])
+
+    assert versions(informer) == {}
+    assert not informer.synced.is_set()
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [[], [errors.Unreachable("reset")], [{"type": "ERROR", "object": {"code": 500, "message": "etcd is away"}}]],
+    ids=["cleanly", "broken", "with a server error"],
+)
+async def test_the_next_watch_begins_after_the_last_event(ending):
+    first = [event("ADDED", "a", "1"), bookmark("5", ends_initial_events=True), event("MODIFIED", "a", "6"), *ending]
+    second = [event("MODIFIED", "a", "7"), bookmark("8"), *ending]
+
+    _, script = await follow(first, second, seconds=3)
+
+    assert [query.get("resourceVersion") for query in script.queries[:3]] == [None, "6", "8"]
+
+
+async def test_every_watch_asks_for_bookmarks_and_an_end():
+    _, script = await follow([bookmark("1", ends_initial_events=True)], [], [], seconds=60)
+
+    assert all(query["allowWatchBookmarks"] == "true" for query in script.queries)
+    assert all(300 <= int(query["timeoutSeconds"]) <= 600 for query in script.queries)
+
+
+async def test_a_new_list_tells_only_of_what_differs():
+    told = []
+    again = [event("ADDED", "a", "1"), event("ADDED", "b", "9"), bookmark("9", ends_initial_events=True)]
+    expired = {"type": "ERROR", "object": {"code": 410, "message": "too old"}}
+    script = Script(
+        [event("ADDED", "a", "1"), event("ADDED", "b", "2"), bookmark("5", ends_initial_events=True), expired], again
+    )
+    informer = Informer(Client(script), ConfigMap)
+    informer.subscribe(lambda old, new: told.append((new.name, new.metadata.resource_version)))
+
+    async with running(informer.run()):
+        await advance(2)
+
+    assert told == [("a", "1"), ("b", "2"), ("b", "9")]

@@ -1,0 +1,103 @@
+"""A log line is an event with fields, for people or for programs."""
+
+import io
+import json
+import logging
+
+import pytest
+
+from fleetqueue.runtime import logs
+from fleetqueue.runtime.logs import Log
+
+
+@pytest.fixture
+def lines():
+    """Set up logging into memory, and put back what was before."""
+    root = logging.getLogger("fleetqueue")
+    before = root.handlers[:], root.level, root.propagate
+    stream = io.StringIO()
+
+    def set_up(**settings):
+        logs.set_up(stream=stream, **settings)
+        return stream
+
+    yield set_up
+    root.handlers[:], root.level, root.propagate = before[0], before[1], before[2]
+
+
+def test_a_line_for_people(lines):
+    stream = lines(json=False)
+
+    Log("room").info("config written", check="ac", clusters=2)
+
+    moment, rest = stream.getvalue().split(" ", 1)
+    assert moment.count(":") == 2
+    assert rest == "I room: config written check=ac clusters=2\n"
+
+
+def test_a_line_for_programs(lines):
+    stream = lines(json=True)
+
+    Log("room").warning("watch failed", error=ValueError("no"), count=2)
+
+    line = json.loads(stream.getvalue())
+    assert line.pop("time").endswith("+00:00")
+    assert line == {"level": "warning", "logger": "fleetqueue.room", "event": "watch failed", "error": "no", "count": 2}
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_an_exception_comes_with_its_traceback(lines, as_json):
+    stream = lines(json=as_json)
+
+    try:
+        raise ZeroDivisionError("by nothing")
+    except ZeroDivisionError:
+        Log("room").exception("reconcile failed", key="a")
+
+    assert "ZeroDivisionError: by nothing" in stream.getvalue()
+    assert "Traceback" in stream.getvalue()
+
+
+@pytest.mark.parametrize("name", ["time", "logger", "message", "name", "args", "msg"])
+def test_no_field_name_breaks_a_line(lines, name):
+    stream = lines(json=True)
+
+    Log("room").info("something", **{name: "mine"})
+
+    assert json.loads(stream.getvalue())["event"] == "something"
+
+
+def test_a_field_cannot_hide_the_level(lines):
+    stream = lines(json=True)
+
+    Log("room").info("something", level="mine")
+
+    assert json.loads(stream.getvalue())["level"] == "info"
+
+
+def test_lines_below_the_level_are_left_out(lines):
+    stream = lines(json=False, level="warning")
+
+    Log("room").info("quiet")
+    Log("room").debug("quieter")
+    Log("room").warning("loud")
+
+    assert "quiet" not in stream.getvalue()
+    assert "loud" in stream.getvalue()
+
+
+def test_setting_up_twice_does_not_double_lines(lines):
+    lines(json=False)
+    stream = lines(json=False)
+
+    Log("room").info("once")
+
+    assert stream.getvalue().count("once") == 1
+
+
+def test_a_line_break_in_a_field_does_not_make_two_json_lines(lines):
+    stream = lines(json=True)
+
+    Log("room").info("said", words="a\nb")
+
+    assert stream.getvalue().count("\n") == 1
