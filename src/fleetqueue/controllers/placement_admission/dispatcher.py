@@ -5,34 +5,41 @@ queues Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatcher
 
 A nomination is only ever added to. Withdrawing one while its copy may be admitted makes Kueue lose the winner: the
 job runs, and the hub does not know where. For the same reason no further cluster is nominated while a nominated one
-cannot be asked: the job may run there.
+cannot be asked, and nothing for an evicted Workload while a draining cluster may still have its copy: the job may run
+there.
 """
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Any
+from math import inf
+from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find
+from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.quantity import Amounts, add
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
+from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.controllers.placement_admission.nomination import Candidate, explain, nomination, ranked
 from fleetqueue.controllers.placement_admission.selection import add_on_scores, total_score
-from fleetqueue.controllers.placement_admission.workers import Workers
+from fleetqueue.controllers.placement_admission.workers import Copy, Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
-MOST_NOMINATED = 20
+MOST_NOMINATED: Final = 20
 """As many as a Workload's status may hold."""
+REMOVAL_SECONDS: Final = 1.0
+"""Between two looks at a copy that Kueue is about to remove; it needs about two seconds."""
 
 log = Log("dispatcher")
 
@@ -59,13 +66,18 @@ class DispatcherController(Controller):
         self.measures = measures
         self._nominated: dict[str, tuple[str, float]] = {}
         """When each Workload (key, with uid) got its last nomination, as far as this process knows."""
-        self._waiting: set[str] = set()
+        self._waiting: dict[str, None] = {}
+        self._silent_since: dict[str, float] = {}
+        """When each member that does not answer us was first asked in vain."""
 
     def watches(self) -> Iterable[Watch[Any]]:
+        namespace, fields = self.settings.kueue_namespace, f"metadata.name={CONFIG_MAP}"
         return (
             Watch(kueue.Workload, by_key),
+            Watch(kueue.AdmissionCheck, lambda check: self._undecided()),
             Watch(kueue.MultiKueueConfig, lambda config: self._undecided()),
             Watch(kueue.MultiKueueCluster, lambda member: self._undecided()),
+            Watch(ConfigMap, lambda config_map: self._undecided(), namespace=namespace, fields=fields),
         )
 
     def subscribe(self) -> None:
@@ -81,14 +93,22 @@ class DispatcherController(Controller):
         namespace, _, name = key.partition("/")
         workload = self.hub.get(kueue.Workload, name, namespace)
         config = self._config_to_serve(workload) if workload is not None else None
-        if workload is None or config is None or self.ledger.covers(key):
+        if workload is None or config is None:
             self._set_waiting(key, waits=False)
             self._forget_if_gone(key, workload)
             return
-        members = await self._next(workload, config)
-        if not members:
-            return
-        await self._nominate(workload, (*workload.status.nominated_cluster_names, *members))
+        if left := self.ledger.seconds_left(key):
+            raise errors.RetryLater(left, "a nomination is under way")
+        if is_ours(config):
+            await self._wait_until_safe(workload, config)
+        # Nothing waits between the choice and its entry in the ledger, where the next choice and a drain look for it.
+        members, why = self._choose(workload, config.name)
+        self._set_waiting(key, waits=not (members or workload.status.nominated_cluster_names))
+        if members:
+            await self._nominate(workload, (*workload.status.nominated_cluster_names, *members))
+            await self.hub.events.normal(workload, "Nominated", f"{', '.join(members)}; {why}")
+        elif key in self._waiting:
+            await self.hub.events.warning(workload, "NoClusterToNominate", why)
 
     # Deciding
 
@@ -105,60 +125,57 @@ class DispatcherController(Controller):
             return None
         return self.objects.config(config)
 
-    async def _next(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[str]:
-        """Return whom to nominate now; raises RetryLater where only time can help."""
+    def _choose(self, workload: kueue.Workload, config_name: str) -> tuple[list[str], str]:
+        """Return whom to nominate now, and why: the best one, or all where the config is not ours."""
+        config = self.objects.config(config_name)
+        if config is None:
+            return [], "the config is gone"
         nominated = workload.status.nominated_cluster_names
-        if not is_ours(config):
-            return self._all_connected(config, nominated)
         candidates = self._candidates(workload, config)
-        if nominated:
-            await self._wait_for(workload, nominated)
-        best = ranked([c for c in candidates if c.member not in nominated], workload.requests)
-        if best:
-            self._set_waiting(workload.key, waits=False)
-            why = explain(candidates, workload.requests)
-            await self.hub.events.normal(workload, "Nominated", f"{best[0].member}; {why}")
-            return [best[0].member]
-        if not nominated:
-            self._set_waiting(workload.key, waits=True)
-            why = explain(candidates, workload.requests)
-            await self.hub.events.warning(workload, "NoClusterToNominate", why)
-        return []
+        able = [c.member for c in ranked(candidates, workload.requests) if c.member not in nominated]
+        most = min(1 if is_ours(config) else MOST_NOMINATED, MOST_NOMINATED - len(nominated))
+        return able[:most], explain(candidates, workload.requests)
 
-    def _all_connected(self, config: kueue.MultiKueueConfig, nominated: Sequence[str]) -> list[str]:
-        """Do for a hand-written config what Kueue's own default dispatcher would."""
-        room = MOST_NOMINATED - len(nominated)
-        return [m for m in config.spec.clusters if m not in nominated and self._is_connected(m)][:room]
-
-    async def _wait_for(self, workload: kueue.Workload, nominated: Sequence[str]) -> None:
-        """Raise RetryLater until a further nomination is due, and safe."""
-        age = clock.monotonic() - self._nominated_at(workload)
+    async def _wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> None:
+        """Raise RetryLater until a nomination is due, and cannot start what may run already."""
+        nominated = workload.status.nominated_cluster_names
+        age = clock.monotonic() - self._nominated_at(workload) if nominated else inf
         if age < self.settings.nomination_timeout:
             raise errors.RetryLater(self.settings.nomination_timeout - age, "nominated clusters have time to admit it")
         for member in nominated:
-            await self._wait_for_answer(workload, member)
+            copy = await self._ask(workload, member, config)
+            if copy is not None and copy.is_admitted:
+                note = f"{member} has admitted it; Kueue is about to record that"
+                raise errors.RetryLater(self.settings.settle, note)
+        if not nominated and find(workload.status.conditions, kueue.EVICTED) is not None:
+            for member in marks_of(config):
+                if await self._ask(workload, member, config) is not None:
+                    raise errors.RetryLater(REMOVAL_SECONDS, f"its copy on {member} is being removed")
 
-    async def _wait_for_answer(self, workload: kueue.Workload, member: str) -> None:
-        """Ask a nominated cluster about its copy: one that cannot answer, or has admitted it, is waited for."""
+    async def _ask(self, workload: kueue.Workload, member: str, config: kueue.MultiKueueConfig) -> Copy | None:
+        """Ask a cluster for its copy; raises RetryLater while it cannot answer and is not given up."""
         try:
             copy = await self.workers.copy(self.objects.kubeconfig_of(member), workload)
         except (errors.Unreachable, errors.ApiError) as error:
-            lost = self._lost_for(member)
-            if lost >= self.settings.lost_timeout:
-                return
-            note = f"{member} was nominated and cannot be asked ({error}); the job may run there"
+            self._silent_since.setdefault(member, clock.monotonic())
+            if self._lost_for(member, config) >= self.settings.lost_timeout:
+                return None
+            note = f"{member} cannot be asked ({error}); the job may run there"
             await self.hub.events.warning(workload, "WaitingForCluster", note)
             raise errors.RetryLater(self.settings.drain_poll, note) from error
-        if copy is not None and copy.is_admitted:
-            raise errors.RetryLater(self.settings.settle, f"{member} has admitted it; Kueue is about to record that")
+        self._silent_since.pop(member, None)
+        return copy
 
-    def _lost_for(self, member: str) -> float:
-        """Return for how many seconds Kueue has said that a member is not connected."""
+    def _lost_for(self, member: str, config: kueue.MultiKueueConfig) -> float:
+        """Return for how many seconds a member has not answered us, or been disconnected from Kueue."""
+        if self.objects.is_given_up(member, config):
+            return inf
+        silent = clock.monotonic() - self._silent_since[member]
         found = self.objects.member(member)
         condition = find(found.status.conditions, kueue.ACTIVE) if found is not None else None
         if condition is None or condition.is_true or condition.last_transition_time is None:
-            return 0.0
-        return (clock.now() - condition.last_transition_time).total_seconds()
+            return silent
+        return max(silent, (clock.now() - condition.last_transition_time).total_seconds())
 
     def _candidates(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[Candidate]:
         placement = self.hub.get(cluster.Placement, config.name, self.settings.kueue_namespace)
@@ -173,7 +190,9 @@ class DispatcherController(Controller):
         member: str,
         allowed: set[str],
     ) -> Candidate:
-        name = self.objects.cluster_of(member)
+        if not is_ours(config):
+            return Candidate(member, excluded="" if self._is_connected(member) else "not connected")
+        name = self.objects.cluster_of(member, config.name)
         if member in marks_of(config):
             return Candidate(member, excluded="draining")
         if allowed and not allowed & {member, name}:
@@ -217,30 +236,34 @@ class DispatcherController(Controller):
         """Write a nomination on the Workload as it is now; one that changed meanwhile is decided anew."""
         self.ledger.enter(workload, members)
         try:
-            raw = await self.hub.client.get(kueue.Workload.resource, workload.name, workload.namespace)
-            live = kueue.Workload.view(raw)
-            if (
-                live.uid != workload.uid
-                or live.status.nominated_cluster_names != workload.status.nominated_cluster_names
-            ):
-                raise errors.Conflict(f"{workload} changed meanwhile")
-            if self._config_to_serve(live) is None:
-                raise errors.Conflict(f"{workload} no longer waits for a nomination")
+            manifest = nomination(await self._live(workload), members)
+        except (errors.ApiError, errors.Unreachable):
+            self.ledger.strike(workload.key)
+            raise
+        try:
             await self.hub.client.apply(
-                kueue.Workload.resource,
-                nomination(raw, members),
-                subresource="status",
-                manager=kueue.ADMISSION_MANAGER,
+                kueue.Workload.resource, manifest, subresource="status", manager=kueue.ADMISSION_MANAGER
             )
-        except (errors.ApiError, errors.Unreachable) as error:
-            if not isinstance(error, errors.Unreachable):  # without an answer, it may have been written all the same
-                self.ledger.strike(workload.key)
+        except errors.ServerError:
+            raise  # it may have been written all the same, as without an answer
+        except errors.ApiError:
+            self.ledger.strike(workload.key)
             raise
         self._nominated[workload.key] = (workload.uid, clock.monotonic())
         for member in members:
             if member not in workload.status.nominated_cluster_names:
                 self.measures.nominations.labels(member).inc()
         log.info("nominated", workload=workload.key, members=members)
+
+    async def _live(self, workload: kueue.Workload) -> Manifest:
+        """Read a Workload as it is now; raises Conflict where it is not the one that was decided on."""
+        raw = await self.hub.client.get(kueue.Workload.resource, workload.name, workload.namespace)
+        live = kueue.Workload.view(raw)
+        if live.uid != workload.uid or live.status.nominated_cluster_names != workload.status.nominated_cluster_names:
+            raise errors.Conflict(f"{workload} changed meanwhile")
+        if self._config_to_serve(live) is None:
+            raise errors.Conflict(f"{workload} no longer waits for a nomination")
+        return raw
 
     def _nominated_at(self, workload: kueue.Workload) -> float:
         """Return when a Workload got its last nomination; after a restart its time begins anew."""
@@ -257,7 +280,10 @@ class DispatcherController(Controller):
         return [w.key for w in self.hub.list(kueue.Workload) if self._config_to_serve(w) is not None]
 
     def _set_waiting(self, key: str, *, waits: bool) -> None:
-        (self._waiting.add if waits else self._waiting.discard)(key)
+        if waits:
+            self._waiting[key] = None
+        else:
+            self._waiting.pop(key, None)
         self.measures.waiting.set(len(self._waiting))
 
     def _forget_if_gone(self, key: str, workload: kueue.Workload | None) -> None:

@@ -20,6 +20,8 @@ class Held:
     """Why it could not be asked; empty where it answered."""
     is_running: bool = False
     """Whether the hub still has live Workloads there, or only copies are left that Kueue is about to remove."""
+    others: frozenset[str] = frozenset()
+    """Copies that came through other configs: they do not keep it listed here."""
 
     @property
     def is_empty(self) -> bool:

@@ -1,7 +1,7 @@
 """Questions that all three controllers of this room ask the hub's cached objects."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 import orjson
@@ -84,10 +84,24 @@ class HubObjects:
     def member(self, name: str) -> kueue.MultiKueueCluster | None:
         return self.hub.get(kueue.MultiKueueCluster, name)
 
-    def cluster_of(self, member: str) -> str:
-        """Return the managed cluster behind one of our members; a foreign member is called by its own name."""
+    def cluster_of(self, member: str, config: str) -> str:
+        """Return the managed cluster behind a member that a config lists; a foreign one is called by its own name."""
         found = self.member(member)
-        return found.metadata.labels.get(CLUSTER_LABEL, member) if found is not None and is_ours(found) else member
+        if found is None:
+            return self.settings.cluster(config, member)  # somebody deleted it; its jobs are still there
+        return found.metadata.labels.get(CLUSTER_LABEL, member) if is_ours(found) else member
+
+    def has_left(self, member: str, config: str) -> bool:
+        """Tell whether an administrator took the cluster behind a member out of the fleet; unknown of foreign ones."""
+        found = self.member(member)
+        if found is not None and not is_ours(found):
+            return False
+        return self.hub.get(cluster.ManagedCluster, self.cluster_of(member, config)) is None
+
+    def is_given_up(self, member: str, config: kueue.MultiKueueConfig) -> bool:
+        """Tell of a member that does not answer whether nothing would ever connect it again."""
+        unlisted = self.member(member) is None and member not in config.spec.clusters
+        return unlisted or self.has_left(member, config.name)
 
     def kubeconfig_of(self, member: str) -> Secret | None:
         """Return the secret with which Kueue reaches a member."""
@@ -108,9 +122,14 @@ def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:
     if not text:
         return {}
     try:
-        return {member: datetime.fromisoformat(since) for member, since in orjson.loads(text).items()}
+        return {member: _moment(since) for member, since in orjson.loads(text).items()}
     except (ValueError, AttributeError, TypeError):
         return {}  # edited by hand; the drain begins anew
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _checks_of(workload: kueue.Workload) -> Iterable[str]:

@@ -55,8 +55,12 @@ class Ledger:
 
     def covers(self, key: str) -> bool:
         """Tell whether a Workload's nomination is under way."""
+        return self.seconds_left(key) > 0
+
+    def seconds_left(self, key: str) -> float:
+        """Return for how long a Workload's nomination may still be under way; 0 where none is."""
         entry = self._under_way.get(key)
-        return entry is not None and clock.monotonic() - entry.since < LATEST
+        return max(0.0, entry.since + LATEST - clock.monotonic()) if entry is not None else 0.0
 
     def _recent(self) -> list[Nomination]:
         now = clock.monotonic()

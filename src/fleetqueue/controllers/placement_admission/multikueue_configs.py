@@ -9,8 +9,10 @@ A key is the name of a Placement, so that several checks on one Placement share 
 of them. A check that names no Placement has the key `!<check>`.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -53,6 +55,8 @@ log = Log("configs")
 
 class MultiKueueConfigController(Controller):
     name = "multikueue-configs"
+    concurrency = 4
+    """More than one, since a draining cluster that does not answer takes seconds to ask."""
 
     def __init__(
         self,
@@ -126,7 +130,7 @@ class MultiKueueConfigController(Controller):
         self._moves[key] = [moment for moment in self._moves[key] if now - moment < max(HOUR, self.settings.min_dwell)]
         return steady(
             decided,
-            [self.objects.cluster_of(member) for member in serving],
+            [self.objects.cluster_of(member, key) for member in serving],
             score_of=lambda name: total_score(placement, name, self.objects.score),
             is_eligible=lambda name: self._is_eligible(placement, name),
             moves=self._moves[key],
@@ -141,12 +145,15 @@ class MultiKueueConfigController(Controller):
     async def _plan(
         self, key: str, selection: Selection, config: kueue.MultiKueueConfig | None
     ) -> tuple[Plan, Mapping[str, Held]]:
-        wanted = {self.settings.member(key, name): name for name in selection.clusters}
-        unusable = {member: why for member, name in wanted.items() if (why := self._unusable(member, name))}
         listed = config.spec.clusters if config else ()
         marks = marks_of(config)
+        selected = {self.settings.member(key, name): name for name in selection.clusters}
+        taken = {member: why for member, name in selected.items() if (why := self._taken(key, member, name, listed))}
+        wanted = {member: name for member, name in selected.items() if member not in taken}
+        unusable = {member: why for member, name in wanted.items() if (why := self._unusable(name))}
         asked = to_ask(list(wanted), listed=listed, marks=marks, unusable=unusable, limit=self.limit)
-        held = {member: await self._held(key, member) for member in asked}
+        answers = await asyncio.gather(*(self._held(key, member) for member in asked))
+        held = dict(zip(asked, answers, strict=True))
         plan = decide(
             list(wanted),
             is_decided=selection.is_decided,
@@ -158,13 +165,23 @@ class MultiKueueConfigController(Controller):
             by_score=not self.objects.kueue_config.is_ours,
             now=clock.now(),
         )
-        return plan, held
+        return replace(plan, left_out={**plan.left_out, **taken}), held
 
-    def _unusable(self, member: str, name: str) -> str:
-        """Say why a selected cluster cannot be listed yet; empty where it can."""
+    def _taken(self, key: str, member: str, name: str, listed: Sequence[str]) -> str:
+        """Say who else has a member's name, or its cluster; empty where nobody has."""
         existing = self.objects.member(member)
         if existing is not None and not is_ours(existing):
             return f"MultiKueueCluster {member} was not made by fleetqueue"
+        if existing is not None and (owner := existing.metadata.labels.get(PLACEMENT_LABEL, key)) != key:
+            return f"MultiKueueCluster {member} serves placement {owner}"
+        for other in listed:
+            # Kueue would take the one copy for two, and remove it as the one that lost.
+            if other != member and self.objects.cluster_of(other, key) == name:
+                return f"{other} is the same cluster, and is drained first"
+        return ""
+
+    def _unusable(self, name: str) -> str:
+        """Say why a selected cluster cannot be listed yet; empty where it can."""
         secret = self.settings.secret(name)
         if self.hub.get(Secret, secret, self.settings.kueue_namespace) is None:
             return f"no secret {secret} yet"
@@ -172,17 +189,17 @@ class MultiKueueConfigController(Controller):
 
     async def _held(self, key: str, member: str) -> Held:
         """Ask who still stands on a member: the hub's Workloads, nominations under way, and the worker itself."""
-        if self.hub.get(cluster.ManagedCluster, self.objects.cluster_of(member)) is None:
-            return Held()  # an administrator took the cluster out of the fleet
         on_hub = {workload.key for workload in self.objects.workloads_on(member, key)}
         if self.ledger.is_under_way(member):
             on_hub.add("a nomination under way")
         try:
             copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.kueue_config.origin)
         except (errors.Unreachable, errors.ApiError) as error:
+            if self.objects.has_left(member, key):
+                return Held()  # out of the fleet, and silent: nothing else would ever end this drain
             return Held(frozenset(on_hub), unreachable=str(error), is_running=True)
-        ours = {copy for copy in copies if not self._belongs_elsewhere(copy, key)}
-        return Held(frozenset(on_hub | ours), is_running=bool(on_hub))
+        others = {copy for copy in copies if self._belongs_elsewhere(copy, key)}
+        return Held(frozenset(on_hub | copies - others), is_running=bool(on_hub), others=frozenset(others))
 
     def _belongs_elsewhere(self, copy: str, key: str) -> bool:
         """Tell whether a copy on a worker was sent there through another config."""
@@ -195,11 +212,9 @@ class MultiKueueConfigController(Controller):
 
     async def _write(self, key: str, plan: Plan, selection: Selection, config: kueue.MultiKueueConfig | None) -> None:
         """Write members before the config that lists them, so that Kueue never meets a missing one."""
-        for name in selection.clusters:
-            member = self.settings.member(key, name)
-            if member in plan.listed:
-                await self.hub.ensure(kueue.MultiKueueCluster, self._member(key, member, name))
-                self.workers.follow(self.hub.get(Secret, self.settings.secret(name), self.settings.kueue_namespace))
+        for member, name in self._members_to_keep(key, plan, selection).items():
+            await self.hub.ensure(kueue.MultiKueueCluster, self._member(key, member, name))
+            self.workers.follow(self.hub.get(Secret, self.settings.secret(name), self.settings.kueue_namespace))
         if not plan.listed:
             if config is not None and await self.hub.ensure_absent(config):
                 log.info("config deleted", config=key)
@@ -213,6 +228,13 @@ class MultiKueueConfigController(Controller):
             log.info("config written", config=key, serving=plan.serving, draining=plan.draining)
             self._note_change(key, plan, config)
 
+    def _members_to_keep(self, key: str, plan: Plan, selection: Selection) -> Mapping[str, str]:
+        """Return the members that serve, and draining ones that somebody deleted: without one Kueue loses its jobs."""
+        names = {self.settings.member(key, name): name for name in selection.clusters}
+        serving = {member: names[member] for member in plan.serving if member in names}
+        lost = {m: self.settings.cluster(key, m) for m in plan.draining if self.objects.member(m) is None}
+        return serving | {m: name for m, name in lost.items() if not self.objects.has_left(m, key)}
+
     def _member(self, key: str, member: str, name: str) -> dict[str, Any]:
         labels = {**OURS, CLUSTER_LABEL: name}
         if self.settings.naming == "placement":
@@ -224,38 +246,57 @@ class MultiKueueConfigController(Controller):
         before = set(config.spec.clusters) - set(marks_of(config)) if config else set()
         if before and before != set(plan.serving):
             self._moves[key].append(clock.monotonic())
-        for member in set(config.spec.clusters if config else ()) - set(plan.listed):
-            self._unlisted[member] = clock.monotonic()
 
-    async def _retire(self, key: str, plan: Plan) -> list[str]:
-        """Delete members that no config lists, after one more look at what they hold; return those that remain."""
-        remaining = []
+    async def _retire(self, key: str, plan: Plan) -> Mapping[str, float]:
+        """Delete members that no config lists, after one more look at what they hold.
+
+        Returns those that remain, each with the seconds after which to look again.
+        """
+        remaining = {}
         for member in self._members_of(key):
             if member.name in plan.listed or self._is_listed(member.name):
+                self._unlisted.pop(member.name, None)
                 continue
             waited = clock.monotonic() - self._unlisted.setdefault(member.name, clock.monotonic())
             if waited < self.settings.linger:
-                remaining.append(member.name)
-            elif not (held := await self._held(key, member.name)).is_empty:
-                await self._relist(key, member.name, held)
-                remaining.append(member.name)
+                remaining[member.name] = self.settings.linger - waited
+            elif again_in := await self._look_once_more(key, member):
+                remaining[member.name] = again_in
             else:
                 self._unlisted.pop(member.name, None)
                 await self.hub.ensure_absent(member)
+                self._hang_up(member)
         return remaining
+
+    async def _look_once_more(self, key: str, member: kueue.MultiKueueCluster) -> float:
+        """Return after how many seconds to look at an unlisted member again; 0 where it may go."""
+        held = await self._held(key, member.name)
+        if held.workloads:
+            await self._relist(key, member.name, held)
+        if held.is_empty and not (held.others and self._is_shared(member)):
+            return 0.0
+        return self.settings.drain_poll if held.unreachable else self.settings.linger
+
+    def _hang_up(self, gone: kueue.MultiKueueCluster) -> None:
+        """Close our own connection to a cluster with its last member."""
+        source = gone.spec.cluster_source
+        rest = [m for m in self.hub.list(kueue.MultiKueueCluster) if m.name != gone.name]
+        if source.kube_config is not None and all(m.spec.cluster_source != source for m in rest):
+            self.workers.forget(source.kube_config.location)
 
     async def _relist(self, key: str, member: str, held: Held) -> None:
         """Take a cluster back that got work while it was being unlisted: what it holds must not be started twice."""
-        if held.unreachable and not held.workloads:
-            return
         config = self.objects.config(key)
         listed = [*(config.spec.clusters if config else ()), member]
+        if len(listed) > self.limit:
+            log.warning("no place to list a cluster again", config=key, member=member, held=held)
+            return
         marks = {m: timestamp(since) for m, since in {**marks_of(config), member: clock.now()}.items()}
         manifest = kueue.MultiKueueConfig.manifest(
             key,
             annotations={DRAINING: orjson.dumps(marks).decode()},
             labels=dict(OURS),
-            spec={"clusters": sorted(listed)[: self.limit]},
+            spec={"clusters": sorted(listed)},
         )
         await self.hub.ensure(kueue.MultiKueueConfig, manifest)
         log.warning("cluster listed again", config=key, member=member, held=held)
@@ -286,7 +327,7 @@ class MultiKueueConfigController(Controller):
                     await self.hub.events.normal(
                         check, "DrainStarted", f"{member} was dropped and stays listed until empty"
                     )
-            for member in set(marks_of(config)) - set(plan.listed):
+            for member in sorted(set(marks_of(config)) - set(plan.listed)):
                 await self.hub.events.normal(check, "DrainEnded", f"{member} holds nothing any more and was unlisted")
 
     def _conditions(self, key: str, plan: Plan, held: Mapping[str, Held]) -> list[Condition]:
@@ -328,7 +369,7 @@ class MultiKueueConfigController(Controller):
     # Ending
 
     async def _finish(
-        self, key: str, checks: Sequence[kueue.AdmissionCheck], plan: Plan, remaining: Sequence[str]
+        self, key: str, checks: Sequence[kueue.AdmissionCheck], plan: Plan, remaining: Mapping[str, float]
     ) -> None:
         """Let deleted checks go: at once where another keeps the config, else when nothing of ours is left."""
         others = any(not check.is_deleting for check in checks)
@@ -337,11 +378,11 @@ class MultiKueueConfigController(Controller):
             if check.is_deleting and (others or gone):
                 await self.hub.remove_finalizer(check, FINALIZER)
 
-    def _come_back(self, plan: Plan, held: Mapping[str, Held], remaining: Sequence[str], steadied: Steadied) -> None:
+    def _come_back(
+        self, plan: Plan, held: Mapping[str, Held], remaining: Mapping[str, float], steadied: Steadied
+    ) -> None:
         """Say when to look again without being woken, if ever."""
-        waits = []
-        if remaining:
-            waits.append((self.settings.linger, "an unlisted cluster is looked at once more"))
+        waits = [(again_in, "an unlisted cluster is looked at once more") for again_in in remaining.values()]
         if plan.draining:
             leftovers = any(member in held and not held[member].is_running for member in plan.draining)
             waits.append((1.0 if leftovers else self.settings.drain_poll, "a cluster is draining"))
@@ -357,8 +398,11 @@ class MultiKueueConfigController(Controller):
         return [
             member
             for member in self.hub.list(kueue.MultiKueueCluster)
-            if is_ours(member) and member.metadata.labels.get(PLACEMENT_LABEL, key) == key
+            if is_ours(member) and (self._is_shared(member) or member.metadata.labels[PLACEMENT_LABEL] == key)
         ]
+
+    def _is_shared(self, member: kueue.MultiKueueCluster) -> bool:
+        return PLACEMENT_LABEL not in member.metadata.labels
 
     def _is_listed(self, member: str) -> bool:
         return any(member in config.spec.clusters for config in self.hub.list(kueue.MultiKueueConfig))
@@ -381,13 +425,10 @@ class MultiKueueConfigController(Controller):
         return []
 
     def _placements_of_secret(self, secret: Secret) -> Iterable[str]:
-        name = secret.metadata.labels.get(CLUSTER_LABEL, "")
-        if not name and secret.name != self.settings.secret(name):
-            return []
         return [
             placement
             for decision in self.hub.list(cluster.PlacementDecision)
-            if any(d.cluster_name == name for d in decision.status.decisions)
+            if any(self.settings.secret(d.cluster_name) == secret.name for d in decision.status.decisions)
             for placement in _placement_of_decision(decision)
         ]
 
@@ -395,7 +436,7 @@ class MultiKueueConfigController(Controller):
         return [
             config.name
             for config in self.hub.list(kueue.MultiKueueConfig)
-            if any(self.objects.cluster_of(member) == name for member in config.spec.clusters)
+            if any(self.objects.cluster_of(member, config.name) == name for member in config.spec.clusters)
         ]
 
     def _all_placements(self, config_map: ConfigMap) -> Iterable[str]:

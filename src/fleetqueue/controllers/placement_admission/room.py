@@ -39,7 +39,7 @@ class PlacementAdmission:
         self.configs = MultiKueueConfigController(
             hub, metrics, objects=objects, workers=self.workers, ledger=ledger, measures=measures, limit=limit
         )
-        self.checks = WorkloadCheckController(hub, metrics, objects=objects, measures=measures)
+        self.checks = WorkloadCheckController(hub, metrics, objects=objects, workers=self.workers, measures=measures)
         hub.informer(cluster.AddOnPlacementScore)
         objects.declare_indexes()
 

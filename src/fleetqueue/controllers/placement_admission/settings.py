@@ -49,5 +49,9 @@ class PlacementAdmissionSettings:
         """Return the name of the MultiKueueCluster for a cluster that a Placement selected."""
         return cluster if self.naming == "cluster" else f"{placement}-{cluster}"
 
+    def cluster(self, placement: str, member: str) -> str:
+        """Return the cluster that a member of this name is for: the other way round."""
+        return member if self.naming == "cluster" else member.removeprefix(f"{placement}-")
+
     def secret(self, cluster: str) -> str:
         return self.secret_name.format(cluster=cluster)

@@ -4,10 +4,11 @@ Each worker has its own connection and its own tasks, so that a dead or slow one
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
@@ -22,18 +23,25 @@ from fleetqueue.runtime.metrics import Metrics
 
 ANSWER_SECONDS: Final = 5.0
 """A worker that takes longer counts as one that cannot be asked; its work stays where it is."""
+SILENCE_SECONDS: Final = 10.0
+"""How long a worker that did not answer is not asked again: a hundred questions about it must not wait one by one."""
 KUBECONFIG_KEY: Final = "kubeconfig"
 
 log = Log("workers")
 
 Dial = Callable[[Connection], Client]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Worker:
     kubeconfig: str
+    """As the secret holds it."""
     cluster: Cluster
     following: "asyncio.Task[None]"
+    silent_until: float = 0.0
+    silence: str = ""
+    """Why it did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +58,27 @@ class Workers:
         self._metrics = metrics
         self._on_change = on_change
         self._workers: dict[str, Worker] = {}
+        self._broken: dict[str, str] = {}
+        """Kubeconfigs that cannot be used, so that each is told of once."""
 
     async def held(self, secret: Secret | None, origin: str) -> set[str]:
         """Ask a worker which Workloads and Jobs of this hub it holds; return the Workloads' keys. May raise
         Unreachable."""
-        client = self._client(secret)
         label = f"{kueue.ORIGIN_LABEL}={origin}"
-        workloads, jobs = await asyncio.gather(
-            client.list(kueue.Workload.resource, labels=label), client.list(Job.resource, labels=label)
+        workloads, jobs = await self._ask(
+            secret,
+            lambda client: asyncio.gather(
+                client.list(kueue.Workload.resource, labels=label), client.list(Job.resource, labels=label)
+            ),
         )
         held = {kueue.Workload.view(kueue.Workload.trim(raw)).key for raw in workloads.items}
         return held | {_workload_of(Job.view(raw)) for raw in jobs.items}
 
     async def copy(self, secret: Secret | None, workload: kueue.Workload) -> Copy | None:
         """Ask a worker for its copy of a Workload; None where it has none. May raise Unreachable."""
-        client = self._client(secret)
+        resource = kueue.Workload.resource
         try:
-            raw = await client.get(kueue.Workload.resource, workload.name, workload.namespace)
+            raw = await self._ask(secret, lambda client: client.get(resource, workload.name, workload.namespace))
         except errors.NotFound:
             return None
         copy = kueue.Workload.view(kueue.Workload.trim(raw))
@@ -85,17 +97,18 @@ class Workers:
 
     def follow(self, secret: Secret | None) -> None:
         """Follow the queues of the worker behind a secret; a changed kubeconfig opens a new connection."""
-        text = secret.text(KUBECONFIG_KEY) if secret else None
-        if secret is None or text is None:
+        text = secret.data.get(KUBECONFIG_KEY) if secret else None
+        if secret is None or text is None or self._broken.get(secret.name) == text:
             return
         known = self._workers.get(secret.name)
-        if known is not None and known.kubeconfig == text:
+        if known is not None and known.kubeconfig == text and not known.following.done():
             return
         self.forget(secret.name)
         try:
-            client = self._dial(parse(text))
-        except KubeconfigError as error:
+            client = self._dial(parse(secret.text(KUBECONFIG_KEY) or ""))
+        except (KubeconfigError, ValueError) as error:  # ValueError: no base64, or no text
             log.warning("kubeconfig cannot be used", secret=secret.name, error=error)
+            self._broken[secret.name] = text
             return
         client.timeout = ANSWER_SECONDS
         cluster = Cluster(secret.name, client, metrics=self._metrics)
@@ -106,6 +119,7 @@ class Workers:
 
     def forget(self, secret_name: str) -> None:
         """Close the connection behind a secret, if there is one."""
+        self._broken.pop(secret_name, None)
         worker = self._workers.pop(secret_name, None)
         if worker is not None:
             worker.following.cancel()
@@ -117,12 +131,19 @@ class Workers:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _client(self, secret: Secret | None) -> Client:
+    async def _ask(self, secret: Secret | None, question: Callable[[Client], Awaitable[T]]) -> T:
         self.follow(secret)
         worker = self._workers.get(secret.name) if secret else None
         if worker is None:
             raise errors.Unreachable(f"no usable kubeconfig in secret {secret.name if secret else '(missing)'}")
-        return worker.cluster.client
+        if clock.monotonic() < worker.silent_until:
+            raise errors.Unreachable(worker.silence)
+        try:
+            return await question(worker.cluster.client)
+        except errors.Unreachable as error:
+            worker.silent_until = clock.monotonic() + SILENCE_SECONDS
+            worker.silence = str(error)
+            raise
 
     def _changed(self, old: Object | None, new: Object | None) -> None:
         self._on_change()

@@ -1,12 +1,13 @@
 """Answer for our checks on each Workload: Ready while the check is Active, Retry to take it back from a draining
 cluster.
 
-Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster Writes:  our own entries of Workload
-status.admissionChecks
+Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, and the workers themselves Writes:  our own
+entries of Workload status.admissionChecks
 
 Kueue starts nothing before every check is Ready, and resets checks to Pending with every eviction, so the answer is
 given again on every change. Retry makes Kueue remove the remote copies first and queue the Workload again; Pending
-does neither.
+does neither. A cluster that does not answer cannot give its copy back: starting the job elsewhere would run it twice,
+so nothing is taken back while one that may have it is silent.
 """
 
 from collections.abc import Iterable, Set
@@ -22,7 +23,8 @@ from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ACTIVE, CHECK_MANAGER_PREFIX, placement_of
-from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.controllers.placement_admission.workers import Workers
+from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
@@ -40,18 +42,21 @@ class WorkloadCheckController(Controller):
     name = "workload-checks"
     concurrency = 4
 
-    def __init__(self, hub: Cluster, metrics: Metrics, *, objects: HubObjects, measures: Measures) -> None:
+    def __init__(
+        self, hub: Cluster, metrics: Metrics, *, objects: HubObjects, workers: Workers, measures: Measures
+    ) -> None:
         super().__init__(hub, metrics)
         self.objects = objects
         self.settings = objects.settings
+        self.workers = workers
         self.measures = measures
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
             Watch(kueue.Workload, by_key),
             Watch(kueue.AdmissionCheck, lambda check: [w.key for w in self.objects.workloads_of(check.name)]),
-            Watch(kueue.MultiKueueConfig, self._workloads_on_draining),
-            Watch(kueue.MultiKueueCluster, self._workloads_that_wait),
+            Watch(kueue.MultiKueueConfig, self._workloads_concerned),
+            Watch(kueue.MultiKueueCluster, self._workloads_of_member),
         )
 
     async def reconcile(self, key: str) -> None:
@@ -59,28 +64,62 @@ class WorkloadCheckController(Controller):
         workload = self.hub.get(kueue.Workload, name, namespace)
         if workload is None or not workload.is_live:
             return
-        draining, overdue, due_in = self._drains(workload)
+        draining, overdue, due_in = await self._drains(workload)
         for check in self.objects.our_checks(workload):
             is_open, outlook = self._outlook(check)
             answer = decide(workload, check.name, is_open, outlook, draining=draining, overdue=overdue)
             if answer is not None:
                 await self._write(workload, check.name, answer)
         if due_in is not None:
-            raise errors.RetryLater(due_in, "the drain timeout is running")
+            raise errors.RetryLater(due_in, "it is on a cluster that drains")
 
-    def _drains(self, workload: kueue.Workload) -> tuple[set[str], set[str], float | None]:
-        """Return which members drain, on which the drain timeout has passed, and in how many seconds it passes next."""
-        marks = marks_of(self.objects.config(self.objects.config_of(workload)))
-        timeout = self.settings.drain_timeout
-        if not timeout or not marks.keys() & set(workload.clusters):
-            return set(marks), set(), None
-        left = {
-            member: (since + timedelta(seconds=timeout) - clock.now()).total_seconds()
-            for member, since in marks.items()
-        }
-        # A cluster that cannot be reached cannot give its copy back: starting the job elsewhere would run it twice.
-        overdue = {member for member, seconds in left.items() if seconds <= 0 and self._is_connected(member)}
-        return set(marks), overdue, min((s for s in left.values() if s > 0), default=self.settings.drain_poll)
+    async def _drains(self, workload: kueue.Workload) -> tuple[set[str], set[str], float | None]:
+        """Return from which members it is to be taken back now, as nominated or as overdue, and when to look again."""
+        config = self.objects.config(self.objects.config_of(workload))
+        if config is None or not is_ours(config) or not workload.has_quota:
+            return set(), set(), None
+        stranded = self._stranded(workload, config)
+        left = self._seconds_left(workload, config)
+        if left is not None and left > 0:
+            return set(), set(), left
+        if left is None and not stranded:
+            return set(), set(), None
+        if not await self._can_give_back(workload, config):
+            return set(), set(), self.settings.drain_poll
+        return stranded, {workload.status.cluster_name} - {""}, self.settings.drain_poll
+
+    def _stranded(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> set[str]:
+        """Return the nominated members that take no new work.
+
+        Kueue's own dispatchers would nominate them again and again, so there nothing is taken back.
+        """
+        if workload.status.cluster_name or not self.objects.kueue_config.is_ours:
+            return set()
+        serving = set(config.spec.clusters) - set(marks_of(config))
+        return set(workload.status.nominated_cluster_names) - serving
+
+    def _seconds_left(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> float | None:
+        """Return in how many seconds the drain timeout of a running Workload passes; None where none is running."""
+        since = marks_of(config).get(workload.status.cluster_name)
+        if since is None or not self.settings.drain_timeout:
+            return None
+        return (since + timedelta(seconds=self.settings.drain_timeout) - clock.now()).total_seconds()
+
+    async def _can_give_back(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> bool:
+        """Ask all that may have a copy: they must answer, and Kueue must be about to record none of them as winner."""
+        for member in workload.clusters:
+            is_given_up = self.objects.is_given_up(member, config)
+            if member in config.spec.clusters and not (self._is_connected(member) or is_given_up):
+                return False
+            try:
+                copy = await self.workers.copy(self.objects.kubeconfig_of(member), workload)
+            except (errors.Unreachable, errors.ApiError):
+                if not is_given_up:
+                    return False
+                continue
+            if copy is not None and copy.is_admitted and not workload.status.cluster_name:
+                return False
+        return True
 
     def _is_connected(self, member: str) -> bool:
         found = self.objects.member(member)
@@ -100,20 +139,24 @@ class WorkloadCheckController(Controller):
             return False, messages.check_waits("none of the selected clusters is connected")
         return True, messages.check_ready(placement_of(check), len(serving))
 
-    def _workloads_that_wait(self, member: kueue.MultiKueueCluster) -> Iterable[str]:
-        """Wake the Workloads whose check may be waiting for a connection."""
+    def _workloads_of_member(self, member: kueue.MultiKueueCluster) -> Iterable[str]:
+        """Wake whom a connection that came or went may concern."""
         return [
-            workload.key
+            key
             for config in self.hub.list(kueue.MultiKueueConfig)
             if member.name in config.spec.clusters
-            for check in self.objects.checks_on(config.name)
-            for workload in self.objects.workloads_of(check.name)
-            if (state := workload.check(check.name)) is not None and state.state == kueue.PENDING
+            for key in self._workloads_concerned(config)
         ]
 
-    def _workloads_on_draining(self, config: kueue.MultiKueueConfig) -> Iterable[str]:
-        """Wake the Workloads on a member that drains; nobody else is concerned by a config."""
-        return [w.key for member in marks_of(config) for w in self.objects.workloads_on(member, config.name)]
+    def _workloads_concerned(self, config: kueue.MultiKueueConfig) -> Iterable[str]:
+        """Wake the Workloads on a member that drains, and those whose check waits for a cluster."""
+        for member in marks_of(config):
+            yield from (workload.key for workload in self.objects.workloads_on(member, config.name))
+        for check in self.objects.checks_on(config.name):
+            for workload in self.objects.workloads_of(check.name):
+                state = workload.check(check.name)
+                if state is not None and state.state == kueue.PENDING:
+                    yield workload.key
 
     async def _write(self, workload: kueue.Workload, check: str, answer: Answer) -> None:
         """Apply one entry of the list; a Workload that changed meanwhile is a Conflict, and decided again."""

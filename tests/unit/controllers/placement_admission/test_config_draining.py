@@ -1,0 +1,490 @@
+"""A dropped cluster stays listed until nothing of ours is left on it."""
+
+import asyncio
+
+import orjson
+import pytest
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import core_v1 as core
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.controllers.placement_admission.names import DRAINING
+from fleetqueue.testing.virtual_time import advance, settle
+
+KUEUE = "kueue-system"
+RUNNING = {"mk": "Ready", "ac": "Ready"}
+
+
+@pytest.fixture
+async def two_clusters(scene):
+    scene.fleet("c1", "c2")
+    scene.placement("gpu", "c1", "c2")
+    scene.check()
+
+
+@pytest.fixture
+async def running_job(scene, two_clusters):
+    """A job runs on c1."""
+    scene.workload(on="gpu-c1", checks=RUNNING)
+    scene.copy("c1", admitted=True)
+
+
+def marks(scene):
+    annotations = scene.api.get(kueue.MultiKueueConfig, "gpu").metadata.annotations
+    return orjson.loads(annotations.get(DRAINING, "{}"))
+
+
+def finish(scene, name="job"):
+    scene.change_workload(name, finished=True, on="gpu-c1", checks=RUNNING)
+    scene.remove_copy("c1", name)
+
+
+# Beginning
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_dropped_cluster_with_a_job_is_marked_and_stays_listed(scene):
+    async with scene.beating():
+        scene.select("c2")
+        await advance(600)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        assert list(marks(scene)) == ["gpu-c1"]
+        draining = scene.says("Draining")
+        assert (draining.status, draining.reason) == ("True", "ClustersDraining")
+        assert draining.message == "still listed until empty: gpu-c1 (1 workload)"
+        assert scene.says("Active").status == "True"
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_drain_that_goes_on_is_quiet(scene):
+    async with scene.beating() as heart:
+        scene.select("c2")
+        await advance(60)
+        scene.api.writes.clear()
+
+        heart.configs.wake("gpu")
+        await advance(60)
+
+        assert scene.api.writes == []
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_an_empty_cluster_is_unlisted_only_in_a_later_look_than_the_one_that_marks_it(scene, follow):
+    heart = scene.heart()
+    await follow(*heart.controllers)
+    await heart.configs.reconcile("gpu")
+    scene.select("c2")
+    await settle()
+
+    with pytest.raises(errors.RetryLater):
+        await heart.configs.reconcile("gpu")
+    assert scene.lists() == ["gpu-c1", "gpu-c2"]
+    assert list(marks(scene)) == ["gpu-c1"]
+    await settle()
+    await heart.configs.reconcile("gpu")
+
+    assert scene.lists() == ["gpu-c2"]
+
+
+# Going on
+
+
+@pytest.mark.usefixtures("two_clusters")
+@pytest.mark.parametrize(
+    "arrange",
+    [
+        pytest.param(lambda scene: scene.workload(on="gpu-c1", checks=RUNNING), id="the hub says that a job runs there"),
+        pytest.param(lambda scene: scene.copy("c1"), id="the worker has a copy that the hub does not know"),
+        pytest.param(lambda scene: scene.job("c1"), id="the worker has a Job without a Workload"),
+        pytest.param(lambda scene: scene.job("c1", workload="job"), id="the worker has a Job, and its Workload is gone"),
+        pytest.param(lambda scene: scene.workers["c1"].cut(), id="the worker refuses connections"),
+        pytest.param(lambda scene: scene.workers["c1"].cut(silently=True), id="the worker says nothing"),
+        pytest.param(
+            lambda scene: scene.workers["c1"].fail_on("list jobs*", errors.Forbidden("no")), id="the worker forbids it"
+        ),
+        pytest.param(
+            lambda scene: scene.workers["c1"].fail_on("list workloads*", errors.NotFound("no CRD")), id="no Kueue there"
+        ),
+        pytest.param(
+            lambda scene: scene.api.remove(core.Secret, "kueue-admin-c1-kubeconfig", KUEUE), id="its secret is gone"
+        ),
+        pytest.param(
+            lambda scene: scene.api.change(
+                core.Secret, "kueue-admin-c1-kubeconfig", KUEUE, data={"kubeconfig": "bm9uc2Vuc2U="}
+            ),
+            id="its kubeconfig is broken",
+        ),
+    ],
+)
+async def test_it_stays_listed_while(scene, arrange):
+    async with scene.beating():
+        arrange(scene)
+        scene.select("c2")
+        await advance(300)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        assert "gpu-c1" in scene.says("Draining").message
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_it_stays_listed_while_a_nomination_is_under_way(scene, a_workload):
+    async with scene.beating() as heart:
+        heart.configs.ledger.enter(a_workload(), ["gpu-c1"])
+        scene.select("c2")
+        await advance(30)
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_copies_of_another_hub_do_not_hold_it(scene):
+    scene.copy("c1", "theirs", origin="another-hub")
+    scene.job("c1", "theirs", origin="another-hub")
+
+    async with scene.beating():
+        scene.select("c2")
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c2"]
+
+
+async def test_the_origin_of_copies_is_read_from_kueues_configuration(scene):
+    scene.fleet("c1", "c2", origin="hub-7")
+    scene.placement("gpu", "c1", "c2")
+    scene.check()
+    scene.copy("c1", origin="hub-7")
+
+    async with scene.beating():
+        scene.select("c2")
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_silent_cluster_does_not_stall_other_placements(scene):
+    scene.placement("cpu", "c2")
+    scene.check("cpu", "cpu")
+
+    async with scene.beating():
+        scene.workers["c1"].cut(silently=True)
+        scene.select("c2")
+        await settle()
+        scene.select("c1", "c2", placement="cpu")
+        await settle()
+
+        assert scene.lists("cpu") == ["cpu-c1", "cpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_several_draining_clusters_are_asked_at_once(scene):
+    scene.cluster("c3")
+
+    async with scene.beating() as heart:
+        scene.select("c1", "c2", "c3")
+        await settle()
+        for name in ("c1", "c2", "c3"):
+            scene.workers[name].cut(silently=True)
+        scene.select()
+        await settle()
+        await advance(6)
+        started = asyncio.get_running_loop().time()
+
+        with pytest.raises(errors.RetryLater):
+            await heart.configs.reconcile("gpu")
+
+        assert asyncio.get_running_loop().time() - started < 10
+
+
+# Ending
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_when_the_job_has_ended_it_is_unlisted_and_its_member_goes_a_little_later(scene):
+    async with scene.beating(linger=3.0):
+        scene.select("c2")
+        await advance(60)
+
+        finish(scene)
+        await settle()
+        await advance(1)
+        assert scene.lists() == ["gpu-c2"]
+        assert marks(scene) == {}
+        assert scene.members() == ["gpu-c1", "gpu-c2"]
+        await advance(3)
+
+        assert scene.members() == ["gpu-c2"]
+        assert scene.says("Draining") is None
+        assert scene.events("DrainEnded") == ["gpu-c1 holds nothing any more and was unlisted"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_copy_that_goes_without_a_change_on_the_hub_is_noticed_by_asking_again(scene):
+    async with scene.beating(drain_poll=15.0):
+        scene.select("c2")
+        await advance(60)
+        scene.change_workload(finished=True, on="gpu-c1", checks=RUNNING)
+        await settle()
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+        scene.remove_copy("c1")
+        await advance(15)
+
+        assert scene.lists() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_cluster_that_answers_again_goes_on_draining(scene):
+    async with scene.beating():
+        scene.workers["c1"].cut()
+        scene.select("c2")
+        await advance(300)
+        assert "cannot be asked" in scene.says("Draining").message
+
+        scene.workers["c1"].heal()
+        await advance(15)
+        assert scene.says("Draining").message == "still listed until empty: gpu-c1 (1 workload)"
+        finish(scene)
+        await advance(15)
+
+        assert scene.lists() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_cluster_that_is_selected_again_simply_serves(scene):
+    async with scene.beating():
+        scene.select("c2")
+        await advance(60)
+
+        scene.select("c1", "c2")
+        await settle()
+
+        assert marks(scene) == {}
+        assert scene.says("Draining") is None
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_drain_survives_a_restart_and_keeps_its_beginning(scene):
+    config = kueue.MultiKueueConfig.manifest(
+        "gpu",
+        labels={"app.kubernetes.io/managed-by": "fleetqueue"},
+        annotations={DRAINING: '{"gpu-c1":"2025-12-31T23:00:00Z"}'},
+        spec={"clusters": ["gpu-c1", "gpu-c2"]},
+    )
+    scene.api.add(config)
+    scene.select("c2")
+
+    async with scene.beating():
+        assert marks(scene) == {"gpu-c1": "2025-12-31T23:00:00Z"}
+
+
+# An empty choice
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_an_empty_choice_with_running_work_keeps_it_and_says_why(scene):
+    async with scene.beating():
+        scene.select()
+        await advance(300)
+
+        assert scene.lists() == ["gpu-c1"]
+        active = scene.says("Active")
+        assert (active.status, active.reason) == ("False", "NoClustersAvailable")
+        assert active.message == "No clusters available for placement gpu; running work goes on in gpu-c1"
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_an_empty_choice_without_work_leaves_nothing(scene):
+    async with scene.beating():
+        scene.select()
+        await advance(60)
+
+        assert scene.lists() is None
+        assert scene.members() == []
+        assert scene.says("Active").message == "No clusters available for placement gpu"
+
+
+# The last look
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_work_that_appears_while_a_cluster_is_being_unlisted_takes_it_back(scene):
+    async with scene.beating(linger=3.0):
+        scene.select("c2")
+        await settle()
+        assert scene.lists() == ["gpu-c2"]
+
+        scene.copy("c1")
+        await advance(4)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        assert list(marks(scene)) == ["gpu-c1"]
+        scene.remove_copy("c1")
+        await advance(60)
+        assert scene.lists() == ["gpu-c2"]
+        assert scene.members() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_work_that_appears_after_the_last_cluster_was_unlisted_brings_the_config_back(scene):
+    async with scene.beating(linger=3.0):
+        scene.select()
+        await settle()
+        assert scene.lists() is None
+
+        scene.copy("c1")
+        await advance(4)
+
+        assert scene.lists() == ["gpu-c1"]
+        assert scene.members() == ["gpu-c1"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_cluster_that_came_back_and_is_dropped_again_gets_its_last_look_again(scene):
+    async with scene.beating(linger=3.0):
+        scene.select("c2")
+        await advance(1)
+        scene.select("c1", "c2")
+        await advance(600)
+        scene.select()
+        await settle()
+        assert scene.lists() is None
+        await advance(1)
+
+        assert scene.members() == ["gpu-c1", "gpu-c2"]
+
+
+async def test_taking_a_cluster_back_never_pushes_another_one_out(scene):
+    scene.fleet("c1", "c2", "c3")
+    scene.placement("gpu", "c1", "c2")
+    scene.check()
+    scene.workload(on="gpu-c3", checks=RUNNING)
+
+    async with scene.beating(limit=2, linger=3.0):
+        scene.select("c2", "c3")
+        await settle()
+        assert scene.lists() == ["gpu-c2", "gpu-c3"]
+
+        scene.copy("c1", "late")
+        scene.copy("c3", admitted=True)
+        await advance(30)
+
+        assert scene.lists() == ["gpu-c2", "gpu-c3"]
+        assert "gpu-c1" in scene.members()
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_an_unlisted_cluster_that_stops_answering_keeps_its_member_and_is_not_asked_all_the_time(scene):
+    async with scene.beating(linger=3.0, drain_poll=15.0) as heart:
+        scene.select("c2")
+        await settle()
+        scene.workers["c1"].cut(silently=True)
+        await advance(60)
+
+        assert scene.members() == ["gpu-c1", "gpu-c2"]
+        assert heart.configs.queue.is_idle
+        scene.workers["c1"].heal()
+        await advance(20)
+        assert scene.members() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_the_connection_to_a_retired_cluster_is_closed(scene):
+    async with scene.beating():
+        assert scene.workers["c1"].open_watches == 2
+        scene.select("c2")
+        await advance(60)
+
+        assert scene.workers["c1"].open_watches == 0
+        assert scene.workers["c2"].open_watches == 2
+
+
+# Hands of others
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_draining_member_that_somebody_deletes_is_made_again_and_stays_listed(scene):
+    """Unlisting it would make Kueue start the job elsewhere, while its copy runs on."""
+    async with scene.beating():
+        scene.select("c2")
+        await advance(60)
+
+        scene.api.remove(kueue.MultiKueueCluster, "gpu-c1")
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        assert scene.members() == ["gpu-c1", "gpu-c2"]
+        member = scene.api.get(kueue.MultiKueueCluster, "gpu-c1")
+        assert member.spec.cluster_source.kube_config.location == "kueue-admin-c1-kubeconfig"
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_mark_that_somebody_removes_begins_the_drain_anew(scene):
+    async with scene.beating():
+        scene.select("c2")
+        await advance(60)
+
+        scene.api.change(kueue.MultiKueueConfig, "gpu", metadata={"annotations": {DRAINING: None}})
+        await advance(60)
+
+        assert list(marks(scene)) == ["gpu-c1"]
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+# A cluster that leaves the fleet
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_cluster_that_leaves_the_fleet_but_still_answers_is_drained_like_any_other(scene):
+    async with scene.beating():
+        scene.select("c2")
+        scene.api.remove(cluster.ManagedCluster, "c1")
+        await advance(300)
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+        finish(scene)
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c2"]
+        assert scene.members() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_cluster_that_left_the_fleet_and_is_silent_is_given_up(scene):
+    async with scene.beating():
+        scene.workers["c1"].cut()
+        scene.select("c2")
+        await advance(300)
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+        scene.api.remove(cluster.ManagedCluster, "c1")
+        await advance(30)
+
+        assert scene.lists() == ["gpu-c2"]
+        assert scene.members() == ["gpu-c2"]
+
+
+# Halfway
+
+
+@pytest.mark.usefixtures("two_clusters")
+@pytest.mark.parametrize(
+    "write", ["patch multikueueconfigs/gpu", "delete multikueueclusters/gpu-c1", "apply admissionchecks/ac/status"]
+)
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("applied", [False, True], ids=["refused", "done, but the answer is lost"])
+async def test_if_any_write_of_a_drain_fails_the_end_is_the_same(scene, write, times, applied):
+    async with scene.beating():
+        scene.api.fail_on(write, errors.Unreachable("lost"), times=times, applied=applied)
+        scene.select("c2")
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c2"]
+        assert marks(scene) == {}
+        assert scene.members() == ["gpu-c2"]
+        assert scene.says("Active").status == "True"
+        assert scene.says("Draining") is None

@@ -1,0 +1,170 @@
+"""Only our own objects are touched, and names that belong to others are left to them."""
+
+import pytest
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.controllers.placement_admission.names import FINALIZER
+from fleetqueue.testing.virtual_time import advance, settle
+
+KUEUE = "kueue-system"
+MINE = {"clusterSource": {"kubeConfig": {"locationType": "Secret", "location": "mine"}}}
+
+
+def foreign_member(name, **labels):
+    return kueue.MultiKueueCluster.manifest(name, labels=labels, spec=MINE)
+
+
+async def test_a_config_of_that_name_that_is_not_ours_is_left_alone(scene):
+    scene.fleet("c1")
+    scene.placement("gpu", "c1")
+    scene.api.add(kueue.MultiKueueConfig.manifest("gpu", spec={"clusters": ["mine"]}))
+    scene.check()
+
+    async with scene.beating():
+        active = scene.says("Active")
+        assert (active.status, active.reason) == ("False", "MultiKueueConfigNotOurs")
+        assert scene.writes == ["apply admissionchecks/ac/status"]
+        assert scene.lists() == ["mine"]
+
+
+async def test_when_the_foreign_config_goes_ours_is_made(scene):
+    scene.fleet("c1")
+    scene.placement("gpu", "c1")
+    scene.api.add(kueue.MultiKueueConfig.manifest("gpu", spec={"clusters": ["mine"]}))
+    scene.check()
+
+    async with scene.beating():
+        scene.api.remove(kueue.MultiKueueConfig, "gpu")
+        await settle()
+
+        assert scene.lists() == ["gpu-c1"]
+        assert scene.says("Active").status == "True"
+
+
+async def test_a_check_whose_config_is_not_ours_can_be_deleted(scene):
+    scene.placement("gpu", "c1")
+    scene.api.add(kueue.MultiKueueConfig.manifest("gpu", spec={"clusters": ["mine"]}))
+    scene.check()
+    scene.api.change(kueue.AdmissionCheck, "ac", metadata={"finalizers": [FINALIZER]})
+
+    async with scene.beating():
+        scene.api.remove(kueue.AdmissionCheck, "ac")
+        await settle()
+
+        assert scene.api.get(kueue.AdmissionCheck, "ac") is None
+        assert scene.lists() == ["mine"]
+
+
+async def test_a_users_member_of_that_name_is_neither_listed_nor_changed(scene):
+    scene.fleet("c1", "c2")
+    scene.api.add(foreign_member("gpu-c1"))
+    scene.placement("gpu", "c1", "c2")
+    scene.check()
+
+    async with scene.beating():
+        assert scene.lists() == ["gpu-c2"]
+        assert "gpu-c1 (MultiKueueCluster gpu-c1 was not made by fleetqueue)" in scene.says("Active").message
+        assert scene.api.raw(kueue.MultiKueueCluster, "gpu-c1")["spec"] == MINE
+
+
+async def test_a_users_member_is_not_deleted_when_the_check_goes(scene):
+    scene.fleet("c1")
+    scene.api.add(foreign_member("gpu-c1"), foreign_member("other"))
+    scene.placement("gpu", "c1")
+    scene.check()
+
+    async with scene.beating():
+        scene.api.remove(kueue.AdmissionCheck, "ac")
+        await advance(60)
+
+        assert scene.api.get(kueue.AdmissionCheck, "ac") is None
+        assert scene.members() == ["gpu-c1", "other"]
+
+
+async def test_a_users_member_in_place_of_a_listed_one_is_drained_and_the_rest_goes_on(scene):
+    scene.fleet("c1", "c2", "c3")
+    scene.placement("gpu", "c1", "c2")
+    scene.check()
+
+    async with scene.beating():
+        scene.api.change(kueue.MultiKueueCluster, "gpu-c1", metadata={"labels": None}, spec=MINE)
+        scene.select("c1", "c2", "c3")
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2", "gpu-c3"]
+        assert "gpu-c1" in scene.says("Draining").message
+        assert scene.api.raw(kueue.MultiKueueCluster, "gpu-c1")["spec"] == MINE
+
+
+async def test_two_placements_whose_members_would_have_one_name_do_not_fight_over_it(scene):
+    """Placement a with cluster b-c, and Placement a-b with cluster c: both are called a-b-c."""
+    scene.fleet("b-c", "c")
+    scene.placement("a", "b-c")
+    scene.check("a", "a")
+
+    async with scene.beating():
+        scene.placement("a-b", "c")
+        scene.check("b", "a-b")
+        await settle()
+
+        assert scene.lists("a") == ["a-b-c"]
+        assert scene.lists("a-b") is None
+        assert "MultiKueueCluster a-b-c serves placement a" in scene.says("Active", "b").message
+        member = scene.api.get(kueue.MultiKueueCluster, "a-b-c")
+        assert member.spec.cluster_source.kube_config.location == "kueue-admin-b-c-kubeconfig"
+
+
+async def test_after_another_naming_was_chosen_a_cluster_is_never_listed_under_two_names(scene):
+    """Kueue would see one copy through two connections, and remove it as the one that lost."""
+    scene.fleet("c1")
+    scene.placement("gpu", "c1")
+    scene.check()
+    labels = {"app.kubernetes.io/managed-by": "fleetqueue"}
+    own = {**labels, "fleetqueue.dev/cluster": "c1", "fleetqueue.dev/placement": "gpu"}
+    source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-c1-kubeconfig"}}
+    scene.api.add(
+        kueue.MultiKueueCluster.manifest("gpu-c1", labels=own, spec={"clusterSource": source}),
+        kueue.MultiKueueConfig.manifest("gpu", labels=labels, spec={"clusters": ["gpu-c1"]}),
+    )
+    scene.workload(on="gpu-c1", checks={"mk": "Ready", "ac": "Ready"})
+    scene.copy("c1", admitted=True)
+
+    async with scene.beating(naming="cluster"):
+        assert scene.lists() == ["gpu-c1"]
+        assert "gpu-c1 is the same cluster, and is drained first" in scene.says("Active").message
+
+        scene.change_workload(finished=True, on="gpu-c1")
+        scene.remove_copy("c1")
+        await advance(60)
+
+        assert scene.lists() == ["c1"]
+        assert scene.members() == ["c1"]
+
+
+async def test_members_that_a_users_config_lists_are_kept(scene):
+    scene.fleet("c1")
+    scene.placement("gpu", "c1")
+    scene.check()
+
+    async with scene.beating():
+        scene.api.add(kueue.MultiKueueConfig.manifest("hand-written", spec={"clusters": ["gpu-c1"]}))
+        await settle()
+        scene.api.remove(kueue.AdmissionCheck, "ac")
+        await advance(60)
+
+        assert scene.api.get(kueue.AdmissionCheck, "ac") is None
+        assert scene.members() == ["gpu-c1"]
+
+
+@pytest.mark.parametrize("kind", [cluster.Placement, cluster.PlacementDecision])
+async def test_placements_and_decisions_are_only_read(scene, kind):
+    scene.fleet("c1")
+    scene.placement("gpu", "c1")
+    scene.check()
+
+    async with scene.beating():
+        scene.select()
+        await advance(60)
+
+        assert not [write for write in scene.api.writes if kind.resource.plural in write]

@@ -1,0 +1,148 @@
+"""Who wakes the controller of the configs: one test for every kind that it watches."""
+
+import pytest
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import core_v1 as core
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
+from fleetqueue.controllers.placement_admission.names import DRAINING
+from fleetqueue.testing.virtual_time import settle
+
+KUEUE = "kueue-system"
+OURS = {"app.kubernetes.io/managed-by": "fleetqueue"}
+
+
+@pytest.fixture
+async def configs(scene, follow):
+    """Placement gpu lists c1, which drains, and c2; Placement cpu lists c2."""
+    scene.fleet("c1", "c2")
+    scene.placement("gpu", "c2")
+    scene.placement("cpu", "c2")
+    scene.check("ac", "gpu")
+    scene.check("cpu", "cpu")
+    drain = {DRAINING: '{"gpu-c1":"2025-12-31T23:00:00Z"}'}
+    config = kueue.MultiKueueConfig
+    scene.api.add(
+        config.manifest("gpu", labels=dict(OURS), annotations=drain, spec={"clusters": ["gpu-c1", "gpu-c2"]}),
+        config.manifest("cpu", labels=dict(OURS), spec={"clusters": ["cpu-c2"]}),
+    )
+    scene.multikueue_check("mk-cpu", "cpu")
+    for placement, name in (("gpu", "c1"), ("gpu", "c2"), ("cpu", "c2")):
+        labels = {**OURS, "fleetqueue.dev/cluster": name, "fleetqueue.dev/placement": placement}
+        scene.api.add(kueue.MultiKueueCluster.manifest(f"{placement}-{name}", labels=labels, spec={}))
+    heart = scene.heart()
+    await follow(*heart.controllers)
+    await scene.woken(heart.configs)
+    return heart.configs
+
+
+async def test_a_check_wakes_its_placement(scene, configs):
+    scene.api.change(kueue.AdmissionCheck, "ac", metadata={"labels": {"a": "b"}})
+
+    assert await scene.woken(configs) == {"gpu"}
+
+
+async def test_a_check_that_moves_wakes_both_placements(scene, configs):
+    scene.api.change(kueue.AdmissionCheck, "ac", spec={"parameters": {"name": "other"}})
+
+    assert await scene.woken(configs) == {"gpu", "other"}
+
+
+async def test_a_check_that_names_no_placement_wakes_itself(scene, configs):
+    scene.check("bad", parameters={"kind": "Pod"})
+
+    assert await scene.woken(configs) == {"!bad"}
+
+
+async def test_checks_of_others_wake_nobody(scene, configs):
+    scene.multikueue_check("mk-2", "gpu")
+
+    assert await scene.woken(configs) == set()
+
+
+async def test_a_placement_wakes_itself(scene, configs):
+    scene.api.change(cluster.Placement, "gpu", KUEUE, spec={"numberOfClusters": 1})
+
+    assert await scene.woken(configs) == {"gpu"}
+
+
+async def test_placements_in_other_namespaces_wake_nobody(scene, configs):
+    scene.api.add(cluster.Placement.manifest("gpu", "team-a", spec={}))
+
+    assert await scene.woken(configs) == set()
+
+
+async def test_a_decision_wakes_its_placement(scene, configs):
+    scene.select("c1")
+
+    assert await scene.woken(configs) == {"gpu"}
+
+
+async def test_a_config_wakes_itself(scene, configs):
+    scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": []})
+
+    assert await scene.woken(configs) == {"gpu"}
+
+
+async def test_a_member_wakes_its_placement(scene, configs):
+    scene.connect("gpu-c2")
+
+    assert await scene.woken(configs) == {"gpu"}
+
+
+async def test_a_shared_member_wakes_who_lists_it(scene, configs):
+    scene.api.add(kueue.MultiKueueCluster.manifest("shared", labels=dict(OURS), spec={}))
+    scene.api.change(kueue.MultiKueueConfig, "cpu", spec={"clusters": ["cpu-c2", "shared"]})
+    await scene.woken(configs)
+
+    scene.connect("shared")
+
+    assert await scene.woken(configs) == {"cpu"}
+
+
+async def test_a_workload_wakes_the_config_that_drains(scene, configs):
+    scene.workload("one")
+    scene.workload("two", checks={"mk-cpu": "Pending"})
+
+    assert await scene.woken(configs) == {"gpu"}
+
+
+async def test_a_cluster_that_leaves_wakes_who_lists_it(scene, configs):
+    scene.api.remove(cluster.ManagedCluster, "c2")
+
+    assert await scene.woken(configs) == {"gpu", "cpu"}
+
+
+async def test_a_cluster_that_joins_or_changes_wakes_nobody(scene, configs):
+    scene.cluster("c3", secret=False)
+    scene.api.change(cluster.ManagedCluster, "c2", metadata={"labels": {"a": "b"}})
+
+    assert await scene.woken(configs) == set()
+
+
+@pytest.mark.parametrize("labels", [None, {"fleetqueue.dev/cluster": "c2"}], ids=["by its name", "with our label too"])
+async def test_a_secret_wakes_the_placements_that_selected_its_cluster(scene, configs, labels):
+    scene.api.change(core.Secret, "kueue-admin-c2-kubeconfig", KUEUE, metadata={"labels": labels}, data={"a": "Yg=="})
+
+    assert await scene.woken(configs) == {"gpu", "cpu"}
+
+
+async def test_other_secrets_wake_nobody(scene, configs):
+    scene.api.add(core.secret("something", KUEUE, {"a": "b"}), core.secret("kueue-admin-c9-kubeconfig", KUEUE, {}))
+
+    assert await scene.woken(configs) == set()
+
+
+async def test_kueues_configuration_wakes_every_placement(scene, configs):
+    scene.dispatcher(kueue.INCREMENTAL)
+
+    assert await scene.woken(configs) == {"gpu", "cpu"}
+
+
+async def test_other_config_maps_wake_nobody(scene, configs):
+    scene.api.add(core.ConfigMap.manifest("other", KUEUE, data={}))
+    scene.api.add(core.ConfigMap.manifest(CONFIG_MAP, "elsewhere", data={}))
+    await settle()
+
+    assert await scene.woken(configs) == set()

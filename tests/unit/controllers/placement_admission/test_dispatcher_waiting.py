@@ -1,0 +1,290 @@
+"""A nomination is only ever added to: after a time, and while nothing can run that nobody knows of."""
+
+import pytest
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.testing.virtual_time import advance, settle
+
+NOMINATION = "apply workloads/team-a/job/status"
+TAKEN_BACK = {"evicted": False}
+"""A Workload that was evicted, and has quota again."""
+
+
+@pytest.fixture
+async def three_clusters(scene):
+    scene.fleet("c1", "c2", "c3")
+    scene.placement("gpu", "c1", "c2", "c3")
+    scene.check()
+
+
+@pytest.fixture
+async def waiting_on_c1(scene, three_clusters):
+    """The job is nominated for c1, which has its copy and no room for it."""
+    scene.workload()
+    scene.copy("c1")
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_after_the_timeout_the_next_cluster_is_appended(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(59)
+        assert scene.nominated() == ["gpu-c1"]
+        await advance(2)
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]
+        await advance(60)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2", "gpu-c3"]
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_when_all_are_nominated_it_is_quiet(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(200)
+        scene.api.writes.clear()
+        await advance(600)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2", "gpu-c3"]
+        assert scene.api.writes == []
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_a_change_on_the_hub_does_not_shorten_the_time(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(30)
+        scene.disconnect("gpu-c3")
+        scene.connect("gpu-c3")
+        scene.api.change(kueue.Workload, "job", "team-a", metadata={"labels": {"a": "b"}})
+        await advance(29)
+
+        assert scene.nominated() == ["gpu-c1"]
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_a_restart_begins_the_time_anew(scene):
+    scene.change_workload(nominated=["gpu-c1"])
+
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(59)
+        assert scene.nominated() == ["gpu-c1"]
+        await advance(2)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_a_cluster_that_has_admitted_it_is_waited_for(scene):
+    async with scene.beating(nomination_timeout=60.0, settle=10.0):
+        await scene.connected()
+        scene.remove_copy("c1")
+        scene.copy("c1", admitted=True)
+        await advance(600)
+        assert scene.nominated() == ["gpu-c1"]
+
+        scene.change_workload(on="gpu-c1", checks={"mk": "Ready", "ac": "Ready"})
+        await advance(600)
+
+        assert scene.writes.count(NOMINATION) == 1
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+@pytest.mark.parametrize("silently", [False, True], ids=["refuses", "is silent"])
+async def test_a_cluster_that_cannot_be_asked_is_waited_for_until_it_counts_as_lost(scene, silently):
+    async with scene.beating(nomination_timeout=60.0, lost_timeout=900.0):
+        await scene.connected()
+        scene.workers["c1"].cut(silently=silently)
+        scene.disconnect("gpu-c1")
+        await advance(880)
+        assert scene.nominated() == ["gpu-c1"]
+        assert "gpu-c1 cannot be asked" in scene.events("WaitingForCluster")[0]
+        await advance(60)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_a_cluster_that_answers_again_ends_the_waiting(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        scene.workers["c1"].cut()
+        scene.disconnect("gpu-c1")
+        await advance(300)
+        scene.workers["c1"].heal()
+        await advance(30)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_every_nominated_cluster_must_answer(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(61)
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]
+        scene.workers["c2"].cut()
+        scene.disconnect("gpu-c2")
+        await advance(300)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_a_cluster_that_left_the_fleet_and_is_silent_is_not_waited_for(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        scene.workers["c1"].cut()
+        scene.api.remove(cluster.ManagedCluster, "c1")
+        await advance(61)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]
+
+
+async def test_a_member_that_nobody_lists_any_more_is_not_waited_for(scene):
+    """A nomination can arrive late, when its cluster was unlisted and its member deleted."""
+    scene.fleet("c1", "c2")
+    scene.placement("gpu", "c2")
+    scene.workload(nominated=["gpu-c1"], checks={"mk": "Pending", "other": "Ready"})
+    scene.check()
+
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(61)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_a_cluster_that_begins_to_drain_while_another_is_asked_is_not_nominated(scene):
+    """The choice is made after the waiting, from what the hub says then."""
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(58)
+        scene.workers["c1"].seconds_per_request = 4.0
+        scene.copy("c2", "other")
+        await advance(3)
+        scene.select("c1", "c3")
+        await advance(10)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c3"]
+
+
+async def test_never_more_than_twenty_are_nominated(scene):
+    names = [f"c{number:02}" for number in range(21)]
+    scene.fleet(*names)
+    scene.placement("gpu", *names)
+    scene.check()
+
+    async with scene.beating(limit=30, nomination_timeout=1.0):
+        await scene.connected()
+        scene.workload()
+        await advance(60)
+
+        assert len(scene.nominated()) == 20
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_an_evicted_workload_begins_anew(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(50)
+        scene.change_workload(quota=False, checks={"mk": "Pending", "ac": "Pending"})
+        await settle()
+        scene.change_workload(evicted=False)
+        await settle()
+        assert scene.nominated() == ["gpu-c1"]
+        await advance(50)
+
+        assert scene.nominated() == ["gpu-c1"]
+
+
+# What was taken back from a draining cluster
+
+
+@pytest.fixture
+async def taken_back(scene, three_clusters):
+    """The job ran on c1, which drains; Kueue has evicted it, but not removed the copy yet."""
+    scene.copy("c1", admitted=True)
+    scene.copy("c1", "keeps-it-draining")
+
+
+@pytest.mark.usefixtures("taken_back")
+async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.select("c2", "c3")
+        await settle()
+        scene.workload(**TAKEN_BACK)
+        await advance(60)
+        assert scene.nominated() == []
+
+        scene.remove_copy("c1")
+        await advance(2)
+
+        assert scene.nominated() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("taken_back")
+async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
+    async with scene.beating(lost_timeout=900.0):
+        await scene.connected()
+        scene.select("c2", "c3")
+        await settle()
+        scene.workers["c1"].cut()
+        scene.disconnect("gpu-c1")
+        scene.workload(**TAKEN_BACK)
+        await advance(800)
+        assert scene.nominated() == []
+        assert "gpu-c1 cannot be asked" in scene.events("WaitingForCluster")[0]
+
+        await advance(120)
+
+        assert scene.nominated() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("taken_back")
+async def test_a_workload_that_never_ran_does_not_wait_for_a_silent_draining_cluster(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.select("c2", "c3")
+        await settle()
+        scene.workers["c1"].cut()
+        scene.disconnect("gpu-c1")
+        scene.workload("new")
+        await settle()
+
+        assert scene.nominated("new") == ["gpu-c2"]
+
+
+# A worker that does not answer
+
+
+@pytest.mark.usefixtures("three_clusters")
+async def test_a_hundred_questions_to_a_silent_cluster_do_not_hold_up_a_new_job(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        for number in range(100):
+            scene.workload(f"old-{number:03}", nominated=["gpu-c1"])
+        await advance(1)
+        scene.workers["c1"].cut(silently=True)
+        await advance(64)
+        scene.workload("new")
+        await advance(6)
+
+        assert len(scene.nominated("new")) == 1
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_a_worker_that_answers_kueue_but_never_us_is_not_waited_for_without_end(scene):
+    async with scene.beating(nomination_timeout=60.0, lost_timeout=900.0):
+        await scene.connected()
+        scene.workers["c1"].fail_on("get workloads/*", errors.Forbidden("no"))
+        await advance(900)
+        assert scene.nominated() == ["gpu-c1"]
+        await advance(90)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]

@@ -1,0 +1,113 @@
+"""Names, settings and what users read."""
+
+import pytest
+
+from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.names import placement_of
+from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+
+PLACEMENT = {"apiGroup": "cluster.open-cluster-management.io", "kind": "Placement", "name": "gpu"}
+
+
+@pytest.mark.parametrize(
+    ("options", "placement"),
+    [
+        pytest.param({"parameters": PLACEMENT}, "gpu", id="a Placement"),
+        pytest.param({"parameters": {**PLACEMENT, "kind": "PlacementRule"}}, "", id="another kind"),
+        pytest.param({"parameters": {**PLACEMENT, "apiGroup": "apps"}}, "", id="another group"),
+        pytest.param({"parameters": {**PLACEMENT, "name": ""}}, "", id="no name"),
+        pytest.param({"controller": "kueue.x-k8s.io/multikueue", "parameters": PLACEMENT}, "", id="not our check"),
+    ],
+)
+def test_the_placement_that_a_check_names(a_check, options, placement):
+    assert placement_of(a_check(**options)) == placement
+
+
+def test_a_check_without_parameters_names_none(a_check):
+    check = a_check(parameters={"name": "gpu"})
+
+    assert placement_of(check) == ""
+
+
+@pytest.mark.parametrize(
+    ("naming", "member"),
+    [pytest.param("placement", "gpu-c1", id="as in the seeds"), pytest.param("cluster", "c1", id="one per cluster")],
+)
+def test_the_name_of_a_member(naming, member):
+    assert PlacementAdmissionSettings(naming=naming).member("gpu", "c1") == member
+
+
+def test_the_name_of_a_secret():
+    assert PlacementAdmissionSettings().secret("c1") == "kueue-admin-c1-kubeconfig"
+    assert PlacementAdmissionSettings(secret_name="{cluster}-kc").secret("c1") == "c1-kc"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "message"),
+    [
+        pytest.param(
+            messages.generated({}), "Active", "MultiKueueConfig and MultiKueueCluster generated", id="as in the seeds"
+        ),
+        pytest.param(
+            messages.generated({"b": "no secret", "a": "full"}),
+            "Active",
+            "MultiKueueConfig and MultiKueueCluster generated; left out: a (full), b (no secret)",
+            id="with some left out",
+        ),
+        pytest.param(
+            messages.placement_not_found("gpu", []), "PlacementNotFound", "Placement gpu not found", id="no Placement"
+        ),
+        pytest.param(
+            messages.placement_not_found("gpu", ["gpu-c1"]),
+            "PlacementNotFound",
+            "Placement gpu not found; running work goes on in gpu-c1",
+            id="no Placement, but work",
+        ),
+        pytest.param(
+            messages.no_clusters("gpu", {}, []),
+            "NoClustersAvailable",
+            "No clusters available for placement gpu",
+            id="as upstream says it",
+        ),
+        pytest.param(
+            messages.no_clusters("gpu", {"gpu-c1": "no secret"}, ["gpu-c2", "gpu-c3"]),
+            "NoClustersAvailable",
+            "No clusters available for placement gpu; left out: gpu-c1 (no secret);"
+            " running work goes on in gpu-c2, gpu-c3",
+            id="nothing usable, but work",
+        ),
+        pytest.param(
+            messages.draining({"gpu-c1": "2 workloads"}),
+            "ClustersDraining",
+            "still listed until empty: gpu-c1 (2 workloads)",
+            id="draining",
+        ),
+    ],
+)
+def test_what_users_read(said, reason, message):
+    assert said == (reason, message)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "text"),
+    [pytest.param(1, "placement gpu selects 1 cluster", id="one"), pytest.param(2, "placement gpu selects 2 clusters", id="two")],
+)
+def test_a_ready_check_counts_its_clusters(clusters, text):
+    assert messages.check_ready("gpu", clusters) == text
+
+
+def test_every_problem_says_what_to_do():
+    assert "kind Placement" in messages.bad_parameters()[1]
+    assert "delete it, or give the Placement another name" in messages.config_not_ours("gpu")[1]
+    assert "multiKueue.dispatcherName to fleetqueue.dev/dispatcher" in messages.other_dispatcher("x")[1]
+
+
+def test_a_thousand_clusters_still_fit_into_a_condition():
+    """A condition's message holds 32,768 characters; a longer one is refused, and nothing would be said at all."""
+    left_out = {f"gpu-cluster-{number:04}": "beyond the limit of 20" for number in range(1000)}
+
+    for _, message in (messages.generated(left_out), messages.no_clusters("gpu", left_out, list(left_out))):
+        assert len(message) < 2000
+        assert "gpu-cluster-0000 (beyond the limit of 20)" in message
+        assert "and 990 more" in message
+    assert len(messages.draining(left_out)[1]) < 2000

@@ -1,0 +1,486 @@
+"""Our check on each Workload is answered: Ready so that jobs do not hang, Retry so that drains end."""
+
+import pytest
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.controllers.placement_admission.names import DRAINING
+from fleetqueue.testing.virtual_time import advance, settle
+
+RUNNING = {"mk": "Ready", "ac": "Ready"}
+ASKED = {"mk": "Pending", "ac": "Pending"}
+ANSWER = "apply workloads/team-a/job/status"
+
+
+@pytest.fixture
+async def two_clusters(scene):
+    scene.fleet("c1", "c2")
+    scene.placement("gpu", "c1", "c2")
+    scene.check()
+
+
+def message(scene, check="ac"):
+    return scene.api.get(kueue.Workload, "job", "team-a").check(check).message
+
+
+# Ready
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_workload_with_quota_gets_ready(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks=ASKED)
+        await settle()
+
+        assert scene.state() == "Ready"
+        assert message(scene) == "placement gpu selects 2 clusters"
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_without_quota_nothing_is_said(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks=ASKED, quota=False)
+        await settle()
+        assert scene.state() == "Pending"
+        scene.change_workload(checks=ASKED)
+        await settle()
+
+        assert scene.state() == "Ready"
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_while_it_is_evicted_nothing_is_said(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks=ASKED, evicted=True)
+        await settle()
+
+        assert scene.state() == "Pending"
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_after_kueue_has_reset_it_it_is_said_again(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks=ASKED)
+        await settle()
+        scene.change_workload(checks=ASKED, evicted=False)
+        await settle()
+
+        assert scene.state() == "Ready"
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_second_look_writes_nothing(scene):
+    async with scene.beating() as heart:
+        await scene.connected()
+        scene.workload(checks={"ac": "Pending"})
+        await settle()
+        scene.api.writes.clear()
+
+        heart.checks.wake("team-a/job")
+        await settle()
+
+        assert scene.api.writes == []
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_before_any_cluster_is_connected_it_waits_with_a_reason(scene):
+    async with scene.beating():
+        scene.workload(checks=ASKED)
+        await settle()
+        assert scene.state() == "Pending"
+        assert message(scene) == "waiting: none of the selected clusters is connected"
+        scene.connect("gpu-c1")
+        await settle()
+
+        assert scene.state() == "Ready"
+
+
+async def test_before_any_cluster_is_selected_it_waits_with_a_reason(scene):
+    scene.fleet("c1")
+    scene.placement("gpu")
+    scene.check()
+
+    async with scene.beating():
+        scene.workload(checks=ASKED)
+        await settle()
+        assert message(scene) == "waiting: No clusters available for placement gpu"
+        scene.select("c1")
+        await scene.connected()
+
+        assert scene.state() == "Ready"
+
+
+async def test_a_cluster_that_is_connected_before_it_is_listed_is_noticed(scene):
+    """With one member per cluster, another Placement may have connected it long ago."""
+    scene.fleet("c1", "c2")
+    scene.placement("other", "c1")
+    scene.check("other", "other")
+    scene.placement("gpu", "c2")
+    scene.check()
+
+    async with scene.beating(naming="cluster"):
+        scene.connect("c1")
+        scene.workload(checks=ASKED)
+        await settle()
+        assert scene.state() == "Pending"
+        scene.select("c1", "c2")
+        await settle()
+
+        assert scene.state() == "Ready"
+
+
+async def test_two_checks_of_ours_on_one_workload_both_survive(scene):
+    scene.fleet("c1")
+    for name in ("gpu", "cpu"):
+        scene.placement(name, "c1")
+        scene.check(f"ac-{name}", name)
+
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks={"mk": "Pending", "ac-gpu": "Pending", "ac-cpu": "Pending"})
+        await advance(1)
+
+        assert (scene.state("ac-gpu"), scene.state("ac-cpu")) == ("Ready", "Ready")
+        scene.change_workload(checks={"mk": "Pending", "ac-gpu": "Pending", "ac-cpu": "Ready"})
+        await advance(1)
+        assert (scene.state("ac-gpu"), scene.state("ac-cpu")) == ("Ready", "Ready")
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_entries_of_others_are_left_alone(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks={"mk": ("Pending", "theirs"), "ac": "Pending", "other": ("Pending", "theirs too")})
+        await settle()
+
+        assert (scene.state("mk"), message(scene, "mk")) == ("Pending", "theirs")
+        assert (scene.state("other"), message(scene, "other")) == ("Pending", "theirs too")
+
+
+@pytest.mark.usefixtures("two_clusters")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param({"error": errors.Conflict("stale")}, id="conflict"),
+        pytest.param({"error": errors.ServerError("boom")}, id="refused"),
+        pytest.param({"error": errors.Unreachable("lost"), "applied": True}, id="done, but the answer is lost"),
+    ],
+)
+async def test_if_the_answer_cannot_be_written_the_end_is_the_same(scene, fault):
+    async with scene.beating():
+        await scene.connected()
+        scene.api.fail_on(ANSWER, fault["error"], times=2, applied=fault.get("applied", False))
+        scene.workload(checks={"ac": "Pending"})
+        await advance(5)
+
+        assert scene.state() == "Ready"
+
+
+# Retry: nominated
+
+
+@pytest.fixture
+async def nominated_for_c1(scene, two_clusters):
+    """The job is nominated for c1, which has its copy and does not admit it."""
+    scene.workload(nominated=["gpu-c1"])
+    scene.copy("c1")
+
+
+@pytest.mark.usefixtures("nominated_for_c1")
+async def test_a_workload_that_is_nominated_for_a_draining_cluster_is_taken_back(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.select("c2")
+        await settle()
+
+        assert scene.state() == "Retry"
+        assert message(scene) == "taken back from gpu-c1, which is being drained"
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        assert scene.events("TakenBack") == ["taken back from gpu-c1, which is being drained"]
+
+
+@pytest.mark.usefixtures("nominated_for_c1")
+async def test_then_kueue_removes_the_copy_and_the_drain_ends(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.select("c2")
+        await settle()
+        scene.change_workload(quota=False, checks=ASKED)
+        scene.remove_copy("c1")
+        await advance(5)
+        assert scene.lists() == ["gpu-c2"]
+        scene.change_workload(evicted=False, checks=ASKED)
+        await settle()
+
+        assert scene.nominated() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("nominated_for_c1")
+@pytest.mark.parametrize("dispatcher", [kueue.ALL_AT_ONCE, kueue.INCREMENTAL])
+async def test_under_another_dispatcher_it_is_not_taken_back(scene, dispatcher):
+    """It would nominate the draining cluster again, and the Workload would be evicted without end."""
+    scene.dispatcher(dispatcher)
+
+    async with scene.beating():
+        await scene.connected()
+        scene.select("c2")
+        await advance(60)
+
+        assert scene.state() == "Ready"
+        assert scene.lists() == ["gpu-c2", "gpu-c1"]
+
+
+@pytest.mark.usefixtures("nominated_for_c1")
+async def test_a_workload_is_not_taken_back_from_a_cluster_that_is_silent(scene):
+    """Kueue could not remove the copy; the dispatcher waits for the cluster, and goes on without it in time."""
+    async with scene.beating(drain_poll=15.0):
+        await scene.connected()
+        scene.workers["c1"].cut(silently=True)
+        scene.select("c2")
+        await advance(60)
+        assert scene.state() == "Ready"
+
+        scene.workers["c1"].heal()
+        await advance(30)
+
+        assert scene.state() == "Retry"
+
+
+@pytest.mark.usefixtures("nominated_for_c1")
+async def test_a_workload_is_not_taken_back_while_kueue_is_not_connected_to_its_cluster(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.disconnect("gpu-c1")
+        scene.select("c2")
+        await advance(60)
+        assert scene.state() == "Ready"
+
+        scene.connect("gpu-c1")
+        await settle()
+
+        assert scene.state() == "Retry"
+
+
+@pytest.mark.usefixtures("nominated_for_c1")
+async def test_a_workload_is_not_taken_back_while_another_nominated_cluster_is_silent(scene):
+    """It may run there, and taking it back would start it once more."""
+    scene.change_workload(nominated=["gpu-c1", "gpu-c2"])
+    scene.cluster("c3")
+
+    async with scene.beating():
+        await scene.connected()
+        scene.workers["c2"].cut()
+        scene.select("c2", "c3")
+        await advance(60)
+
+        assert scene.state() == "Ready"
+
+
+@pytest.mark.usefixtures("nominated_for_c1")
+async def test_a_workload_that_the_draining_cluster_has_just_admitted_stays_there(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.remove_copy("c1")
+        scene.copy("c1", admitted=True)
+        scene.select("c2")
+        await advance(60)
+
+        assert scene.state() == "Ready"
+
+
+@pytest.mark.usefixtures("nominated_for_c1")
+async def test_a_workload_whose_nominated_cluster_left_the_fleet_is_taken_back(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.workers["c1"].cut()
+        scene.disconnect("gpu-c1")
+        scene.api.remove(cluster.ManagedCluster, "c1")
+        scene.select("c2")
+        await advance(5)
+
+        assert scene.state() == "Retry"
+
+
+async def test_a_nomination_that_arrives_after_its_cluster_was_unlisted_is_taken_back(scene):
+    scene.fleet("c1", "c2")
+    scene.placement("gpu", "c2")
+    scene.check()
+
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(nominated=["gpu-c1"])
+        await settle()
+
+        assert scene.state() == "Retry"
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_workload_that_runs_elsewhere_is_left_alone(scene):
+    scene.workload(on="gpu-c2", checks=RUNNING)
+    scene.copy("c1", "other")
+
+    async with scene.beating(drain_timeout=10.0):
+        await scene.connected()
+        scene.select("c2")
+        await advance(60)
+
+        assert scene.state() == "Ready"
+
+
+# Retry: the drain timeout
+
+
+@pytest.fixture
+async def running_on_c1(scene, two_clusters):
+    scene.workload(on="gpu-c1", checks=RUNNING)
+    scene.copy("c1", admitted=True)
+
+
+@pytest.mark.usefixtures("running_on_c1")
+async def test_without_a_timeout_a_running_workload_ends_where_it_runs(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.select("c2")
+        await advance(86400)
+
+        assert scene.state() == "Ready"
+
+
+@pytest.mark.usefixtures("running_on_c1")
+async def test_after_the_timeout_a_running_workload_is_taken_back_while_its_cluster_is_still_listed(scene):
+    async with scene.beating(drain_timeout=300.0):
+        await scene.connected()
+        scene.select("c2")
+        await advance(299)
+        assert scene.state() == "Ready"
+        await advance(2)
+
+        assert scene.state() == "Retry"
+        assert "the drain timeout has passed" in message(scene)
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_on_c1")
+async def test_a_drain_that_began_before_a_restart_times_out_at_its_time(scene):
+    config = kueue.MultiKueueConfig.manifest(
+        "gpu",
+        labels={"app.kubernetes.io/managed-by": "fleetqueue"},
+        annotations={DRAINING: '{"gpu-c1":"2025-12-31T23:59:00"}'},
+        spec={"clusters": ["gpu-c1", "gpu-c2"]},
+    )
+    scene.api.add(config)
+    scene.select("c2")
+    labels = {"app.kubernetes.io/managed-by": "fleetqueue", "fleetqueue.dev/cluster": "c1"}
+    source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-c1-kubeconfig"}}
+    spec = {"clusterSource": source}
+    scene.api.add(kueue.MultiKueueCluster.manifest("gpu-c1", labels=labels, spec=spec))
+    scene.connect("gpu-c1")
+
+    async with scene.beating(drain_timeout=90.0):
+        await advance(29)
+        assert scene.state() == "Ready"
+        await advance(2)
+
+        assert scene.state() == "Retry"
+
+
+@pytest.mark.usefixtures("running_on_c1")
+@pytest.mark.parametrize(
+    "loss",
+    [
+        pytest.param(lambda scene: scene.disconnect("gpu-c1"), id="Kueue is not connected"),
+        pytest.param(lambda scene: scene.workers["c1"].cut(), id="it refuses us"),
+        pytest.param(lambda scene: scene.workers["c1"].cut(silently=True), id="it is silent, and Kueue has not noticed"),
+    ],
+)
+async def test_a_cluster_that_cannot_be_reached_keeps_its_work_beyond_the_timeout(scene, loss):
+    async with scene.beating(drain_timeout=60.0):
+        await scene.connected()
+        scene.select("c2")
+        loss(scene)
+        await advance(600)
+        assert scene.state() == "Ready"
+
+        scene.workers["c1"].heal()
+        scene.connect("gpu-c1")
+        await advance(30)
+
+        assert scene.state() == "Retry"
+
+
+@pytest.mark.usefixtures("running_on_c1")
+async def test_a_cluster_that_is_selected_again_before_the_timeout_keeps_its_work(scene):
+    async with scene.beating(drain_timeout=60.0):
+        await scene.connected()
+        scene.select("c2")
+        await advance(50)
+        scene.select("c1", "c2")
+        await advance(600)
+
+        assert scene.state() == "Ready"
+
+
+# Who wakes it
+
+
+@pytest.fixture
+async def checks(scene, follow):
+    scene.fleet("c1", "c2")
+    scene.check("ac", "gpu", active=True)
+    ours = {"app.kubernetes.io/managed-by": "fleetqueue"}
+    drain = {DRAINING: '{"gpu-c1":"2025-12-31T23:59:00Z"}'}
+    spec = {"clusters": ["gpu-c1", "gpu-c2"]}
+    scene.api.add(
+        kueue.MultiKueueConfig.manifest("gpu", labels=ours, annotations=drain, spec=spec),
+        kueue.MultiKueueCluster.manifest("gpu-c1", labels=ours, spec={}),
+        kueue.MultiKueueCluster.manifest("elsewhere", spec={}),
+    )
+    scene.workload("drains", on="gpu-c1", checks=RUNNING)
+    scene.workload("runs", on="gpu-c2", checks=RUNNING)
+    scene.workload("asks", checks=ASKED)
+    scene.workload("other", checks={"other": "Pending"})
+    heart = scene.heart()
+    await follow(*heart.controllers)
+    await scene.woken(heart.checks)
+    return heart.checks
+
+
+async def test_a_workload_wakes_itself(scene, checks):
+    scene.change_workload("other", checks={"other": "Ready"})
+
+    assert await scene.woken(checks) == {"team-a/other"}
+
+
+async def test_a_check_wakes_its_workloads(scene, checks):
+    scene.api.change(kueue.AdmissionCheck, "ac", metadata={"labels": {"a": "b"}})
+
+    assert await scene.woken(checks) == {"team-a/drains", "team-a/runs", "team-a/asks"}
+
+
+async def test_a_config_wakes_who_is_on_a_draining_cluster_and_who_waits(scene, checks):
+    scene.api.change(kueue.MultiKueueConfig, "gpu", metadata={"labels": {"a": "b"}})
+
+    assert await scene.woken(checks) == {"team-a/drains", "team-a/asks"}
+
+
+async def test_the_end_of_a_mark_wakes_who_was_on_that_cluster(scene, checks):
+    scene.api.change(kueue.MultiKueueConfig, "gpu", metadata={"annotations": {DRAINING: None}})
+
+    assert "team-a/drains" in await scene.woken(checks)
+
+
+async def test_a_member_wakes_whom_its_connection_concerns(scene, checks):
+    scene.connect("gpu-c1")
+
+    assert await scene.woken(checks) == {"team-a/drains", "team-a/asks"}
+
+
+async def test_a_member_that_no_config_lists_wakes_nobody(scene, checks):
+    scene.connect("elsewhere")
+
+    assert await scene.woken(checks) == set()
