@@ -1,0 +1,5 @@
+"""`python -m fleetqueue` is `fleetqueue`."""
+
+from fleetqueue.cli.main import main
+
+main()

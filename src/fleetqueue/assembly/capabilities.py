@@ -1,0 +1,83 @@
+"""What the hub serves: whether Kueue and Open Cluster Management are there, and what their versions can do."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.meta import Object
+from fleetqueue.api.scheme import Resource
+from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.capabilities import Capabilities as CredentialCapabilities
+from fleetqueue.controllers.credentials.capabilities import discover
+from fleetqueue.runtime.logs import Log
+
+OLD_LIMIT: Final = 10
+"""How many clusters a MultiKueueConfig may list before Kueue 0.16; no Kueue refuses so many."""
+
+NEEDED: Final[dict[str, tuple[type[Object], ...]]] = {
+    "Kueue 0.15 or newer; see https://kueue.sigs.k8s.io/docs/installation": (
+        kueue.AdmissionCheck,
+        kueue.MultiKueueCluster,
+        kueue.MultiKueueConfig,
+        kueue.Workload,
+    ),
+    "Open Cluster Management; see https://open-cluster-management.io/docs/getting-started": (
+        cluster.ManagedCluster,
+        cluster.Placement,
+        cluster.PlacementDecision,
+        cluster.AddOnPlacementScore,
+    ),
+}
+"""What must be served, by what to install where it is not."""
+
+log = Log("capabilities")
+
+
+class NotInstalled(Exception):
+    """The hub lacks what we work with; the text says what to install."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    listed_clusters: int = OLD_LIMIT
+    """How many clusters a MultiKueueConfig may list."""
+    credentials: CredentialCapabilities = field(default_factory=CredentialCapabilities)
+
+
+async def detect(hub: Client) -> Capabilities:
+    """Ask the hub what it serves; raises NotInstalled where we could not work at all."""
+    for what, kinds in NEEDED.items():
+        missing = [str(kind.resource) for kind in kinds if not await serves(hub, kind.resource)]
+        if missing:
+            raise NotInstalled(f"the hub does not serve {', '.join(missing)}; install {what}")
+    return Capabilities(await _listed_clusters(hub), await discover(hub))
+
+
+async def serves(hub: Client, resource: Resource) -> bool:
+    """Tell whether a cluster serves a kind in the version that we speak."""
+    try:
+        listed = await hub.read(f"/apis/{resource.api_version}")
+    except errors.NotFound:
+        return False
+    return any(entry.get("name") == resource.plural for entry in listed.get("resources") or ())
+
+
+async def _listed_clusters(hub: Client) -> int:
+    name = str(kueue.MultiKueueConfig.resource)
+    try:
+        raw = await hub.get(CustomResourceDefinition.resource, name)
+    except errors.Forbidden as error:
+        log.warning("limit of listed clusters not read", limit=OLD_LIMIT, error=error)
+        return OLD_LIMIT
+    return listed_clusters(raw["spec"])
+
+
+def listed_clusters(crd: dict[str, Any]) -> int:
+    """Read from the CRD of MultiKueueConfig how many clusters it may list."""
+    found: Any = next((v for v in crd.get("versions") or () if v.get("name") == kueue.VERSION), {})
+    for step in ("schema", "openAPIV3Schema", "properties", "spec", "properties", "clusters", "maxItems"):
+        found = found.get(step, {}) if isinstance(found, dict) else {}
+    return found if isinstance(found, int) else OLD_LIMIT

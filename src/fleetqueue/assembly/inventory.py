@@ -1,0 +1,127 @@
+"""What `get` shows: rows about the fleet, made from objects of the hub."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import conditions
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
+from fleetqueue.api.meta import O
+from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
+from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.issued import read as read_credential
+
+Row = dict[str, Any]
+
+
+async def listed(hub: Client, kind: type[O], namespace: str = "") -> list[O]:
+    """List a kind, as views in the order of their names."""
+    page = await hub.list(kind.resource, namespace)
+    return sorted((kind.view(raw) for raw in page.items), key=lambda obj: obj.key)
+
+
+async def clusters(hub: Client, kueue_namespace: str = KUEUE_NAMESPACE) -> list[Row]:
+    """Tell of each cluster where it is, which set it is in, and whether Kueue can reach it."""
+    secrets = {secret.name: secret for secret in await listed(hub, Secret, kueue_namespace)}
+    return [
+        cluster_row(member, secrets.get(credentials_secret(member.name)))
+        for member in await listed(hub, cluster.ManagedCluster)
+    ]
+
+
+def cluster_row(member: cluster.ManagedCluster, secret: Secret | None) -> Row:
+    credential = read_credential(secret)
+    return {
+        "name": member.name,
+        "accepted": member.spec.hub_accepts_client,
+        "joined": status(member.status.conditions, cluster.JOINED),
+        "available": status(member.status.conditions, cluster.AVAILABLE),
+        "set": member.metadata.labels.get(cluster.CLUSTER_SET_LABEL, ""),
+        "urls": [config.url for config in member.spec.managed_cluster_client_configs],
+        "credentials_until": conditions.timestamp(credential.expires) if credential else "",
+        "created": member.metadata.creation_timestamp,
+    }
+
+
+async def cluster_sets(hub: Client) -> list[Row]:
+    """Tell of each set which namespaces may choose from it, and who is in it."""
+    members = await listed(hub, cluster.ManagedCluster)
+    bindings = await listed(hub, cluster.ManagedClusterSetBinding)
+    return [set_row(found, members, bindings) for found in await listed(hub, cluster.ManagedClusterSet)]
+
+
+def set_row(
+    found: cluster.ManagedClusterSet,
+    members: Iterable[cluster.ManagedCluster],
+    bindings: Iterable[cluster.ManagedClusterSetBinding],
+) -> Row:
+    names = [member.name for member in members if found.has(member)]
+    return {
+        "name": found.name,
+        "bound_namespaces": [binding.namespace for binding in bindings if binding.name == found.name],
+        "status": f"{len(names)} ManagedClusters selected" if names else "No ManagedCluster selected",
+        "clusters": names,
+    }
+
+
+def set_tree(rows: Sequence[Row]) -> str:
+    """Draw sets as `clusteradm get clustersets` does."""
+    lines = ["<ManagedClusterSet> "]
+    for row in rows:
+        lines += [
+            f"└── <{row['name']}> ",
+            f"    └── <BoundNamespace> {','.join(row['bound_namespaces'])}",
+            f"    └── <Status> {row['status']}",
+            f"    └── <Clusters> [{' '.join(row['clusters'])}]",
+        ]
+    return "\n".join(lines)
+
+
+async def placements(hub: Client) -> list[Row]:
+    """Tell of each Placement what it chose."""
+    decisions = await listed(hub, cluster.PlacementDecision)
+    return [placement_row(placement, decisions) for placement in await listed(hub, cluster.Placement)]
+
+
+def placement_row(placement: cluster.Placement, decisions: Iterable[cluster.PlacementDecision]) -> Row:
+    satisfied = conditions.find(placement.status.conditions, "PlacementSatisfied")
+    return {
+        "namespace": placement.namespace,
+        "name": placement.name,
+        "succeeded": satisfied.status if satisfied else "",
+        "reason": satisfied.reason if satisfied else "",
+        "selected": placement.status.number_of_selected_clusters,
+        "clusters": chosen(placement, decisions),
+    }
+
+
+def chosen(placement: cluster.Placement, decisions: Iterable[cluster.PlacementDecision]) -> list[str]:
+    """Return the clusters that a Placement chose, in name order."""
+    return sorted(
+        decision.cluster_name
+        for found in decisions
+        if found.namespace == placement.namespace
+        and found.metadata.labels.get(cluster.PLACEMENT_LABEL) == placement.name
+        for decision in found.status.decisions
+    )
+
+
+async def scores(hub: Client, resource: str = SCORE_RESOURCE) -> list[Row]:
+    """Tell each cluster's scores, and whether somebody measures them."""
+    found = await listed(hub, cluster.AddOnPlacementScore)
+    return [score_row(score) for score in found if score.name == resource]
+
+
+def score_row(score: cluster.AddOnPlacementScore) -> Row:
+    return {
+        "cluster": score.namespace,
+        "fresh": status(score.status.conditions, FRESH),
+        "valid_until": conditions.timestamp(score.status.valid_until) if score.status.valid_until else "",
+        "scores": {item.name: item.value for item in score.status.scores},
+    }
+
+
+def status(found: Iterable[conditions.Condition], kind: str) -> str:
+    condition = conditions.find(found, kind)
+    return condition.status if condition else conditions.UNKNOWN

@@ -1,0 +1,96 @@
+"""A fleet on one machine with our own parts in it: real clusters, the controller, the score agents.
+
+Usage of the file itself, by `fleetqueue up --detach`: python -m fleetqueue.assembly.lab <data dir> <settings as JSON>
+
+Our parts run as processes of the fleet (`parts.py`): each has its own log, and can be restarted, paused or killed by
+itself.
+"""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import orjson
+
+from fleetqueue.assembly import scenario
+from fleetqueue.assembly.parts import PROBES
+from fleetqueue.engine import control
+from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.fleet import RealFleet, Settings
+from fleetqueue.engine.state import Ownership
+from fleetqueue.engine.supervisor import Supervisor
+
+Scenario = Literal["multikueue", "none"]
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LabSettings(Settings):
+    """How a lab is made up; kept with its state."""
+
+    scenario: Scenario = "multikueue"
+    """`multikueue`: the seeds' environment, ready for the stories; `none`: the clusters alone."""
+
+    def ports(self, cluster: str) -> tuple[str, ...]:
+        return (*Settings.ports(self, cluster), PROBES)
+
+
+class Lab(RealFleet):
+    def __init__(self, data_dir: Path, settings: LabSettings, *, report: Report = lambda line: None) -> None:
+        super().__init__(data_dir, report=report)
+        self.settings: LabSettings = settings
+
+    async def start(self) -> None:
+        """Bring up the clusters, then our parts; if anything fails, nothing is left running."""
+        await super().start()
+        try:
+            if self.settings.scenario == "multikueue":
+                await scenario.set_up(self)
+        except BaseException:
+            await self.stop()
+            raise
+
+
+async def start_in_background(data_dir: Path, settings: LabSettings, report: Report) -> None:
+    """Start a lab that goes on when we end; returns when it is up."""
+    ownership = Ownership(data_dir)
+    ownership.take()  # so that a running fleet is an error here, where the user sees it
+    ownership.release()
+    log = data_dir / "supervisor.log"
+    process = spawn(data_dir, settings, log)
+    try:
+        await control.wait_until_up(data_dir, process, log, report)
+    except BaseException:
+        process.terminate()
+        raise
+
+
+def spawn(data_dir: Path, settings: LabSettings, log: Path) -> subprocess.Popen[bytes]:
+    """Start this file as a process in a session of its own, so that it outlives the terminal."""
+    command = (sys.executable, "-m", "fleetqueue.assembly.lab", str(data_dir), orjson.dumps(asdict(settings)))
+    with log.open("wb") as output:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+
+
+def main() -> int:
+    """Run a lab that nobody holds in a terminal; its reports go to its log."""
+
+    def log(line: str) -> None:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+    settings = LabSettings(**orjson.loads(sys.argv[2]))
+    try:
+        asyncio.run(Supervisor(Lab(Path(sys.argv[1]), settings, report=log)).run())
+    except EngineError as error:
+        log(f"error: {error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Let a worker go: no new jobs, wait for the ones that run, then take its credentials away and forget it."""
+
+from collections.abc import Callable
+
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fleetqueue import (
+    CLUSTER_LABEL,
+    CREDENTIALS_ANNOTATION,
+    NAMESPACE,
+    admin_secret,
+)
+from fleetqueue.assembly.waiting import Observed
+from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
+from fleetqueue.runtime.cluster import is_ours
+
+Report = Callable[[str], None]
+
+
+async def unjoin(hub: Client, name: str, report: Report, *, force: bool, limit: float) -> None:
+    """Take a worker out of the fleet; raises NotFound where there is none, NotInTime while jobs still run there."""
+    live = ManagedCluster.view(await hub.get(ManagedCluster.resource, name))
+    if not force:
+        await _close(hub, live)
+        report("no Placement selects it any more; waiting until nothing of ours is left on it")
+        await _wait_until_empty(hub, name, limit=limit)
+    if is_ours(live):
+        await hub.delete(ManagedCluster.resource, name, uid=live.uid)
+        report(f'deleted ManagedCluster "{name}"')
+    else:
+        patch = {"metadata": {"annotations": {CREDENTIALS_ANNOTATION: None}}}
+        await hub.merge(ManagedCluster.resource, name, "", patch)
+        report(f'ManagedCluster "{name}" was registered by Open Cluster Management and stays')
+    await _forget(hub, name, limit=limit)
+
+
+async def _close(hub: Client, cluster: ManagedCluster) -> None:
+    """Take it out of its set, so that Placements drop it and the controller drains it."""
+    if CLUSTER_SET_LABEL in cluster.metadata.labels:
+        patch = {"metadata": {"labels": {CLUSTER_SET_LABEL: None}}}
+        await hub.merge(ManagedCluster.resource, cluster.name, "", patch)
+
+
+async def _wait_until_empty(hub: Client, name: str, *, limit: float) -> None:
+    async with Observed({"hub": hub}) as seen:
+        seen.follow("hub", kueue.MultiKueueCluster)
+
+        def members() -> list[str]:
+            found = seen["hub"].list(kueue.MultiKueueCluster)
+            return [member.name for member in found if member.metadata.labels.get(CLUSTER_LABEL) == name]
+
+        await seen.until(
+            lambda: not members(),
+            limit=limit,
+            what=f'worker "{name}" drains',
+            why_not=lambda: f"jobs still run through {', '.join(members())}; unjoin it again later, or with --force",
+        )
+
+
+async def _forget(hub: Client, name: str, *, limit: float) -> None:
+    """Wait until the controller has cleaned the worker with the admin kubeconfig, then delete that."""
+    secret = admin_secret(name)
+    async with Observed({"hub": hub}) as seen:
+        seen.follow("hub", Secret, namespace=NAMESPACE, fields=f"metadata.name={secret}")
+
+        def is_cleaned() -> bool:
+            live = seen["hub"].get(Secret, secret, NAMESPACE)
+            return live is None or IN_USE not in live.metadata.annotations
+
+        await seen.until(
+            is_cleaned,
+            limit=limit,
+            what=f'the account of ours on worker "{name}" is removed',
+            why_not=lambda: "is `fleetqueue controller` running on this hub?",
+        )
+    try:
+        await hub.delete(Secret.resource, secret, NAMESPACE)
+    except errors.NotFound:
+        return  # the controller was first

@@ -1,0 +1,40 @@
+"""Run our own parts as processes of a fleet, by the same commands as in production."""
+
+import sys
+from typing import Final
+
+from fleetqueue.engine.cluster import Cluster
+from fleetqueue.engine.fleet import HUB, RealFleet
+from fleetqueue.engine.ports import LOOPBACK
+from fleetqueue.engine.probes import answers
+from fleetqueue.engine.processes import Command
+
+PROBES: Final = "fleetqueue"
+"""The port, on each cluster, on which our part there answers probes."""
+CONTROLLER: Final = "controller"
+SCORE_AGENT: Final = "score-agent"
+
+
+async def run_controller(fleet: RealFleet) -> None:
+    """Start our controller on the hub and wait until it works."""
+    hub = fleet.clusters[HUB]
+    await fleet.processes.up(part(hub, CONTROLLER, f"--kubeconfig={hub.kubeconfig}", "--no-leader-election"))
+
+
+async def run_score_agent(fleet: RealFleet, worker: Cluster) -> None:
+    """Start the score agent of a worker and wait until it works."""
+    hub = fleet.clusters[HUB]
+    arguments = (f"--kubeconfig={worker.kubeconfig}", f"--hub-kubeconfig={hub.kubeconfig}")
+    await fleet.processes.up(part(worker, SCORE_AGENT, f"--cluster={worker.name}", *arguments))
+
+
+def part(cluster: Cluster, name: str, *arguments: str) -> Command:
+    """One of our own parts, as a process of a cluster."""
+    port = cluster.ports[PROBES]
+    return Command(
+        name=f"{cluster.name}/{name}",
+        arguments=(sys.executable, "-m", "fleetqueue", name, *arguments, f"--set=probes.port={port}"),
+        log=cluster.folder / "logs" / f"{name}.log",
+        port=port,
+        probe=answers(f"http://{LOOPBACK}:{port}/readyz"),
+    )

@@ -1,0 +1,39 @@
+"""Run the one task of a process until it ends or the process is asked to end."""
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from fleetqueue.runtime.logs import Log
+
+ENDING_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+log = Log("process")
+
+
+async def until_told_to_stop(work: Coroutine[Any, Any, None]) -> None:
+    """Run `work`; on SIGTERM or SIGINT cancel it and wait until it has tidied up. Its own failure is raised."""
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+    for number in ENDING_SIGNALS:
+        loop.add_signal_handler(number, told.set)
+    working = asyncio.create_task(work, name="work")
+    waiting = asyncio.create_task(told.wait(), name="signals")
+    try:
+        await asyncio.wait({working, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            log.info("stopping")
+    finally:
+        await end(working)
+        await end(waiting)
+        for number in ENDING_SIGNALS:
+            loop.remove_signal_handler(number)
+    if not working.cancelled():
+        working.result()
+
+
+async def end(task: "asyncio.Task[Any]") -> None:
+    """Cancel a task and wait until it has really ended."""
+    task.cancel()
+    await asyncio.wait({task})

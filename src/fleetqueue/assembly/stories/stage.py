@@ -1,0 +1,224 @@
+"""Where a story plays: the clusters as they are now, the commands that change them, the expectations about them."""
+
+import asyncio
+import os
+import shlex
+import sys
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import yaml
+
+from fleetqueue import clock
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import conditions, core_v1
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
+from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
+from fleetqueue.api.meta import Object
+from fleetqueue.assembly.kubectl import Kubectl, KubectlFailed
+from fleetqueue.assembly.stories.events import Said
+from fleetqueue.assembly.stories.expectations import CHECKLIST, ExpectationFailed, Outcome, Record
+from fleetqueue.assembly.stories.narrator import Narrator
+from fleetqueue.assembly.stories.once import Watchman
+from fleetqueue.assembly.waiting import NotInTime, Observed
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import load
+from fleetqueue.client.transport import connect
+from fleetqueue.manifests import folder, objects
+from fleetqueue.runtime.cluster import Cluster
+
+HUB: Final = "hub"
+LIMIT: Final = 60.0
+"""Seconds for one expectation. Most take less than two; a machine that is busy with something else may need many."""
+EVENT_LIMIT: Final = 5.0
+RUN_FOR: Final = "fleetqueue.dev/run-for"
+"""The annotation with which the engine's pods end sooner."""
+
+ON_HUB: Final[tuple[type[Object], ...]] = (
+    cluster.ManagedCluster,
+    cluster.Placement,
+    cluster.PlacementDecision,
+    cluster.AddOnPlacementScore,
+    ClusterProfile,
+    kueue.AdmissionCheck,
+    kueue.ClusterQueue,
+    kueue.LocalQueue,
+    kueue.MultiKueueConfig,
+    kueue.MultiKueueCluster,
+    kueue.Workload,
+    Job,
+)
+ON_WORKERS: Final[tuple[type[Object], ...]] = (kueue.Workload, Job)
+
+ProcessStates = Callable[[], Awaitable[Mapping[str, str]]]
+"""Tells the state of each process of a fleet by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A fleet on which the stories can be told."""
+
+    kubeconfig: Path
+    """All clusters: contexts `kind-hub`, `kind-cluster1`, ..."""
+    workers: tuple[str, ...] = ("cluster1", "cluster2", "cluster3")
+    has_agents: bool = True
+    """Whether OCM's agents report on the workers."""
+    processes: ProcessStates | None = None
+
+
+class Stage:
+    def __init__(self, place: Place, narrator: Narrator, *, is_fast: bool = False) -> None:
+        self.place = place
+        self.narrator = narrator
+        self.is_fast = is_fast
+        """Whether jobs end after seconds instead of when the seeds' do."""
+        self.record = Record()
+        self.watchman = Watchman()
+        self.clients: dict[str, Client] = {}
+        self._kubectl = Kubectl(place.kubeconfig)
+        self._told: set[str] = set()
+
+    async def __aenter__(self) -> Self:
+        names = (HUB, *self.place.workers)
+        self.clients = {name: connect(load(self.place.kubeconfig, name)) for name in names}
+        self.seen = Observed(self.clients)
+        for kind in ON_HUB:
+            self.seen.follow(HUB, kind)
+        self.seen.follow(HUB, core_v1.Secret, namespace=KUEUE_NAMESPACE)
+        self.seen.follow(HUB, Said, namespace="default")  # where Events about cluster-wide objects are
+        for name in self.place.workers:
+            for kind in ON_WORKERS:
+                self.seen.follow(name, kind)
+        self.seen.watch(self._see)
+        await self.seen.synced()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.seen.__aexit__(kind, error, trace)
+        for client in self.clients.values():
+            await client.close()
+
+    # What is
+
+    @property
+    def hub(self) -> Cluster:
+        return self.seen[HUB]
+
+    def worker(self, name: str) -> Cluster:
+        return self.seen[name]
+
+    def condition(self, kind: type[Object], name: str, condition: str = "Active") -> conditions.Condition | None:
+        """Return a condition of a cluster-wide object of the hub."""
+        found: Any = self.hub.get(kind, name)
+        return conditions.find(found.status.conditions, condition) if found is not None else None
+
+    def says(self, kind: type[Object], name: str, status: str, reason: str, message: str = "") -> bool:
+        """Tell whether an object's Active condition says exactly this, of its present generation."""
+        found = self.condition(kind, name)
+        if found is None or (found.status, found.reason) != (status, reason):
+            return False
+        return message in ("", found.message)
+
+    # What is done
+
+    async def do(self, text: str, *, stdin: str = "") -> str:
+        """Show a command, run it, show what it printed; example files are named without their folder."""
+        await self.narrator.command(text)
+        program, *arguments = shlex.split(text)
+        arguments = [str(folder() / word) if (folder() / word).is_file() else word for word in arguments]
+        if program == "kubectl":
+            printed = await self._kubectl.run(*arguments, stdin=stdin)
+        else:
+            printed = await self._fleetqueue(*arguments)
+        self.narrator.output(printed)
+        return printed
+
+    async def create_job(self, name: str, *, seconds: int = 0) -> Job:
+        """Create a job from an example; return it. With `seconds`, and only if fast, it ends so soon."""
+        stdin = ""
+        command = f"kubectl create -f {name} --context kind-hub"
+        if self.is_fast and seconds:
+            manifest = objects(name)[0]
+            manifest["spec"]["template"].setdefault("metadata", {})["annotations"] = {RUN_FOR: f"{seconds}s"}
+            stdin, command = yaml.safe_dump(manifest), "kubectl create -f - --context kind-hub"
+            self.narrator.say(f"(fast: {name}, with annotation {RUN_FOR}: {seconds}s)")
+        printed = await self.do(command, stdin=stdin)
+        created = printed.split()[0].removeprefix("job.batch/")
+        return await self.seen.until(
+            lambda: self.hub.get(Job, created, "default"), limit=LIMIT, what=f"job {created} on the hub"
+        )
+
+    async def _fleetqueue(self, *arguments: str) -> str:
+        """Run our own command line, as a person would."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "fleetqueue", *arguments),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "KUBECONFIG": str(self.place.kubeconfig)},
+        )
+        out, err = await process.communicate()
+        if process.returncode:
+            raise KubectlFailed(f"fleetqueue {shlex.join(arguments)}: {err.decode().strip()}")
+        return out.decode()
+
+    # What must be
+
+    async def expect(
+        self,
+        expectation: str,
+        holds: Callable[[], Any],
+        *,
+        part: str = "",
+        why_not: Callable[[], str] = lambda: "",
+        limit: float = LIMIT,
+    ) -> Any:
+        """Wait until an expectation, or a part of it, holds; return what `holds` gave. Raises ExpectationFailed."""
+        began = clock.monotonic()
+        self.narrator.waiting(f"{expectation}: {part or CHECKLIST[expectation]}")
+        try:
+            value = await self.seen.until(holds, limit=limit, what="it did not happen", why_not=why_not)
+        except NotInTime as late:
+            self._conclude(Outcome(expectation, False, clock.monotonic() - began, str(late), part))
+        else:
+            self._conclude(Outcome(expectation, True, clock.monotonic() - began, "", part))
+            return value
+
+    def judge(self, expectation: str, held: bool, why_not: str = "", *, part: str = "") -> None:
+        """Write down an expectation that was looked at just now. Raises ExpectationFailed."""
+        self._conclude(Outcome(expectation, held, 0.0, "" if held else why_not, part))
+
+    def _conclude(self, outcome: Outcome) -> None:
+        self.record.add(outcome)
+        self.narrator.outcome(outcome)
+        if not outcome.held:
+            raise ExpectationFailed(outcome)
+
+    # Why it was so
+
+    async def tell_why(self, *about: str, reason: str) -> None:
+        """Tell what our controller said about objects and was not told yet, as soon as it has given this reason."""
+        try:
+            await self.seen.until(
+                lambda: any(said.reason == reason for said in self._untold(about)), limit=EVENT_LIMIT, what=reason
+            )
+        except NotInTime:
+            return  # an Event is help for people, not a promise
+        for said in sorted(self._untold(about), key=lambda said: said.event_time):
+            self._told.add(said.uid)
+            self.narrator.reason(said.sentence)
+
+    def _untold(self, about: Collection[str]) -> list[Said]:
+        found = self.hub.list(Said)
+        return [said for said in found if said.is_ours and said.uid not in self._told and said.regarding.name in about]
+
+    def _see(self, name: str, old: Object | None, new: Object | None) -> None:
+        if name != HUB:
+            self.watchman.see(name, old, new)

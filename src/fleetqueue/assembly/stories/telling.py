@@ -1,0 +1,44 @@
+"""Tell stories in their order: each on what the ones before it left."""
+
+from enum import StrEnum
+
+from fleetqueue.assembly.stories import environment, jobs, story1, story2, story3, what_if
+from fleetqueue.assembly.stories.expectations import ONLY_WITH_AGENTS
+from fleetqueue.assembly.stories.stage import Stage
+
+
+class Which(StrEnum):
+    """Which stories are told."""
+
+    ONE = "1"
+    TWO = "2"
+    THREE = "3"
+    ALL = "all"
+
+
+def expected(which: Which, *, has_agents: bool = True) -> tuple[str, ...]:
+    """Return the ids that a telling must show, in the order of the stories."""
+    parts = {
+        Which.ONE: (environment, story1),
+        Which.TWO: (environment, story2, what_if),
+        Which.THREE: (environment, story2, story3),
+        Which.ALL: (environment, story1, story2, story3, what_if),
+    }
+    ids = (*(one for part in parts[which] for one in part.IDS), "ONCE")
+    return ids if has_agents else tuple(one for one in ids if one not in ONLY_WITH_AGENTS)
+
+
+async def tell(stage: Stage, which: Which) -> None:
+    """Tell one story, or all. Raises ExpectationFailed at the first that does not hold."""
+    await environment.tell(stage)
+    if which in (Which.ONE, Which.ALL):
+        await story1.tell(stage)
+    if which is not Which.ONE:
+        first = await story2.tell(stage)
+        if which is Which.TWO:
+            await jobs.end(stage, first, jobs.admitted_on(stage, first))
+        else:
+            await story3.tell(stage, first)
+        if which is not Which.THREE:
+            await what_if.tell(stage)
+    stage.judge("ONCE", not stage.watchman.doubles, "; ".join(stage.watchman.doubles))

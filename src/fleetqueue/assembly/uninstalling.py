@@ -1,0 +1,204 @@
+"""Take fleetqueue away from a hub while jobs run: they end as if nothing had happened, and Kueue dispatches by itself.
+
+The order matters. Kueue gets its own dispatcher back first, so that nothing waits for us. Then the placement checks are
+taken off the queues, since nobody would answer them. Then our controller stops, and only after that its finalizers go,
+because it would put them back. What is in use by queues stays and is from then on an ordinary object: unlisting a
+cluster would make its jobs run twice.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.cluster_v1 import AddOnPlacementScore
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUEUE_NAMESPACE, NAMESPACE
+from fleetqueue.api.meta import Object
+from fleetqueue.assembly import dispatcher
+from fleetqueue.assembly.inventory import listed
+from fleetqueue.assembly.waiting import NotInTime, Observed
+from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.issued import read as read_credential
+from fleetqueue.controllers.placement_admission.hub_objects import marks_of
+from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DRAINING, FINALIZER, PLACEMENT_LABEL
+from fleetqueue.runtime.cluster import MANAGED_BY, is_ours
+from fleetqueue.runtime.leader_election import LeaseSettings
+
+DEPLOYMENT: Final = "fleetqueue-controller"
+LABELS: Final = (MANAGED_BY, CLUSTER_LABEL, PLACEMENT_LABEL)
+RESTART_BY_HAND: Final = (
+    "there is no Deployment kueue-controller-manager: restart Kueue on the hub yourself, so that it reads its "
+    "configuration (in a lab: fleetqueue restart hub/kueue)"
+)
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What is to be taken away."""
+
+    detach_checks: bool = False
+    purge: bool = False
+    namespace: str = NAMESPACE
+    kueue_namespace: str = KUEUE_NAMESPACE
+    limit: float = 60.0
+    """Seconds to wait for our controller to stop."""
+
+
+@dataclass(slots=True)
+class Remains:
+    """What an operator must know afterwards."""
+
+    todo: list[str] = field(default_factory=list)
+    """What is still to be done; the removal is not complete before."""
+    notes: list[str] = field(default_factory=list)
+    """What stays, and what becomes of it."""
+
+
+async def uninstall(hub: Client, removal: Removal, report: Report) -> Remains:
+    """Do all of it; may be done again until nothing is left to do."""
+    remains = Remains()
+    await _give_dispatcher_back(hub, removal, report, remains)
+    checks = [c for c in await listed(hub, kueue.AdmissionCheck) if c.spec.controller_name == CONTROLLER_NAME]
+    await _detach(hub, {check.name for check in checks}, removal, report, remains)
+    if await _stop_controller(hub, removal, report, remains):
+        for check in checks:
+            await _drop_finalizer(hub, check, report)
+        if removal.purge:
+            await _purge(hub, removal, report)
+    remains.notes += await _what_stays(hub, removal)
+    return remains
+
+
+async def _give_dispatcher_back(hub: Client, removal: Removal, report: Report, remains: Remains) -> None:
+    if not await dispatcher.set_back(hub, removal.kueue_namespace):
+        return
+    report("Kueue's configuration names its own dispatcher again")
+    if await dispatcher.restart_kueue(hub, removal.kueue_namespace):
+        report(f"restarted Deployment {removal.kueue_namespace}/{dispatcher.KUEUE_DEPLOYMENT}")
+    else:
+        remains.todo.append(RESTART_BY_HAND)
+
+
+async def _detach(hub: Client, checks: set[str], removal: Removal, report: Report, remains: Remains) -> None:
+    """Take the checks off the queues, or say which queues would wait for ever."""
+    for raw in (await hub.list(kueue.ClusterQueue.resource)).items:
+        name, patch = raw["metadata"]["name"], without_checks(raw, checks)
+        if patch is None:
+            continue
+        if removal.detach_checks:
+            await hub.merge(kueue.ClusterQueue.resource, name, "", patch)
+            report(f'took the placement checks off ClusterQueue "{name}"')
+        else:
+            remains.todo.append(
+                f'ClusterQueue "{name}" has placement checks that nobody answers now, so its new jobs wait: '
+                "uninstall again with --detach-checks"
+            )
+
+
+def without_checks(queue: dict[str, Any], checks: set[str]) -> dict[str, Any] | None:
+    """Return the patch that takes checks off a queue; None where it has none of them."""
+    strategy = queue.get("spec", {}).get("admissionChecksStrategy") or {}
+    entries = strategy.get("admissionChecks") or []
+    kept = [entry for entry in entries if entry.get("name") not in checks]
+    if kept == entries:
+        return None
+    wanted = {"admissionChecks": kept} if kept else None
+    metadata = {"resourceVersion": queue["metadata"]["resourceVersion"]}
+    return {"metadata": metadata, "spec": {"admissionChecksStrategy": wanted}}
+
+
+async def _stop_controller(hub: Client, removal: Removal, report: Report, remains: Remains) -> bool:
+    """Stop our Deployment where there is one; return whether no controller leads any more."""
+    try:
+        await hub.merge(dispatcher.DEPLOYMENTS, DEPLOYMENT, removal.namespace, {"spec": {"replicas": 0}})
+        report(f"scaled Deployment {removal.namespace}/{DEPLOYMENT} to 0")
+        limit = removal.limit
+    except errors.NotFound:
+        limit = 0.5  # nobody stops it now, so there is nothing to wait for
+    try:
+        await _wait_until_nobody_leads(hub, replace(removal, limit=limit))
+    except NotInTime as late:
+        remains.todo.append(f"{late}: stop it, then uninstall again")
+        return False
+    return True
+
+
+async def _wait_until_nobody_leads(hub: Client, removal: Removal) -> None:
+    name = LeaseSettings().name
+    async with Observed({"hub": hub}) as seen:
+        seen.follow("hub", Lease, namespace=removal.namespace, fields=f"metadata.name={name}")
+
+        def holder() -> str:
+            lease = seen["hub"].get(Lease, name, removal.namespace)
+            return lease.spec.holder_identity if lease is not None and is_held(lease) else ""
+
+        await seen.until(
+            lambda: not holder(),
+            limit=removal.limit,
+            what="the controller stops",
+            why_not=lambda: f"{holder()} still leads",
+        )
+
+
+def is_held(lease: Lease) -> bool:
+    """Tell whether somebody holds a lease and was heard lately."""
+    spec = lease.spec
+    if not spec.holder_identity or spec.renew_time is None:
+        return False
+    return clock.now() < spec.renew_time + timedelta(seconds=spec.lease_duration_seconds)
+
+
+async def _drop_finalizer(hub: Client, check: kueue.AdmissionCheck, report: Report) -> None:
+    if FINALIZER not in check.metadata.finalizers:
+        return
+    kept = [finalizer for finalizer in check.metadata.finalizers if finalizer != FINALIZER]
+    metadata = {"uid": check.uid, "resourceVersion": check.metadata.resource_version, "finalizers": kept or None}
+    await hub.merge(check.resource, check.name, "", {"metadata": metadata})
+    report(f'AdmissionCheck "{check.name}" is free of our finalizer')
+
+
+async def _purge(hub: Client, removal: Removal, report: Report) -> None:
+    """Make what is in use an ordinary object, and delete what only we used."""
+    used: tuple[tuple[type[Object], str], ...] = (
+        (kueue.MultiKueueConfig, ""),
+        (kueue.MultiKueueCluster, ""),
+        (Secret, removal.kueue_namespace),
+    )
+    for kind, namespace in used:
+        for obj in await listed(hub, kind, namespace):
+            if is_ours(obj):
+                metadata = {"labels": dict.fromkeys(LABELS), "annotations": {DRAINING: None}}
+                await hub.merge(kind.resource, obj.name, obj.namespace, {"metadata": metadata})
+                report(f"{obj} is an ordinary object now")
+    for kind, namespace in ((AddOnPlacementScore, ""), (Secret, removal.namespace)):
+        for obj in await listed(hub, kind, namespace):
+            if is_ours(obj):
+                await hub.delete(kind.resource, obj.name, obj.namespace, uid=obj.uid)
+                report(f"deleted {obj}")
+
+
+async def _what_stays(hub: Client, removal: Removal) -> list[str]:
+    notes = []
+    for config in await listed(hub, kueue.MultiKueueConfig):
+        if draining := marks_of(config):
+            notes.append(
+                f"{config} still lists {', '.join(draining)}, which was draining: Kueue may send new jobs there; "
+                "unlist it by hand when it is empty, not before"
+            )
+    if configs := [c.name for c in await listed(hub, kueue.MultiKueueConfig) if is_ours(c)]:
+        notes.append(f"MultiKueueConfigs {', '.join(configs)} and their clusters stay; no Placement changes them now")
+    ends = [c.expires for s in await listed(hub, Secret, removal.kueue_namespace) if (c := read_credential(s))]
+    if ends:
+        notes.append(
+            f"nobody renews the kubeconfig secrets of the workers: the first ends at {timestamp(min(ends))}; "
+            "make lasting ones with `fleetqueue kubeconfig create --lifetime ...`"
+        )
+    return notes

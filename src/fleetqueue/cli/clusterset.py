@@ -1,0 +1,75 @@
+"""`fleetqueue clusterset`: sets of clusters, and who may choose from them."""
+
+from typing import Annotated
+
+import typer
+
+from fleetqueue.cli.clusters import opened
+from fleetqueue.cli.options import Context, Kubeconfig
+from fleetqueue.cli.running import run
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="""Make cluster sets, and let the Placements of a namespace choose from one.
+
+    \b
+    Example:
+      fleetqueue clusterset create spoke
+      fleetqueue clusterset bind spoke --namespace kueue-system
+    """,
+)
+
+SetName = Annotated[str, typer.Argument(metavar="SET", help="The cluster set.")]
+BoundNamespace = Annotated[str, typer.Option(help="The namespace of the Placements.")]
+
+
+@app.command()
+def create(name: SetName, kubeconfig: Kubeconfig = None, context: Context = "") -> None:
+    """Make a cluster set; clusters are put into it by `join --clusterset`, or by a label.
+
+    \b
+    Example:
+      fleetqueue clusterset create spoke
+      kubectl label managedcluster cluster1 cluster.open-cluster-management.io/clusterset=spoke --overwrite
+    """
+    from fleetqueue.assembly.cluster_sets import create_set
+
+    async def work() -> bool:
+        async with opened(kubeconfig, context) as hub:
+            return await create_set(hub, name)
+
+    print(f"clusterset {name} {'created' if run(work()) else 'is there already'}")
+
+
+@app.command()
+def bind(name: SetName, namespace: BoundNamespace, kubeconfig: Kubeconfig = None, context: Context = "") -> None:
+    """Let the Placements of a namespace choose from a set.
+
+    \b
+    Example:
+      fleetqueue clusterset bind spoke --namespace kueue-system
+    """
+    from fleetqueue.assembly import cluster_sets
+
+    async def work() -> bool:
+        async with opened(kubeconfig, context) as hub:
+            return await cluster_sets.bind(hub, name, namespace)
+
+    print(f"clusterset {name} {'bound' if run(work()) else 'is bound already'} to namespace {namespace}")
+
+
+@app.command()
+def unbind(name: SetName, namespace: BoundNamespace, kubeconfig: Kubeconfig = None, context: Context = "") -> None:
+    """Take a set away from the Placements of a namespace; what runs goes on, nothing new is placed.
+
+    \b
+    Example:
+      fleetqueue clusterset unbind spoke --namespace kueue-system
+    """
+    from fleetqueue.assembly import cluster_sets
+
+    async def work() -> bool:
+        async with opened(kubeconfig, context) as hub:
+            return await cluster_sets.unbind(hub, name, namespace)
+
+    print(f"clusterset {name} {'unbound' if run(work()) else 'was not bound'} from namespace {namespace}")

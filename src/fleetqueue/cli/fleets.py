@@ -1,0 +1,57 @@
+"""Which fleet a command means, and how progress of a long step is shown."""
+
+import sys
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+
+class Engine(StrEnum):
+    """What the clusters of a fleet are made of."""
+
+    KUBERNETES = "kubernetes"
+
+
+class Scenario(StrEnum):
+    MULTIKUEUE = "multikueue"
+    NONE = "none"
+
+
+class Ocm(StrEnum):
+    """How much of Open Cluster Management runs."""
+
+    FULL = "full"
+    PLACEMENT = "placement"
+
+
+def folder(data_dir: Path | None) -> Path:
+    """Return the folder of the fleet that a command means."""
+    from fleetqueue.engine.state import default_data_dir
+
+    return (data_dir or default_data_dir("lab")).absolute()
+
+
+def reporter() -> Callable[[str], None]:
+    """Return a function that prints what happens with the seconds since now, on standard error."""
+    began = time.monotonic()
+
+    def report(line: str) -> None:
+        print(f"{time.monotonic() - began:6.1f}s  {line}", file=sys.stderr, flush=True)
+
+    return report
+
+
+def how_to_go_on(data_dir: Path, *, is_detached: bool) -> str:
+    """Say what a person can do with a fleet that is up."""
+    end = "fleetqueue down" + (f" --data-dir {data_dir}" if data_dir != folder(None) else "")
+    return "\n".join(
+        [
+            "",
+            "The fleet is up. To use it:",
+            f"  export KUBECONFIG={data_dir / 'kubeconfig'}",
+            "  kubectl get managedclusters           # contexts: hub, cluster1, ... and kind-hub, kind-cluster1, ...",
+            "  fleetqueue get clusters",
+            f"To end it: {end if is_detached else 'press Ctrl-C'}",
+        ]
+    )

@@ -1,0 +1,85 @@
+"""`fleetqueue kubeconfig`: the kubeconfigs of a fleet on this machine, and new ones for MultiKueue."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fleetqueue.cli.default_command import group_with_default
+from fleetqueue.cli.fleets import folder
+from fleetqueue.cli.options import Context, DataDir
+from fleetqueue.cli.running import Code, Failure, run
+
+app = typer.Typer(
+    cls=group_with_default("show"),
+    help="""Print a kubeconfig of the fleet on this machine, or make one for MultiKueue on any worker.
+
+    \b
+    Example:
+      fleetqueue kubeconfig cluster1              (short for: kubeconfig show cluster1)
+      export KUBECONFIG=$(fleetqueue kubeconfig --path)
+      fleetqueue kubeconfig create --kubeconfig admin.kubeconfig > worker1.kubeconfig
+    """,
+)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="The cluster; all of them in one file where none is named.")] = "",
+    merged: Annotated[bool, typer.Option("--merged", help="All clusters in one file.")] = False,
+    path: Annotated[bool, typer.Option("--path", help="Print where the file is, not what is in it.")] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Print a kubeconfig of the fleet on this machine.
+
+    \b
+    Example:
+      fleetqueue kubeconfig show hub
+      fleetqueue kubeconfig show --merged --path
+    """
+    where = folder(data_dir)
+    file = where / "kubeconfig" if merged or not name else where / name / "kubeconfig"
+    if not file.is_file():
+        raise Failure(
+            f"there is no {file}; start a fleet with `fleetqueue up`, or see `fleetqueue status`", Code.NOT_FOUND
+        )
+    sys.stdout.write(f"{file}\n" if path else file.read_text())
+
+
+@app.command()
+def create(
+    kubeconfig: Annotated[Path | None, typer.Option(help="An administrator's kubeconfig of the worker.")] = None,
+    context: Context = "",
+    cluster: Annotated[str, typer.Option(help="What the cluster is called in the new file.")] = "",
+    lifetime: Annotated[int, typer.Option(help="Seconds that its token is good for; nobody renews it.")] = 24 * 3600,
+    job_kind: Annotated[
+        list[str] | None, typer.Option(help="A kind of jobs, as Kueue names it; may be given often. [batch/job]")
+    ] = None,
+) -> None:
+    """Make a kubeconfig with which MultiKueue reaches a worker, and print it.
+
+    It may do what Kueue does there and no more. The service account and its roles stay on the worker until they are
+    deleted. Workers that were joined need none: the controller makes and renews theirs.
+
+    \b
+    Example:
+      fleetqueue kubeconfig create --context worker1-cluster > worker1.kubeconfig
+      kubectl create secret generic worker1-secret -n kueue-system --from-file=kubeconfig=worker1.kubeconfig
+    """
+    from fleetqueue.client.kubeconfig import load
+    from fleetqueue.client.transport import connect
+    from fleetqueue.controllers.credentials.create import create_kubeconfig
+
+    connection = load(kubeconfig, context)
+
+    async def work() -> str:
+        client = connect(connection)
+        try:
+            return await create_kubeconfig(
+                client, connection, cluster=cluster, job_kinds=job_kind or ["batch/job"], lifetime=lifetime
+            )
+        finally:
+            await client.close()
+
+    sys.stdout.write(run(work()))

@@ -1,0 +1,89 @@
+"""The command `fleetqueue`: every command named once."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from fleetqueue import __version__
+from fleetqueue.cli import clusterset, engine, get, kubeconfig
+from fleetqueue.cli.controller import controller
+from fleetqueue.cli.demo import demo
+from fleetqueue.cli.down import down
+from fleetqueue.cli.install import install
+from fleetqueue.cli.join import join
+from fleetqueue.cli.logs import logs
+from fleetqueue.cli.restart import restart
+from fleetqueue.cli.running import DEBUG, report, wants_traceback
+from fleetqueue.cli.score_agent import score_agent
+from fleetqueue.cli.status import status
+from fleetqueue.cli.uninstall import uninstall
+from fleetqueue.cli.unjoin import unjoin
+from fleetqueue.cli.up import up
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help starts three times as fast
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+)
+
+# On this machine
+app.command(short_help="Tell the three user stories on a fleet of real clusters.")(demo)
+app.add_typer(engine.app, name="engine", short_help="Build the real engine: etcd, Kubernetes, Kueue, OCM.")
+app.command(short_help="Start a fleet on this machine.")(up)
+app.command(short_help="Show the processes of the fleet.")(status)
+app.command(short_help="End the fleet.")(down)
+app.add_typer(kubeconfig.app, name="kubeconfig", short_help="Print a kubeconfig of it, or make one for MultiKueue.")
+app.command(short_help="Print the log of a process.")(logs)
+app.command(short_help="Restart a process.")(restart)
+# On a hub
+app.command(short_help="Bring a worker into the fleet.")(join)
+app.command(short_help="Let a worker go.")(unjoin)
+app.add_typer(clusterset.app, name="clusterset", short_help="Make cluster sets and bind them.")
+app.add_typer(get.app, name="get", short_help="Show clusters, sets, placements, scores.")
+# In production
+app.command(short_help="Make a hub ready: Kueue leaves dispatching to us.")(install)
+app.command(short_help="Take it away again while jobs run.")(uninstall)
+app.command(short_help="Run on the hub: the controller.")(controller)
+app.command(short_help="Run on a worker: the score agent.")(score_agent)
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"fleetqueue {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def fleetqueue(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=print_version)
+    ] = False,
+) -> None:
+    """Send each batch job to the right cluster of a fleet.
+
+    OCM placements choose the clusters, Kueue queues the jobs, MultiKueue dispatches them; fleetqueue joins the three.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or not in time.
+
+    \b
+    Example:
+      fleetqueue engine build && fleetqueue demo        the three stories on this machine
+      fleetqueue up --detach && fleetqueue get clusters a fleet to play with
+    """
+    if debug:
+        os.environ[DEBUG] = "1"
+
+
+def main() -> None:
+    """Run the command line; errors become one line and an exit code."""
+    try:
+        app()
+    except (Exception, KeyboardInterrupt) as error:
+        if wants_traceback():
+            raise
+        sys.exit(report(error))

@@ -1,0 +1,93 @@
+"""Tell a story in a terminal: commands, what they print, marks for what held; colours only where somebody looks."""
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from fleetqueue.assembly.stories.expectations import Outcome
+
+YES, NO = "✓", "✗"
+PLAIN, BOLD, DIM, RED, GREEN, CYAN = "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[36m"
+LONG_OUTPUT: Final = 24
+"""Lines of a command's output that are shown; what is longer is cut in the middle."""
+PATIENCE: Final = 2.0
+"""Seconds after which a wait is shown."""
+
+
+class Terminal:
+    """Prints to a stream; on a terminal with colours, and with a spinner while something is waited for."""
+
+    def __init__(self, stream: TextIO = sys.stdout, *, step: bool = False) -> None:
+        self.stream = stream
+        self.step = step
+        self.is_terminal = stream.isatty()
+        self._began = time.monotonic()
+        self._spinner: Status | None = None
+        self._notice: asyncio.TimerHandle | None = None
+
+    def title(self, text: str) -> None:
+        self._print("")
+        self._print(self._in(BOLD, text))
+        self._print(self._in(BOLD, "─" * len(text)))
+
+    def say(self, text: str) -> None:
+        self._print(f"  {text}")
+
+    async def command(self, text: str) -> None:
+        self._print("")
+        self._print(f"  {self._in(CYAN, '$ ' + text)}")
+        if self.step and self.is_terminal:
+            await asyncio.to_thread(input, "    (Enter) ")
+
+    def output(self, text: str) -> None:
+        for line in shortened(text.rstrip().splitlines()):
+            self._print(f"    {self._in(DIM, line)}")
+
+    def reason(self, text: str) -> None:
+        self._print(f"    why: {text}")
+
+    def waiting(self, text: str) -> None:
+        """Say what is waited for, once it takes long enough to be noticed."""
+        self._notice = asyncio.get_running_loop().call_later(PATIENCE, self._show_wait, text)
+
+    def outcome(self, outcome: "Outcome") -> None:
+        self._end_wait()
+        mark = self._in(GREEN, YES) if outcome.held else self._in(RED, NO)
+        took = f"{outcome.seconds:.1f}s" if outcome.seconds >= 0.05 else ""
+        self._print(f"  {mark} {outcome.id:<6} {outcome.sentence}  {self._in(DIM, took)}".rstrip())
+        if outcome.note:
+            self._print(f"           {outcome.note}")
+
+    def _show_wait(self, text: str) -> None:
+        if not self.is_terminal:
+            self._print(f"  ... waiting for {text}")
+            return
+        from rich.console import Console
+
+        self._spinner = Console(file=self.stream).status(f"waiting for {text}")
+        self._spinner.start()
+
+    def _end_wait(self) -> None:
+        if self._notice is not None:
+            self._notice.cancel()
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+    def _in(self, style: str, text: str) -> str:
+        return f"{style}{text}{PLAIN}" if self.is_terminal and text else text
+
+    def _print(self, text: str) -> None:
+        print(text, file=self.stream, flush=True)
+
+
+def shortened(lines: list[str]) -> list[str]:
+    """Cut a long output in its middle."""
+    if len(lines) <= LONG_OUTPUT:
+        return lines
+    half = LONG_OUTPUT // 2
+    return [*lines[:half], f"... {len(lines) - 2 * half} lines ...", *lines[-half:]]

@@ -1,0 +1,34 @@
+"""Options that several commands share, spelled once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """How a listing is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(help="The kubeconfig of the hub; otherwise $KUBECONFIG, ~/.kube/config, or the pod's own account."),
+]
+Context = Annotated[str, typer.Option(help="The context in it; otherwise its current one.")]
+Output = Annotated[Format, typer.Option("--output", "-o", help="How to print it.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="The folder of the fleet; otherwise one in the user's state folder."),
+]
+KueueNamespace = Annotated[str, typer.Option(help="Where Kueue runs.")]
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="A YAML file with settings.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="One setting, such as placement_admission.drain_timeout=600; may be given often."),
+]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait at most.")]

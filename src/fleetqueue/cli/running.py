@@ -1,0 +1,103 @@
+"""Run what a command asks for, and turn what goes wrong into one line and an exit code.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or not in time.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Coroutine
+from enum import IntEnum
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+DEBUG: Final = "FLEETQUEUE_DEBUG"
+"""The environment variable that `--debug` sets: errors come with their traceback."""
+
+
+class Code(IntEnum):
+    """What the process tells its caller."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+
+
+class Failure(Exception):
+    """A command cannot do what was asked; the text is for the user."""
+
+    def __init__(self, message: str, code: Code = Code.FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run the asynchronous half of a command."""
+    return asyncio.run(work)
+
+
+def report(error: BaseException) -> int:
+    """Print an error as one line; return the exit code."""
+    if isinstance(error, BaseExceptionGroup):
+        return report(error.exceptions[0])
+    if isinstance(error, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        return 128 + 2
+    message, code = explain(error)
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def explain(error: BaseException) -> tuple[str, Code]:
+    """Return what to tell the user about an error, and the exit code."""
+    from fleetqueue.api import errors
+    from fleetqueue.assembly.waiting import NotInTime
+
+    if isinstance(error, Failure):
+        return str(error), error.code
+    if isinstance(error, errors.NotFound):
+        return str(error), Code.NOT_FOUND
+    if isinstance(error, NotInTime | TimeoutError):
+        return str(error) or "it took too long", Code.NOT_FOUND
+    if isinstance(error, errors.Unreachable):
+        return f"{error}; is the cluster up, and does the kubeconfig name it?", Code.FAILED
+    if isinstance(error, errors.Forbidden | errors.Unauthorized):
+        return f"{error}; use a kubeconfig with more rights", Code.FAILED
+    if isinstance(error, _spoken()):
+        return str(error), Code.FAILED
+    return f"{type(error).__name__}: {error}; run it again with --debug for the details", Code.FAILED
+
+
+def wants_traceback() -> bool:
+    return bool(os.environ.get(DEBUG))
+
+
+def _spoken() -> tuple[type[Exception], ...]:
+    """Return the errors of our rooms whose text is written for users."""
+    from fleetqueue.api.errors import ApiError
+    from fleetqueue.assembly.capabilities import NotInstalled
+    from fleetqueue.assembly.dispatcher import NoKueueConfig
+    from fleetqueue.assembly.kubectl import KubectlFailed
+    from fleetqueue.assembly.portable_kubeconfig import CannotJoin
+    from fleetqueue.assembly.probes import ProbesCannotListen
+    from fleetqueue.assembly.settings_file import SettingsError
+    from fleetqueue.client.kubeconfig import KubeconfigError
+    from fleetqueue.controllers.credentials.problems import CredentialProblem
+    from fleetqueue.engine.errors import EngineError
+    from fleetqueue.runtime.leader_election import LeadershipLost
+
+    return (
+        ApiError,
+        CannotJoin,
+        CredentialProblem,
+        EngineError,
+        KubeconfigError,
+        KubectlFailed,
+        LeadershipLost,
+        NoKueueConfig,
+        NotInstalled,
+        ProbesCannotListen,
+        SettingsError,
+    )

@@ -1,0 +1,59 @@
+"""The end of a demo: what held, what did not, what was not reached, and how long things took."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from fleetqueue.assembly.stories.expectations import Outcome, Record
+
+GROUPS: Final = {
+    "ENV": "the environment",
+    "S1": "story 1, MultiKueue by hand",
+    "S2": "story 2, placements choose",
+    "S3": "story 3, scores choose",
+    "": "promises of all stories",
+}
+"""What the expectations are about, by how their ids begin."""
+MOMENTS: Final = {
+    "S2-2": "two checks applied -> MultiKueueConfig written",
+    "S2-6": "job created -> admitted on a worker",
+    "S3-3": "Placement changed -> config follows, old cluster drains",
+    "S3-4": "next job created -> admitted on the freer worker",
+    "S2-8": "label removed -> cluster unlisted",
+}
+"""Waits that say how fast it is, in the order in which they are told."""
+
+
+def summary(record: "Record", expected: Sequence[str]) -> list[str]:
+    """Write the summary, line by line."""
+    lines = [group_line(record, prefix, title, expected) for prefix, title in GROUPS.items()]
+    lines += [f"did not hold: {o.id} {o.sentence}: {o.note}" for o in record.outcomes if not o.held]
+    if missing := [one for one in expected if record.of(one) is None]:
+        lines.append(f"not reached: {', '.join(missing)}")
+    lines += ["", *moments(record.outcomes), "", verdict(record, expected)]
+    return [line for line, before in zip(lines, ["x", *lines], strict=False) if line or before]
+
+
+def group_line(record: "Record", prefix: str, title: str, expected: Sequence[str]) -> str:
+    ids = [one for one in expected if group_of(one) == prefix]
+    held = [one for one in ids if (outcome := record.of(one)) is not None and outcome.held]
+    return f"{title:<28} {len(held):>2} of {len(ids):>2} expectations held" if ids else ""
+
+
+def group_of(expectation: str) -> str:
+    prefix = expectation.partition("-")[0]
+    return prefix if prefix in GROUPS else ""
+
+
+def moments(outcomes: Iterable["Outcome"]) -> list[str]:
+    """Tell how long the interesting waits took; a wait is the first part of its expectation."""
+    first: dict[str, float] = {}
+    for outcome in outcomes:
+        first.setdefault(outcome.id, outcome.seconds)
+    return [f"{text:<60} {first[one]:5.1f}s" for one, text in MOMENTS.items() if one in first]
+
+
+def verdict(record: "Record", expected: Sequence[str]) -> str:
+    if record.all_held and all(record.of(one) for one in expected):
+        return f"All {len(expected)} expectations held."
+    return "Not every expectation held."

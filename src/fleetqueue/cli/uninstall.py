@@ -1,0 +1,52 @@
+"""`fleetqueue uninstall`: take fleetqueue away from a hub while jobs run."""
+
+from typing import Annotated
+
+import typer
+
+from fleetqueue.cli.clusters import opened
+from fleetqueue.cli.fleets import reporter
+from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Timeout
+from fleetqueue.cli.running import Code, Failure, run
+
+
+def uninstall(
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    namespace: Annotated[str, typer.Option(help="Where our controller runs.")] = "fleetqueue-system",
+    kueue_namespace: KueueNamespace = "kueue-system",
+    detach_checks: Annotated[
+        bool, typer.Option("--detach-checks", help="Take the placement checks off the queues, so that new jobs flow.")
+    ] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Also strip our labels, and delete scores and admin kubeconfigs.")
+    ] = False,
+    timeout: Timeout = 60.0,
+) -> None:
+    """Let Kueue dispatch by itself again and take fleetqueue away; running jobs go on undisturbed.
+
+    MultiKueueConfigs and MultiKueueClusters that queues use stay, as ordinary objects. It can be run again until
+    nothing is left to do; exit code 3 means that something is.
+
+    \b
+    Example:
+      fleetqueue uninstall --detach-checks
+      kubectl delete -k deploy/kustomize
+    """
+    from fleetqueue.assembly.uninstalling import Remains, Removal
+    from fleetqueue.assembly.uninstalling import uninstall as remove
+
+    removal = Removal(detach_checks, purge, namespace, kueue_namespace, timeout)
+
+    async def work() -> Remains:
+        async with opened(kubeconfig, context) as hub:
+            return await remove(hub, removal, reporter())
+
+    remains = run(work())
+    for note in remains.notes:
+        print(f"note: {note}")
+    for todo in remains.todo:
+        print(f"to do: {todo}")
+    if remains.todo:
+        raise Failure("fleetqueue is not wholly removed yet; see what is to do above", Code.NOT_FOUND)
+    print("fleetqueue is removed from the path of jobs; Kueue dispatches by itself")

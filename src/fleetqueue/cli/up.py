@@ -1,0 +1,53 @@
+"""`fleetqueue up`: start a fleet on this machine."""
+
+from typing import Annotated
+
+import typer
+
+from fleetqueue.cli.fleets import Engine, Ocm, Scenario, folder, how_to_go_on, reporter
+from fleetqueue.cli.options import DataDir
+from fleetqueue.cli.running import run
+
+
+def up(
+    engine: Annotated[Engine, typer.Option(help="What the clusters are made of.")] = Engine.KUBERNETES,
+    workers: Annotated[int, typer.Option(help="How many workers, named cluster1, cluster2, ...", min=1, max=50)] = 3,
+    data_dir: DataDir = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Leave it running in the background.")] = False,
+    scenario: Annotated[
+        Scenario, typer.Option(help="What is set up: the environment of the stories, or bare clusters.")
+    ] = Scenario.MULTIKUEUE,
+    ocm: Annotated[
+        Ocm, typer.Option(help="Open Cluster Management: with its agents, or the placement controller alone (lighter).")
+    ] = Ocm.FULL,
+) -> None:
+    """Start a hub and workers on this machine: real Kubernetes, Kueue and OCM, and fleetqueue at work.
+
+    Nothing but processes: no containers, no root. A fleet that was stopped goes on with everything that it had.
+
+    \b
+    Example:
+      fleetqueue up --detach
+      export KUBECONFIG=$(fleetqueue kubeconfig --path)
+      kubectl get managedclusters
+    """
+    from fleetqueue.assembly.lab import Lab, LabSettings, start_in_background
+    from fleetqueue.engine.supervisor import Supervisor
+
+    where, report = folder(data_dir), reporter()
+    settings = LabSettings(workers=workers, ocm=ocm.value, scenario=scenario.value)
+    if detach:
+        run(start_in_background(where, settings, report))
+        print(how_to_go_on(where, is_detached=True))
+        return
+
+    class Talking(Lab):
+        async def start(self) -> None:
+            await super().start()
+            print(how_to_go_on(where, is_detached=False), flush=True)
+
+    async def work() -> None:
+        await Supervisor(Talking(where, settings, report=report)).run()
+
+    run(work())
+    report("the fleet is stopped; its state is kept")
