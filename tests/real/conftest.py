@@ -7,6 +7,7 @@ what runs.
 
 import asyncio
 import itertools
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -21,11 +22,13 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.core_v1 import ConfigMap, Namespace, Node, Secret, secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.core_v1 import ConfigMap, Namespace, Node
 from fleetqueue.api.meta import O, Object
+from fleetqueue.api.scheme import Resource
+from fleetqueue.assembly.cluster_sets import create_set
+from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.client import Client
-from fleetqueue.client.kubeconfig import load
+from fleetqueue.client.kubeconfig import load, render
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.placement_admission import kueue_config
 from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DISPATCHER_NAME
@@ -34,13 +37,14 @@ from fleetqueue.controllers.placement_admission.settings import PlacementAdmissi
 from fleetqueue.engine import layout
 from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.runtime import logs
-from fleetqueue.runtime.cluster import OURS, Cluster
+from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 
 WORKERS = ("cluster1", "cluster2", "cluster3")
 KUEUE = "kueue-system"
+DEPLOY = Path(__file__).parents[2] / "deploy" / "kustomize"
 PATIENCE = 45.0
 """Seconds that anything may take on two busy cores before a test gives up."""
 
@@ -176,6 +180,7 @@ class Heart:
         self.hub = Cluster("hub", client, metrics=self.metrics)
         self.room = PlacementAdmission(self.hub, self.metrics, settings, dial=dial)
         self.manager = Manager(self.hub, self.room.controllers)
+        self.is_dead = False
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -184,11 +189,57 @@ class Heart:
 
     async def kill(self) -> None:
         assert self._task is not None
+        self.is_dead = True
         self.door.dead.set()
         self._task.cancel()
         await asyncio.wait({self._task})
         await self.room.close()
         await self.hub.client.close()
+
+
+class Replica:
+    """A `fleetqueue controller` process with the shipped roles; many may run, one leads."""
+
+    def __init__(self, kubeconfig: Path, log: Path, settings: dict[str, Any]) -> None:
+        self.kubeconfig = kubeconfig
+        self.log = log
+        self.settings = {
+            "probes.port": 0,
+            "leader_election.duration": 4,
+            "leader_election.renew_deadline": 3,
+            "leader_election.retry": 0.5,
+            **settings,
+        }
+        self.process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> "Replica":
+        flags = [word for name, value in self.settings.items() for word in ("--set", f"{name}={value}")]
+        with self.log.open("a") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "fleetqueue",
+                "controller",
+                "--kubeconfig",
+                str(self.kubeconfig),
+                *flags,
+                stderr=log,
+            )
+        return self
+
+    async def works(self) -> None:
+        """Wait until it leads and its caches are filled."""
+
+        async def working() -> bool:
+            return "manager: working" in self.log.read_text()
+
+        await eventually(working, f"a controller works, see {self.log}")
+
+    async def stop(self, *, kill: bool = False) -> int:
+        assert self.process is not None
+        if self.process.returncode is None:
+            self.process.kill() if kill else self.process.terminate()
+        return await asyncio.wait_for(self.process.wait(), PATIENCE)
 
 
 class World:
@@ -199,24 +250,53 @@ class World:
         self.hub = connect(load(fleet.clusters["hub"].kubeconfig))
         self.workers = {name: connect(load(fleet.clusters[name].kubeconfig)) for name in WORKERS}
         self.numbers = itertools.count(1)
+        self.controller_kubeconfig = fleet.data_dir / "controller.kubeconfig"
 
     async def set_up(self) -> None:
+        """Join the workers and let our controller issue their credentials, all as a user would."""
+        await self._give_shipped_roles()
+        await create_set(self.hub, "fleet")
+        binding = cluster.ManagedClusterSetBinding.manifest("fleet", KUEUE, spec={"clusterSet": "fleet"})
+        await self.ensure(self.hub, binding, cluster.ManagedClusterSetBinding)
+        replica = Replica(self.controller_kubeconfig, self.fleet.data_dir / "set-up.log", {})
+        await replica.start()
         for name in WORKERS:
-            await self.ensure(self.hub, Namespace.manifest(name), Namespace)
-            labels = {cluster.CLUSTER_SET_LABEL: "fleet"}
-            managed = cluster.ManagedCluster.manifest(name, labels=labels, spec={"hubAcceptsClient": True})
-            await self.ensure(self.hub, managed, cluster.ManagedCluster)
-            text = Path(self.fleet.clusters[name].remote_kubeconfig).read_text()  # noqa: ASYNC240
-            labels = {**OURS, CLUSTER_LABEL: name}
-            await self.ensure(
-                self.hub, secret(f"kueue-admin-{name}-kubeconfig", KUEUE, {"kubeconfig": text}, labels=labels), Secret
-            )
+            connection = load(self.fleet.clusters[name].remote_kubeconfig)
+            newcomer = Newcomer(name, connection, cluster_set="fleet")
+            await join(self.hub, newcomer, lambda line: None)
+            await wait_for_credentials(self.hub, newcomer, limit=PATIENCE)
             gpus = {"nvidia.com/gpu": "100"}
             status = {"status": {"capacity": gpus, "allocatable": gpus}}
             await self.workers[name].merge(Node.resource, f"{name}-control-plane", "", status, subresource="status")
-        await self.ensure(self.hub, cluster.ManagedClusterSet.manifest("fleet"), cluster.ManagedClusterSet)
-        binding = cluster.ManagedClusterSetBinding.manifest("fleet", KUEUE, spec={"clusterSet": "fleet"})
-        await self.ensure(self.hub, binding, cluster.ManagedClusterSetBinding)
+        await replica.stop()
+
+    async def _give_shipped_roles(self) -> None:
+        """Make the account that our parts run as, with exactly the roles under deploy/."""
+        for path in ("namespace.yaml", "controller_service_account.yaml"):
+            await self.apply_file(DEPLOY / path)
+        for path in sorted((DEPLOY / "rbac").glob("controller_*.yaml")):
+            if "cluster_namespace" not in path.name:
+                await self.apply_file(path)
+        request = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 36000},
+        }
+        account = "/api/v1/namespaces/fleetqueue-system/serviceaccounts/fleetqueue-controller/token"
+        token = (await self.hub.post(account, request))["status"]["token"]
+        connection = load(self.fleet.clusters["hub"].kubeconfig)
+        text = render("hub", server=connection.server, ca=connection.ca or b"", token=token, user="controller")
+        self.controller_kubeconfig.write_text(text)
+
+    async def apply_file(self, path: Path) -> None:
+        for manifest in yaml.safe_load_all(path.read_text()):  # noqa: ASYNC240
+            await self.apply(manifest)
+
+    async def apply(self, manifest: dict[str, Any]) -> None:
+        group, _, version = manifest["apiVersion"].rpartition("/")
+        plural = manifest["kind"].lower() + "s"
+        namespaced = "namespace" in manifest["metadata"]
+        await self.hub.apply(Resource(group, version, manifest["kind"], plural, namespaced), manifest)
 
     async def ensure(self, client: Client, manifest: dict[str, Any], kind: type[Object]) -> None:
         with suppress(errors.AlreadyExists):
@@ -321,11 +401,15 @@ class Stage:
             await heart.kill()
 
     async def start_heart(self, dies_at: int = 0, answers_last: bool = False, **settings: Any) -> Heart:
-        kubeconfig = self.world.fleet.clusters["hub"].kubeconfig
-        heart = Heart(kubeconfig, PlacementAdmissionSettings(**settings), connect)
+        heart = Heart(self.world.controller_kubeconfig, PlacementAdmissionSettings(**settings), connect)
         heart.door.dies_at, heart.door.answers_last = dies_at, answers_last
         await heart.start()
         return heart
+
+    async def replica(self, name: str, **settings: Any) -> Replica:
+        """Start a controller process with the shipped roles."""
+        log = self.world.fleet.data_dir / f"{self.name}-{name}.log"
+        return await Replica(self.world.controller_kubeconfig, log, settings).start()
 
     # Acting
 
