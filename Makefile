@@ -1,0 +1,68 @@
+# Every command a person needs. Each one first installs what it needs into .venv, once.
+
+PYTHON ?= python3
+UV := uv==0.13.7
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.engine import layout; sys.exit(layout.find() is None)'
+SOURCES := src tests tools $(wildcard benchmarks)
+
+.DEFAULT_GOAL := help
+.PHONY: help install engine demo check test stories bench fix docs build clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(INSTALLED) ## make the virtual environment .venv from uv.lock (all others do this by themselves)
+
+$(INSTALLED): pyproject.toml uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "fleetqueue needs Python 3.11 or newer; name one with: make PYTHON=python3.12")'
+	@echo "installing the locked packages into .venv"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(UV)
+	@VIRTUAL_ENV=$(CURDIR)/.venv UV_PYTHON_DOWNLOADS=never $(BIN)/uv sync --frozen --active --inexact --quiet
+	@touch $@
+
+engine: install ## build the real engine: etcd, Kubernetes, Kueue, OCM (about 20 minutes, once)
+	@$(BIN)/fleetqueue engine build
+
+demo: engine ## run the three stories on the real engine, building it first if need be
+	@$(BIN)/fleetqueue demo all
+
+check: install ## lint, types, import contracts and unit tests: before every commit
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -m "not real"
+
+test: check ## check, and the tests on the real engine where it is built
+	@if $(ENGINE_IS_BUILT); then \
+		echo "$(BIN)/pytest -m real"; $(BIN)/pytest -m real; \
+	else \
+		echo "NOT RUN: the tests on the real engine, since it is not built. 'make engine' builds it, then 'make test' runs them."; \
+	fi
+
+stories: engine ## only the three stories, as fast as they go
+	@$(BIN)/fleetqueue demo all --fast
+
+bench: engine ## measure, each number beside its peer
+	@for question in benchmarks/*.py; do \
+		test -e "$$question" || { echo "there is no benchmark yet"; exit 1; }; \
+		echo "$$question"; $(BIN)/python "$$question" || exit 1; \
+	done
+
+fix: install ## repair what tools can repair
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+docs: install ## render the CLI reference, list stale translations, check that the docs tell the truth
+	$(BIN)/python tools/render_cli_reference.py
+	$(BIN)/python tools/check_translations.py
+	$(BIN)/pytest tests/docs tests/deploy
+
+build: install ## the wheel, in dist/
+	$(BIN)/uv build --wheel
+
+clean: ## remove what the targets made here; the engine in the user's cache stays
+	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

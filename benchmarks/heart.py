@@ -1,0 +1,296 @@
+"""How fast is the heart beside its peers, and what does it cost? One run, one table, on the real engine.
+
+- label change -> MultiKueueConfig change: real OCM placement and our controller. The published chain (real OCM
+  placement and kueue-addon), measured once on a machine of this kind with three clusters: p50 28 ms, max 59 ms.
+- 300 Jobs at once on three workers: Kueue's own all-at-once dispatcher, and ours, in the same run.
+- memory, and what an idle minute costs. Published: 98 MB for kueue-addon.
+
+    make bench
+"""
+
+import argparse
+import asyncio
+import platform
+import statistics
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import aiohttp
+from rich.console import Console
+from rich.table import Table
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.core_v1 import ConfigMap, Node
+from fleetqueue.assembly.cluster_sets import create_set
+from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import load
+from fleetqueue.client.transport import connect
+from fleetqueue.controllers.placement_admission import kueue_config
+from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DISPATCHER_NAME
+from fleetqueue.engine import parts
+from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.runtime.informer import Informer
+
+WORKERS = ("cluster1", "cluster2", "cluster3")
+KUEUE = "kueue-system"
+LABEL = "fleetqueue.dev/bench"
+PORT = 18080
+
+
+class Bench:
+    def __init__(self, fleet: RealFleet) -> None:
+        self.fleet = fleet
+        self.hub = connect(load(fleet.clusters["hub"].kubeconfig))
+        self.workers = {name: connect(load(fleet.clusters[name].kubeconfig)) for name in WORKERS}
+        self.rows: list[tuple[str, str, str]] = []
+        self.controller: asyncio.subprocess.Process | None = None
+
+    # Arranging
+
+    async def set_up(self) -> None:
+        await create_set(self.hub, "bench")
+        binding = cluster.ManagedClusterSetBinding.manifest("bench", KUEUE, spec={"clusterSet": "bench"})
+        await self.hub.create(cluster.ManagedClusterSetBinding.resource, binding)
+        await self.start_controller()
+        for name in WORKERS:
+            newcomer = Newcomer(name, load(self.fleet.clusters[name].remote_kubeconfig), cluster_set="bench")
+            await join(self.hub, newcomer, lambda line: None)
+            await wait_for_credentials(self.hub, newcomer, limit=60)
+            big = {"cpu": "2000", "pods": "5000"}
+            status = {"status": {"capacity": big, "allocatable": big}}
+            await self.workers[name].merge(Node.resource, f"{name}-control-plane", "", status, subresource="status")
+            await self.label(name, "yes")
+            await self.queues(self.workers[name], "bench", 1000, [])
+        selector = {"labelSelector": {"matchLabels": {LABEL: "yes"}}}
+        tolerations = [{"operator": "Exists"}]
+        spec = {
+            "clusterSets": ["bench"],
+            "tolerations": tolerations,
+            "predicates": [{"requiredClusterSelector": selector}],
+        }
+        await self.hub.create(cluster.Placement.resource, cluster.Placement.manifest("bench", KUEUE, spec=spec))
+        for name, controller, parameters in (
+            ("bench-mk", kueue.MULTIKUEUE_CONTROLLER, (kueue.GROUP, "MultiKueueConfig")),
+            ("bench", CONTROLLER_NAME, (cluster.GROUP, "Placement")),
+        ):
+            group, kind = parameters
+            spec = {
+                "controllerName": controller,
+                "parameters": {"apiGroup": group, "kind": kind, "name": "bench"},
+            }
+            await self.hub.create(kueue.AdmissionCheck.resource, kueue.AdmissionCheck.manifest(name, spec=spec))
+        await self.queues(self.hub, "bench", 3000, ["bench-mk", "bench"])
+        await self.until(self.is_listed(*WORKERS), 60)
+
+    async def queues(self, client: Client, name: str, cpus: int, checks: list[str]) -> None:
+        flavor = {"apiVersion": f"{kueue.GROUP}/{kueue.VERSION}", "kind": "ResourceFlavor", "metadata": {"name": name}}
+        await client.post(f"/apis/{kueue.GROUP}/{kueue.VERSION}/resourceflavors", flavor)
+        resources = [{"name": "cpu", "nominalQuota": cpus}]
+        group = {"coveredResources": ["cpu"], "flavors": [{"name": name, "resources": resources}]}
+        spec: dict[str, Any] = {"namespaceSelector": {}, "resourceGroups": [group]}
+        if checks:
+            spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": check} for check in checks]}
+        await client.create(kueue.ClusterQueue.resource, kueue.ClusterQueue.manifest(name, spec=spec))
+        queue = kueue.LocalQueue.manifest(name, "default", spec={"clusterQueue": name})
+        await client.create(kueue.LocalQueue.resource, queue)
+
+    async def start_controller(self) -> None:
+        log = (self.fleet.data_dir / "controller.log").open("a")
+        kubeconfig = str(self.fleet.clusters["hub"].kubeconfig)
+        flags = ("--no-leader-election", "--set", f"probes.port={PORT}", "--set", "placement_admission.linger=0.1")
+        self.controller = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "fleetqueue", "controller", "--kubeconfig", kubeconfig, *flags, stderr=log
+        )
+
+    async def set_dispatcher(self, name: str | None) -> None:
+        raw = await self.hub.get(ConfigMap.resource, kueue_config.CONFIG_MAP, KUEUE)
+        text = kueue_config.with_dispatcher(raw["data"][kueue_config.CONFIG_KEY], name)
+        patch = {"data": {kueue_config.CONFIG_KEY: text}}
+        await self.hub.merge(ConfigMap.resource, kueue_config.CONFIG_MAP, KUEUE, patch)
+        await self.fleet.restart("hub/kueue")
+
+    async def label(self, name: str, value: str | None) -> None:
+        await self.hub.merge(cluster.ManagedCluster.resource, name, "", {"metadata": {"labels": {LABEL: value}}})
+
+    def is_listed(self, *names: str) -> Callable[[], Awaitable[bool]]:
+        async def listed() -> bool:
+            page = await self.hub.list(kueue.MultiKueueConfig.resource)
+            found = {m for raw in page.items for m in raw["spec"]["clusters"]}
+            return found == {f"bench-{name}" for name in names}
+
+        return listed
+
+    async def until(self, question: Callable[[], Awaitable[bool]], limit: float) -> None:
+        async with asyncio.timeout(limit):
+            while not await question():  # noqa: ASYNC110 - a question over the network has no event
+                await asyncio.sleep(0.1)
+
+    # Measuring
+
+    async def label_to_config(self, rounds: int) -> None:
+        """Label and unlabel a cluster; time the way to the event that shows the changed config."""
+        informer = Informer(self.hub, kueue.MultiKueueConfig)
+        came: asyncio.Queue[tuple[str, ...]] = asyncio.Queue()
+        informer.subscribe(lambda old, new: came.put_nowait(new.spec.clusters if new else ()))
+        following = asyncio.create_task(informer.run())
+        await informer.synced.wait()
+        listed, unlisted = [], []
+        for _ in range(rounds):
+            unlisted.append(await self._change(came, "cluster3", None, lambda m: "bench-cluster3" not in m))
+            await asyncio.sleep(0.6)  # the member of the unlisted cluster is deleted before the next round
+            listed.append(await self._change(came, "cluster3", "yes", lambda m: "bench-cluster3" in m))
+            await asyncio.sleep(0.3)
+        following.cancel()
+        self.row("label added -> cluster listed", _spread(listed), "published chain: p50 28 ms, max 59 ms")
+        self.row("label removed -> asked, empty, unlisted", _spread(unlisted), "published chain never asks")
+
+    async def _change(
+        self,
+        came: "asyncio.Queue[tuple[str, ...]]",
+        name: str,
+        value: str | None,
+        done: Callable[[tuple[str, ...]], bool],
+    ) -> float:
+        while not came.empty():
+            came.get_nowait()
+        started = perf_counter()
+        await self.label(name, value)
+        async with asyncio.timeout(30):
+            while not done(await came.get()):
+                pass
+        return perf_counter() - started
+
+    async def dispatch(self, jobs: int, what: str, prefix: str) -> None:
+        """Create Jobs at once; time until the hub shows all of them admitted on a worker."""
+        informer = Informer(self.hub, kueue.Workload)
+        admitted: set[str] = set()
+        done = asyncio.Event()
+
+        def see(old: kueue.Workload | None, new: kueue.Workload | None) -> None:
+            if new is not None and new.name.startswith(f"job-{prefix}") and new.is_true(kueue.ADMITTED):
+                admitted.add(new.name)
+                if len(admitted) >= jobs:
+                    done.set()
+
+        informer.subscribe(see)
+        following = asyncio.create_task(informer.run())
+        await informer.synced.wait()
+        started = perf_counter()
+        await asyncio.gather(*(self._job(f"{prefix}{number:03}") for number in range(jobs)))
+        try:
+            await asyncio.wait_for(done.wait(), 600)
+        except TimeoutError:
+            self.row(what, f"only {len(admitted)} of {jobs} after 600 s", "")
+        seconds = perf_counter() - started
+        following.cancel()
+        if done.is_set():
+            self.row(what, f"{seconds:.0f} s, {jobs / seconds:.2f} jobs/s", "one run: compare the two rows")
+        await self._clear(prefix)
+
+    async def _job(self, name: str) -> None:
+        container = {"name": "main", "image": "example.com/sleep", "resources": {"requests": {"cpu": "1"}}}
+        template = {
+            "metadata": {"annotations": {"fleetqueue.dev/run-for": "3600s"}},
+            "spec": {"restartPolicy": "Never", "containers": [container]},
+        }
+        labels = {kueue.QUEUE_LABEL: "bench"}
+        manifest = Job.manifest(name, "default", labels=labels, spec={"suspend": True, "template": template})
+        await self.hub.create(Job.resource, manifest)
+
+    async def _clear(self, prefix: str) -> None:
+        for raw in (await self.hub.list(Job.resource, "default")).items:
+            await self.hub.delete(Job.resource, raw["metadata"]["name"], "default")
+
+        async def empty() -> bool:
+            pages = [
+                await client.list(kueue.Workload.resource, "default") for client in (self.hub, *self.workers.values())
+            ]
+            return not any(page.items for page in pages)
+
+        await self.until(empty, 300)
+
+    async def cost(self, seconds: int) -> None:
+        """Read the controller's memory, and count its requests and CPU over an idle while."""
+        pid = self.controller.pid if self.controller else 0
+        requests, cpu = await _requests(), _cpu(pid)
+        await asyncio.sleep(seconds)
+        requests, cpu = await _requests() - requests, _cpu(pid) - cpu
+        self.row("memory of the controller", f"{_rss(pid):.0f} MB", "kueue-addon: 98 MB")
+        self.row(f"idle for {seconds} s", f"{requests:.0f} requests, {cpu:.2f} s CPU", "")
+
+    def row(self, what: str, ours: str, peer: str) -> None:
+        self.rows.append((what, ours, peer))
+        print(f"{what}: {ours}", flush=True)
+
+    async def close(self) -> None:
+        if self.controller is not None:
+            self.controller.terminate()
+            await self.controller.wait()
+        for client in (self.hub, *self.workers.values()):
+            await client.close()
+
+
+async def _requests() -> float:
+    async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{PORT}/metrics") as response:
+        lines = (await response.text()).splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("fleetqueue_api_requests_total{"))
+
+
+def _cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def _rss(pid: int) -> float:
+    line = next(x for x in Path(f"/proc/{pid}/status").read_text().splitlines() if x.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+def _spread(seconds: list[float]) -> str:
+    ordered = sorted(1000 * s for s in seconds)
+    return f"p50 {statistics.median(ordered):.0f} ms, max {ordered[-1]:.0f} ms (n={len(ordered)})"
+
+
+@asynccontextmanager
+async def bench() -> AsyncIterator[Bench]:
+    with tempfile.TemporaryDirectory(prefix="fleetqueue-bench-") as directory:
+        async with RealFleet(Path(directory), workers=3, ocm="placement") as fleet:
+            bench = Bench(fleet)
+            try:
+                await bench.set_up()
+                yield bench
+            finally:
+                await bench.close()
+
+
+async def main(rounds: int, jobs: int, idle: int) -> None:
+    async with bench() as run:
+        await run.set_dispatcher(DISPATCHER_NAME)
+        await run.label_to_config(rounds)
+        await run.dispatch(jobs, f"{jobs} Jobs at once, our dispatcher", "ours")
+        await run.cost(idle)
+        await run.set_dispatcher(None)
+        await run.dispatch(jobs, f"{jobs} Jobs at once, Kueue's all-at-once", "kueue")
+    table = Table(title=f"{platform.machine()}, Python {platform.python_version()}, Kueue {parts.KUEUE_VERSION}")
+    for column in ("question", "measured", "beside"):
+        table.add_column(column)
+    for row in run.rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=25, help="label changes")
+    parser.add_argument("--jobs", type=int, default=300, help="jobs in a burst")
+    parser.add_argument("--idle", type=int, default=60, help="seconds to look at an idle controller")
+    options = parser.parse_args()
+    asyncio.run(main(options.rounds, options.jobs, options.idle))
