@@ -12,7 +12,7 @@ Each rule has its bug in some other client:
 - 410, as an answer or inside a stream, means a new list, never a watch from a guessed version;
 - what a streamed list sends before its end counts only as a whole;
 - bookmarks are always asked for, so that a quiet watch does not grow stale;
-- silence longer than the server's own time limit means that the connection is dead;
+- silence longer than several bookmarks are apart means that the connection is dead;
 - 401, 403 and 404 are not final: a role or a CRD may still come. The informer keeps asking and says that it is not
   synced.
 """
@@ -33,10 +33,11 @@ from fleetqueue.client import Client
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.store import Store
 
-WATCH_SECONDS: Final = (300, 600)
-"""How long the server keeps a watch open; drawn anew for each, so that they do not all end at once."""
-SILENCE_GRACE: Final = 30
-"""Seconds beyond the server's limit after which a silent stream counts as dead."""
+WATCH_SECONDS: Final = (1800, 3600)
+"""How long the server keeps a watch open; drawn anew for each, so that they do not all end at once. Every end costs a
+request for each kind on each worker, also when nothing happens."""
+SILENCE_SECONDS: Final = 300
+"""Without a byte for so long, a stream counts as dead. API servers send a bookmark about every minute."""
 FIRST_DELAY, LAST_DELAY = 0.5, 30.0
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
@@ -138,7 +139,7 @@ class Informer(Generic[O]):
             query["labelSelector"] = labels
         if fields:
             query["fieldSelector"] = fields
-        return self._client.watch(self.kind.resource, namespace, query=query, silence=seconds + SILENCE_GRACE)
+        return self._client.watch(self.kind.resource, namespace, query=query, silence=SILENCE_SECONDS)
 
     def _take(self, event: WatchEvent) -> None:
         self._delay = FIRST_DELAY

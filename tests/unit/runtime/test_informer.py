@@ -255,7 +255,7 @@ async def test_a_stream_that_the_server_ends_is_opened_again_and_nothing_is_told
         await advance(60)
 
     assert told == ["a none -> 1", "a 1 -> 2"]
-    assert 4 * 6 <= len(api.requests) <= 4 * 12 + 2
+    assert 4 * 1 <= len(api.requests) <= 4 * 2 + 2
     assert "list configmaps" not in api.requests
 
 

@@ -111,7 +111,7 @@ async def test_every_watch_asks_for_bookmarks_and_an_end():
     _, script = await follow([bookmark("1", ends_initial_events=True)], [], [], seconds=60)
 
     assert all(query["allowWatchBookmarks"] == "true" for query in script.queries)
-    assert all(300 <= int(query["timeoutSeconds"]) <= 600 for query in script.queries)
+    assert all(1800 <= int(query["timeoutSeconds"]) <= 3600 for query in script.queries)
 
 
 async def test_a_new_list_tells_only_of_what_differs():
