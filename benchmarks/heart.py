@@ -116,6 +116,12 @@ class Bench:
         patch = {"data": {kueue_config.CONFIG_KEY: text}}
         await self.hub.merge(ConfigMap.resource, kueue_config.CONFIG_MAP, KUEUE, patch)
         await self.fleet.restart("hub/kueue")
+        await self.until(self._is_known, 60)
+
+    async def _is_known(self) -> bool:
+        """Tell whether Kueue, just started, knows the queue; until then it rejects jobs for good."""
+        answer = await self.hub.post(f"{Job.resource.path('default')}?dryRun=All", _job("probe"))
+        return bool(answer["spec"].get("managedBy"))
 
     async def label(self, name: str, value: str | None) -> None:
         await self.hub.merge(cluster.ManagedCluster.resource, name, "", {"metadata": {"labels": {LABEL: value}}})
@@ -184,7 +190,7 @@ class Bench:
         following = asyncio.create_task(informer.run())
         await informer.synced.wait()
         started = perf_counter()
-        await asyncio.gather(*(self._job(f"{prefix}{number:03}") for number in range(jobs)))
+        await asyncio.gather(*(self.hub.create(Job.resource, _job(f"{prefix}{number:03}")) for number in range(jobs)))
         try:
             await asyncio.wait_for(done.wait(), 600)
         except TimeoutError:
@@ -194,16 +200,6 @@ class Bench:
         if done.is_set():
             self.row(what, f"{seconds:.0f} s, {jobs / seconds:.2f} jobs/s", "one run: compare the two rows")
         await self._clear(prefix)
-
-    async def _job(self, name: str) -> None:
-        container = {"name": "main", "image": "example.com/sleep", "resources": {"requests": {"cpu": "1"}}}
-        template = {
-            "metadata": {"annotations": {"fleetqueue.dev/run-for": "3600s"}},
-            "spec": {"restartPolicy": "Never", "containers": [container]},
-        }
-        labels = {kueue.QUEUE_LABEL: "bench"}
-        manifest = Job.manifest(name, "default", labels=labels, spec={"suspend": True, "template": template})
-        await self.hub.create(Job.resource, manifest)
 
     async def _clear(self, prefix: str) -> None:
         for raw in (await self.hub.list(Job.resource, "default")).items:
@@ -236,6 +232,16 @@ class Bench:
             await self.controller.wait()
         for client in (self.hub, *self.workers.values()):
             await client.close()
+
+
+def _job(name: str) -> dict[str, Any]:
+    container = {"name": "main", "image": "example.com/sleep", "resources": {"requests": {"cpu": "1"}}}
+    template = {
+        "metadata": {"annotations": {"fleetqueue.dev/run-for": "3600s"}},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    labels = {kueue.QUEUE_LABEL: "bench"}
+    return Job.manifest(name, "default", labels=labels, spec={"suspend": True, "template": template})
 
 
 async def _requests() -> float:

@@ -427,8 +427,15 @@ class Stage:
         }
         spec = {"suspend": True, "template": template}
         labels = {kueue.QUEUE_LABEL: "queue"}
-        await self.hub.create(Job.resource, Job.manifest(name, self.name, labels=labels, spec=spec))
+        job = Job.manifest(name, self.name, labels=labels, spec=spec)
+        await eventually(lambda: self._is_known(job), "Kueue knows the queue")
+        await self.hub.create(Job.resource, job)
         return name
+
+    async def _is_known(self, job: dict[str, Any]) -> bool:
+        """Tell whether Kueue would take a Job for MultiKueue's; one that just started does not, and then rejects it."""
+        answer = await self.hub.post(f"{Job.resource.path(self.name)}?dryRun=All", job)
+        return bool(answer["spec"].get("managedBy"))
 
     # Asking
 
@@ -456,19 +463,23 @@ class Stage:
             name = workload.status.cluster_name.removeprefix(f"{self.name}-")
             return name if where == {name} else ""
 
-        try:
-            return str(await eventually(admitted, f"{job} runs"))
-        except AssertionError as error:
-            workload = await self.workload(job)
-            live = self.witness.live(f"{self.name}/{job}")
-            raise AssertionError(f"{error}; live on {live}; {workload.status if workload else 'no Workload'}") from None
+        return str(await self._of(job, admitted, "runs"))
 
     async def finished(self, job: str) -> None:
         async def done() -> bool:
             found = await self.get(Job, job, self.name)
             return found is not None and conditions.is_true(found.status.conditions, "Complete")
 
-        await eventually(done, f"{job} is complete on the hub")
+        await self._of(job, done, "is complete on the hub")
+
+    async def _of(self, job: str, question: Callable[[], Any], what: str) -> Any:
+        """Wait for something of a job; where it does not come, say how the job stands."""
+        try:
+            return await eventually(question, f"{job} {what}")
+        except AssertionError as error:
+            workload = await self.workload(job)
+            live = self.witness.live(f"{self.name}/{job}")
+            raise AssertionError(f"{error}; live on {live}; {workload.status if workload else 'no Workload'}") from None
 
     async def config(self) -> kueue.MultiKueueConfig | None:
         return await self.get(kueue.MultiKueueConfig, self.name)
