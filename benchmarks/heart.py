@@ -27,7 +27,7 @@ from rich.table import Table
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.core_v1 import ConfigMap, Node
+from fleetqueue.api.core_v1 import ConfigMap, Namespace, Node
 from fleetqueue.assembly.cluster_sets import create_set
 from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.client import Client
@@ -213,6 +213,34 @@ class Bench:
 
         await self.until(empty, 300)
 
+    async def fill(self, clusters: int, finished: int) -> None:
+        """Make the hub as large as one that has been used for a while: more clusters, and jobs that are over."""
+        limit = asyncio.Semaphore(16)
+
+        async def cluster_number(number: int) -> None:
+            async with limit:
+                labels = {cluster.CLUSTER_SET_LABEL: "bench"}
+                manifest = cluster.ManagedCluster.manifest(
+                    f"far{number:03}", labels=labels, spec={"hubAcceptsClient": True}
+                )
+                await self.hub.create(Namespace.resource, Namespace.manifest(f"far{number:03}"))
+                await self.hub.create(cluster.ManagedCluster.resource, manifest)
+
+        async def workload_number(number: int) -> None:
+            async with limit:
+                template = _job("x")["spec"]["template"]
+                spec = {"queueName": "bench", "podSets": [{"name": "main", "count": 1, "template": template}]}
+                name = f"over{number:04}"
+                manifest = kueue.Workload.manifest(name, "default", spec=spec)
+                await self.hub.create(kueue.Workload.resource, manifest)
+                over = {"type": "Finished", "status": "True", "reason": "Succeeded", "message": ""}
+                status = {"conditions": [{**over, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+                await self.hub.merge(kueue.Workload.resource, name, "default", {"status": status}, subresource="status")
+
+        await asyncio.gather(*(cluster_number(n) for n in range(clusters)))
+        await asyncio.gather(*(workload_number(n) for n in range(finished)))
+        await asyncio.sleep(5)  # the silent clusters get their lowest score
+
     async def cost(self, seconds: int) -> None:
         """Read the controller's memory, and count its requests and CPU over an idle while."""
         pid = self.controller.pid if self.controller else 0
@@ -220,7 +248,11 @@ class Bench:
         await asyncio.sleep(seconds)
         requests, cpu = await _requests() - requests, _cpu(pid) - cpu
         self.row("memory of the controller", f"{_rss(pid):.0f} MB", "kueue-addon: 98 MB")
-        self.row(f"idle for {seconds} s", f"{requests:.0f} requests, {cpu:.2f} s CPU", "")
+        hour = 3600 / seconds
+        measured = f"{requests:.0f} requests, {cpu:.2f} s CPU in {seconds} s"
+        self.row(
+            "idle, 100 clusters, 1000 jobs over", measured, f"{requests * hour:.0f} and {cpu * hour:.0f} s an hour"
+        )
 
     def row(self, what: str, ours: str, peer: str) -> None:
         self.rows.append((what, ours, peer))
@@ -282,6 +314,7 @@ async def main(rounds: int, jobs: int, idle: int) -> None:
         await run.set_dispatcher(DISPATCHER_NAME)
         await run.label_to_config(rounds)
         await run.dispatch(jobs, f"{jobs} Jobs at once, our dispatcher", "ours")
+        await run.fill(97, 1000)
         await run.cost(idle)
         await run.set_dispatcher(None)
         await run.dispatch(jobs, f"{jobs} Jobs at once, Kueue's all-at-once", "kueue")

@@ -28,16 +28,21 @@ class Account:
     namespace: str
 
 
-async def grant(worker: Client, account: Account, rules: Sequence[Rule]) -> None:
-    """Bring the account and its rights to what is wanted; asked live, since nobody follows a worker's roles."""
+async def grant(worker: Client, account: Account, rules: Sequence[Rule]) -> bool:
+    """Bring the account and its rights to what is wanted; return whether the account is new.
+
+    Asked live, since nobody follows a worker's roles. The tokens of an account that was deleted end with it, but an API
+    server goes on taking them for ten seconds: that the account is new tells more than asking with one of them.
+    """
     try:
-        await _ensure(worker, ServiceAccount, _account_manifest(account))
+        is_new = await _ensure(worker, ServiceAccount, _account_manifest(account))
     except errors.NotFound as error:
         raise CredentialProblem(
             f'the worker has no namespace "{account.namespace}"; install Kueue there ({error})'
         ) from error
     await _ensure(worker, ClusterRole, ClusterRole.manifest(account.name, rules=[rule.manifest() for rule in rules]))
     await _ensure(worker, ClusterRoleBinding, _binding_manifest(account))
+    return is_new
 
 
 async def revoke(worker: Client, account: Account) -> bool:
@@ -80,14 +85,15 @@ def _binding_manifest(account: Account) -> Manifest:
     )
 
 
-async def _ensure(worker: Client, kind: type[Object], manifest: Manifest) -> None:
+async def _ensure(worker: Client, kind: type[Object], manifest: Manifest) -> bool:
+    """Create an object or change what differs; return whether it was created."""
     metadata = manifest["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     try:
         raw = await worker.get(kind.resource, name, namespace)
     except errors.NotFound:
         await worker.create(kind.resource, {**manifest, "metadata": {**metadata, "labels": OURS}})
-        return
+        return True
     live = kind.view(raw)
     if not is_ours(live):
         raise CredentialProblem(f"{live} on the worker was not made by fleetqueue; rename or delete it")
@@ -95,6 +101,7 @@ async def _ensure(worker: Client, kind: type[Object], manifest: Manifest) -> Non
     if patch:
         patch["metadata"] = {"uid": live.uid, "resourceVersion": live.metadata.resource_version}
         await worker.merge(kind.resource, name, namespace, patch)
+    return False
 
 
 async def _ensure_absent(worker: Client, kind: type[Object], name: str, namespace: str = "") -> bool:

@@ -8,6 +8,7 @@ everything is removed, so that a crash in between leaves nothing behind unseen.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -44,6 +45,8 @@ class AdminSecret(Secret):
 
 
 class AdminKubeconfigs:
+    name = "admin-kubeconfig"
+
     def __init__(self, hub: Cluster, settings: CredentialsSettings, rules: Sequence[Rule], proofs: Proofs) -> None:
         self._hub = hub
         self._settings = settings
@@ -77,11 +80,11 @@ class AdminKubeconfigs:
             ) from error
 
     async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
-        self._proofs.forget(cluster)
-        self._last.pop(cluster, None)
         secret = self._secret(cluster)
         if secret is None or IN_USE not in secret.metadata.annotations:
             return False
+        self._proofs.forget(cluster)
+        self._last.pop(cluster, None)
         try:
             async with self._proofs.open(admin_connection(secret)) as worker:
                 await revoke(worker, self._account)
@@ -103,7 +106,7 @@ class AdminKubeconfigs:
         if current is None or clock.now() >= current.renewal:
             return None
         token = parse(current.kubeconfig).token
-        return Issued(self._kubeconfig(cluster, where, token), current.issued, current.expires)
+        return replace(current, kubeconfig=self._kubeconfig(cluster, where, token))
 
     def _unseen(self, cluster: str) -> Issued | None:
         """Return the credential that was issued a moment ago, if there is one."""
@@ -113,9 +116,10 @@ class AdminKubeconfigs:
     async def _renew(self, cluster: str, admin: Connection, kept: Issued | None, where: Endpoint) -> Issued:
         """Put the account right, and keep the credential where it works."""
         async with self._proofs.open(admin) as worker:
-            await grant(worker, self._account, self._rules)
-            if kept is not None and not await self._proofs.refusal(cluster, kept.kubeconfig, patience=(0.0,)):
-                return kept
+            is_new = await grant(worker, self._account, self._rules)
+            if kept is not None and not is_new:
+                if not await self._proofs.refusal(cluster, kept.kubeconfig, patience=(0.0,)):
+                    return kept
             return await self._issue(worker, cluster, where)
 
     async def _issue(self, worker: Client, cluster: str, where: Endpoint) -> Issued:
@@ -126,7 +130,7 @@ class AdminKubeconfigs:
         if why:
             raise CredentialProblem(f"a new credential does not work: {why}")
         # By our own clock, which also decides about the renewal: the worker's may be hours away.
-        self._last[cluster] = Issued(kubeconfig, now, now + timedelta(seconds=token.seconds))
+        self._last[cluster] = Issued(kubeconfig, now, now + timedelta(seconds=token.seconds), self.name)
         return self._last[cluster]
 
     def _kubeconfig(self, cluster: str, where: Endpoint, token: str) -> str:

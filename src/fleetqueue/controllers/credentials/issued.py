@@ -1,7 +1,7 @@
 """One credential as it stands in its secret on the hub: a kubeconfig, and how long it holds.
 
-Beside the kubeconfig the secret carries, in annotations, when the token was issued, when it ends, and a hash of what we
-wrote. A secret whose content and hash differ was edited by somebody else and counts as none.
+Beside the kubeconfig the secret carries, in annotations, when the token was issued, when it ends, who gave it, and a
+hash of what we wrote. A secret whose content and hash differ was edited by somebody else and counts as none.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from fleetqueue.api.scheme import Manifest
 
 ISSUED: Final = "fleetqueue.dev/issued"
 EXPIRES: Final = "fleetqueue.dev/expires"
+SOURCE: Final = "fleetqueue.dev/source"
 CONTENT_HASH: Final = "fleetqueue.dev/content-hash"
 RENEW_AT: Final = 0.8
 """The part of its life after which a token is renewed: of a day, nearly five hours are left for a worker that is cut
@@ -27,11 +28,13 @@ class Issued:
     kubeconfig: str = field(repr=False)
     issued: datetime
     expires: datetime
+    source: str = ""
+    """The name of the source that gave it."""
 
     @property
     def fingerprint(self) -> str:
         """A hash of all of it."""
-        return digest(f"{timestamp(self.issued)} {timestamp(self.expires)} {self.kubeconfig}")
+        return digest(f"{self.source} {timestamp(self.issued)} {timestamp(self.expires)} {self.kubeconfig}")
 
     @property
     def renewal(self) -> datetime:
@@ -49,7 +52,7 @@ def read(secret: core.Secret | None) -> Issued | None:
         issued, expires = (datetime.fromisoformat(annotations[name]) for name in (ISSUED, EXPIRES))
     except (KeyError, ValueError):
         return None
-    credential = Issued(kubeconfig, issued, expires)
+    credential = Issued(kubeconfig, issued, expires, annotations.get(SOURCE, ""))
     return credential if annotations.get(CONTENT_HASH) == credential.fingerprint else None
 
 
@@ -63,6 +66,7 @@ def secret_manifest(cluster: str, namespace: str, credential: Issued, live: core
         annotations={
             ISSUED: timestamp(credential.issued),
             EXPIRES: timestamp(credential.expires),
+            SOURCE: credential.source,
             CONTENT_HASH: credential.fingerprint,
         },
     )

@@ -28,7 +28,7 @@ from fleetqueue.controllers.credentials.needed import (
     placement_of,
     why_needed,
 )
-from fleetqueue.controllers.credentials.problems import CredentialProblem, CredentialWithdrawn
+from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.source import Source
 from fleetqueue.runtime.cluster import Cluster
@@ -38,6 +38,7 @@ from fleetqueue.runtime.metrics import Metrics
 
 BY_CLUSTER: Final = "credentials of cluster"
 BY_PLACEMENT: Final = "credentials by placement"
+PENDING_RETRY: Final = 5.0
 PROBLEM_RETRY: Final = 30.0
 """Seconds until a problem is looked at again that no event of the hub may end, such as Kueue missing on a worker."""
 
@@ -52,7 +53,7 @@ class KubeconfigSecretController(Controller):
     def __init__(
         self, hub: Cluster, metrics: Metrics, *, settings: CredentialsSettings, sources: Sequence[Source]
     ) -> None:
-        """The first source gives the credentials; what another one gave before is removed."""
+        """The first source that can give a credential does; what those after it gave is removed."""
         super().__init__(hub, metrics)
         self.settings = settings
         self.sources = sources
@@ -79,7 +80,7 @@ class KubeconfigSecretController(Controller):
             return
         self._unneeded_since.pop(key, None)
         credential = await self._keep_right(cluster, why)
-        for unused in self.sources[1:]:
+        for unused in sources_after(self.sources, credential.source):
             await unused.withdraw(key, is_gone=False)
         raise errors.RetryLater(next_look(credential, self.settings.verify_every), "looks again")
 
@@ -88,13 +89,15 @@ class KubeconfigSecretController(Controller):
         current = issued.read(secret)
         self.measures.holds(cluster.name, current)
         try:
-            credential = await self.sources[0].credential(cluster, current, doubted=self._is_doubted(cluster.name))
+            credential = await self._credential(cluster, current)
             manifest = issued.secret_manifest(cluster.name, self.settings.kueue_namespace, credential, secret)
             written = await self.hub.ensure(Secret, manifest)
         except CredentialWithdrawn as gone:
             if secret is not None and await self.hub.ensure_absent(secret):
                 await self.hub.events.warning(cluster, *messages.withdrawn(secret.name, gone))
             raise errors.RetryLater(PROBLEM_RETRY, str(gone)) from gone
+        except CredentialPending as soon:
+            raise errors.RetryLater(PENDING_RETRY, str(soon)) from soon
         except CredentialProblem as problem:
             await self._complain(cluster, current, problem)
             raise errors.RetryLater(PROBLEM_RETRY, str(problem)) from problem
@@ -108,6 +111,20 @@ class KubeconfigSecretController(Controller):
         if written:
             await self._tell(cluster, secret, current, credential, why)
         return credential
+
+    async def _credential(self, cluster: ocm.ManagedCluster, current: Issued | None) -> Issued:
+        """Ask one source after the other; the one that gave the current credential is not passed over."""
+        doubted = self._is_doubted(cluster.name)
+        problems = []
+        for source in self.sources:
+            own = current if current is not None and current.source == source.name else None
+            try:
+                return await source.credential(cluster, own, doubted=doubted)
+            except CredentialProblem as problem:
+                if own is not None or isinstance(problem, CredentialPending):
+                    raise
+                problems.append(str(problem))
+        raise CredentialProblem("; ".join(problems))
 
     async def _tell(
         self, cluster: ocm.ManagedCluster, secret: Secret | None, current: Issued | None, credential: Issued, why: str
@@ -179,6 +196,11 @@ class KubeconfigSecretController(Controller):
         decisions = self.hub.informer(ocm.PlacementDecision, namespace=self.settings.kueue_namespace).store
         decisions.add_index(BY_CLUSTER, clusters_of_decision)
         decisions.add_index(BY_PLACEMENT, lambda decision: [decision.metadata.labels.get(ocm.PLACEMENT_LABEL, "")])
+
+
+def sources_after(sources: Sequence[Source], name: str) -> Sequence[Source]:
+    """Return the sources that stand behind the one of this name; those before it may yet have something better."""
+    return sources[[source.name for source in sources].index(name) + 1 :]
 
 
 def next_look(credential: Issued, verify_every: float) -> float:

@@ -11,9 +11,11 @@ not watched: that would need the right to read every secret of the hub.
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL
 from fleetqueue.api.managed_service_account_v1beta1 import CA_KEY, GROUP, TOKEN_KEY, ManagedServiceAccount
@@ -21,18 +23,24 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.credentials.endpoints import Endpoint, advertised_server
 from fleetqueue.controllers.credentials.issued import Issued
-from fleetqueue.controllers.credentials.problems import CredentialProblem, CredentialWithdrawn
-from fleetqueue.controllers.credentials.proofs import Proofs
+from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
+from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Proofs
 from fleetqueue.controllers.credentials.rules import Rule
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch
 
+REFUSED: Final = "fleetqueue.dev/refused"
+"""Annotation on a ManagedServiceAccount: when the worker last refused its token."""
+GRACE_SECONDS: Final = 30.0
+"""How long OCM's agents may take before anybody hears of it, or another source is asked; they take about a second."""
 HUB_CA: Final = "kube-root-ca.crt"
 """The ConfigMap with which every namespace knows the hub's certificate authority."""
 
 
 class ManagedAccounts:
+    name = "managed-service-account"
+
     def __init__(self, hub: Cluster, settings: CredentialsSettings, rules: Sequence[Rule], proofs: Proofs) -> None:
         self._hub = hub
         self._settings = settings
@@ -52,10 +60,13 @@ class ManagedAccounts:
         await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, self._rules))
         if account is None or permission is None:
             missing = "ManagedServiceAccount" if account is None else "ClusterPermission"
-            raise CredentialWithdrawn(f'{missing} "{cluster.name}/{name}" was not there; it is made now')
+            problem = CredentialPending if current is None else CredentialWithdrawn
+            raise problem(f'{missing} "{cluster.name}/{name}" was not there; it is made now')
         credential = await self._reported(cluster, account, permission)
         if not self._proofs.is_recent(cluster.name, credential.kubeconfig, doubted=doubted):
             why = await self._proofs.refusal(cluster.name, credential.kubeconfig)
+            if why == NOT_ACCEPTED:
+                await self._ask_for_another_token(account)
             if why:
                 raise CredentialProblem(f"the token of {account} does not work: {why}")
         return credential
@@ -72,19 +83,27 @@ class ManagedAccounts:
         self, cluster: ManagedCluster, account: ManagedServiceAccount, permission: ClusterPermission
     ) -> Issued:
         """Build the credential from what the agent has brought; raises where it is not all there."""
-        status = account.status
-        if not account.is_reported or status.token_secret_ref is None or status.expiration_timestamp is None:
-            raise CredentialProblem(
-                f"{account} has no token yet: is the add-on managed-serviceaccount available there?"
-            )
+        reference, expires = account.status.token_secret_ref, account.status.expiration_timestamp
+        if not account.is_reported or reference is None or expires is None:
+            raise not_yet(f"{account} has no token yet; is the add-on managed-serviceaccount available there?", account)
         if not permission.is_applied:
-            raise CredentialProblem(f"{permission} is not applied on the worker yet")
-        secret = await self._token_secret(account, status.token_secret_ref.name)
+            raise not_yet(f"{permission} is not applied on the worker yet", permission)
+        secret = await self._token_secret(account, reference.name)
         token, ca = _entry(secret, TOKEN_KEY), _entry(secret, CA_KEY)
         where = await self._endpoint(cluster, ca)
-        issued = status.token_secret_ref.last_refresh_timestamp or secret.metadata.creation_timestamp
-        kubeconfig = where.kubeconfig(cluster.name, token=token, user=account.name)
-        return Issued(kubeconfig, issued or status.expiration_timestamp, status.expiration_timestamp)
+        issued = reference.last_refresh_timestamp or secret.metadata.creation_timestamp or expires
+        return Issued(where.kubeconfig(cluster.name, token=token, user=account.name), issued, expires, self.name)
+
+    async def _ask_for_another_token(self, account: ManagedServiceAccount) -> None:
+        """Make the agent look at its token, at most once a minute.
+
+        It looks when the account on the worker is deleted, but the worker still takes the token then, for ten seconds;
+        without this it would not look again before the token's time is over.
+        """
+        minute = timestamp(clock.now().replace(second=0))
+        if account.metadata.annotations.get(REFUSED) != minute:
+            patch = {"metadata": {"uid": account.uid, "annotations": {REFUSED: minute}}}
+            await self._hub.client.merge(account.resource, account.name, account.namespace, patch)
 
     async def _token_secret(self, account: ManagedServiceAccount, name: str) -> Secret:
         try:
@@ -98,6 +117,13 @@ class ManagedAccounts:
         raw = await self._hub.client.get(ConfigMap.resource, HUB_CA, self._settings.kueue_namespace)
         hub_ca = ConfigMap.view(raw).data.get(CA_KEY, "")
         return Endpoint(f"{self._settings.cluster_proxy_url.rstrip('/')}/{cluster.name}", hub_ca.encode())
+
+
+def not_yet(why: str, obj: Object) -> CredentialProblem:
+    """Return the problem that somebody has not done his part; none to speak of while the object is new."""
+    made = obj.metadata.creation_timestamp
+    is_new = made is not None and (clock.now() - made).total_seconds() < GRACE_SECONDS
+    return CredentialPending(why) if is_new else CredentialProblem(why)
 
 
 def account_name(cluster: str) -> str:

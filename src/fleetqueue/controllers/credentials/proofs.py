@@ -20,6 +20,7 @@ Dial = Callable[[Connection], Client]
 PATIENCE: Final = (0.0, 0.1, 0.3, 1.0, 2.0)
 """Seconds before each question about something new: an API server learns of its own roles and accounts through a watch,
 milliseconds after it has stored them."""
+NOT_ACCEPTED: Final = "the worker does not accept the token"
 DOUBTED_SECONDS: Final = 5.0
 """How old a proof may be while Kueue is not connected; Kueue itself tries again no sooner."""
 
@@ -68,5 +69,5 @@ class Proofs:
         try:
             missing = await denied(client, self._rules)
         except errors.Unauthorized:
-            return "the worker does not accept the token"
+            return NOT_ACCEPTED
         return f"the worker does not allow to {', '.join(missing)}" if missing else ""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fleetqueue.api.authentication_v1 import SHORTEST_SECONDS
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
 from fleetqueue.controllers.credentials.rules import GATES_ON_BY_DEFAULT
 
@@ -42,3 +43,7 @@ class CredentialsSettings:
     cluster_proxy_url: str = ""
     """Where OCM's cluster-proxy answers, if Kueue shall reach the workers through it; used with managed service
     accounts only."""
+
+    def __post_init__(self) -> None:
+        if self.lifetime < SHORTEST_SECONDS:
+            raise ValueError(f"lifetime is {self.lifetime} but must be {SHORTEST_SECONDS} or more: the API has no less")

@@ -9,6 +9,9 @@ from fleetqueue.runtime.controller import Watch
 
 
 class Source(Protocol):
+    name: str
+    """Written beside each credential, to know whose it is."""
+
     def watches(self) -> Iterable[Watch[Any]]:
         """Say what wakes a cluster beside its need and its secret."""
         ...
@@ -16,8 +19,9 @@ class Source(Protocol):
     async def credential(self, cluster: ManagedCluster, current: Issued | None, *, doubted: bool) -> Issued:
         """Return the credential that a cluster shall have; the current one where it is still good.
 
-        `doubted`: Kueue is not connected, so the current one is looked at although that was done a moment ago. Raises
-        CredentialProblem where none can be had now, CredentialWithdrawn where the current one must go as well.
+        `current` is one that this source gave. `doubted`: Kueue is not connected, so it is looked at although that was
+        done a moment ago. Raises CredentialProblem where none can be had now, CredentialWithdrawn where the current one
+        must go as well.
         """
         ...
 

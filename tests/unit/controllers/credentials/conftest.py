@@ -46,6 +46,8 @@ class FakeWorker:
         """From each issued token to the uid of its account and its end."""
         self.longest = 10**9
         self.clock_is_ahead = timedelta()
+        self.takes_dead_tokens = False
+        """As a real API server does, for ten seconds after they have died."""
         path = "/api/v1/namespaces/kueue-system/serviceaccounts/fleetqueue-multikueue/token"
         self.api.answers[f"POST {path}"] = self._issue
 
@@ -87,7 +89,8 @@ class BearerDoor:
         await self.worker.api.request(Request("GET", "/livez"), timeout=timeout)  # cut and slow as everything else
         uid, until = self.worker.tokens.get(self.token, ("", None))
         account = self.worker.account
-        if until is None or clock.now() + self.worker.clock_is_ahead >= until or account is None or account.uid != uid:
+        is_dead = account is None or account.uid != uid or clock.now() + self.worker.clock_is_ahead >= until
+        if until is None or (is_dead and not self.worker.takes_dead_tokens):
             return Response(401, status_of(errors.Unauthorized("Unauthorized")))
         return Response(201, {"status": {"allowed": self._allows(request.body["spec"]["resourceAttributes"])}})
 

@@ -9,7 +9,7 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.controllers.credentials.issued import EXPIRES, ISSUED, Issued, read, secret_manifest
 
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
-CREDENTIAL = Issued("kind: Config\n", MIDNIGHT, MIDNIGHT + timedelta(hours=24))
+CREDENTIAL = Issued("kind: Config\n", MIDNIGHT, MIDNIGHT + timedelta(hours=24), "somebody")
 
 
 def written(**changes):
@@ -25,7 +25,7 @@ def written(**changes):
     ],
 )
 def test_renewal_comes_at_four_fifths_of_the_life_that_the_worker_gave(hours, renewal):
-    assert Issued("", MIDNIGHT, MIDNIGHT + timedelta(hours=hours)).renewal == renewal
+    assert Issued("", MIDNIGHT, MIDNIGHT + timedelta(hours=hours), "somebody").renewal == renewal
 
 
 def test_what_was_written_is_read_back():

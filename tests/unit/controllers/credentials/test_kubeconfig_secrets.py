@@ -202,6 +202,19 @@ async def test_revoked_token_is_noticed_and_replaced(world):
         assert worker.tokens["c1-token-2"][0] == worker.account.uid
 
 
+async def test_revoked_token_is_replaced_although_the_worker_still_takes_it(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+        worker.takes_dead_tokens = True
+        worker.api.remove(ServiceAccount, "fleetqueue-multikueue", "kueue-system")
+        await advance(301)
+
+        assert world.token("c1") == "c1-token-2"
+
+
 async def test_lost_connection_of_kueue_looks_at_the_token_at_once(world):
     worker = world.add_cluster("c1")
     world.select("c1")

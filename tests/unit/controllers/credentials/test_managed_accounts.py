@@ -16,6 +16,7 @@ from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.capabilities import Capabilities
 from fleetqueue.controllers.credentials.managed_accounts import go_duration
 from fleetqueue.controllers.credentials.rules import rules_for
+from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.virtual_time import advance, running, settle
 
@@ -113,6 +114,8 @@ async def test_nothing_is_written_before_token_and_rights_are_there(world):
         report(world)
         await settle()
         assert world.secret("c1") is None
+        assert world.said() == []
+        await advance(40)
         assert "is not applied on the worker yet" in world.notes()
         apply_permission(world)
         await settle()
@@ -141,6 +144,18 @@ async def test_second_reconcile_writes_nothing(world):
         await advance(3600)
 
         assert world.api.writes == []
+
+
+async def test_proven_token_is_not_proven_again_at_every_event(world):
+    worker = add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+        worker.api.requests.clear()
+        world.api.change(ManagedCluster, "c1", metadata={"labels": {"any": "label"}})
+        await settle()
+
+        assert worker.api.requests == []
 
 
 @pytest.mark.checklist("C-1")
@@ -267,20 +282,83 @@ async def test_account_that_is_already_there_by_another_hand_is_left_alone(world
     assert "was not made by fleetqueue" in world.notes()
 
 
-async def test_account_from_before_the_add_on_is_removed_from_the_worker(world):
-    worker = world.add_cluster("c1")
+@pytest.fixture
+async def moved(world):
+    """A world whose cluster got its credential from us, on a hub that has begun to serve managed service accounts."""
+    world.add_cluster("c1")
     world.select("c1")
     async with running(Manager(world.hub, world.room().controllers).run()):
         await settle()
-    assert world.is_marked("c1")
-
-    moved = type(world)(world.api, type(world.hub)("hub", world.hub.client))
+    moved = type(world)(world.api, Cluster("hub", world.hub.client))
     moved.workers = world.workers
+    return moved
+
+
+async def test_credential_from_before_the_add_on_is_kept_until_the_add_on_gives_one(moved):
+    async with at_work(moved):
+        await advance(20 * 3600)
+        assert moved.token("c1") == "c1-token-2"
+        await bring_credentials(moved)
+
+        assert moved.token("c1") == "token-1"
+
+
+async def test_account_from_before_the_add_on_is_removed_from_the_worker(moved):
+    assert moved.is_marked("c1")
+
     async with at_work(moved):
         await bring_credentials(moved)
 
-    assert not world.is_marked("c1")
-    assert worker.objects() == []
+    assert not moved.is_marked("c1")
+    assert moved.workers["c1"].objects() == []
+
+
+async def test_passing_problem_of_the_add_on_does_not_bring_the_admin_kubeconfig_back(moved):
+    async with at_work(moved):
+        await bring_credentials(moved)
+        conditions = [{"type": "TokenReported", "status": "False", "reason": "TokenReportFailed"}]
+        moved.api.change(ManagedServiceAccount, ACCOUNT, "c1", status={"conditions": conditions})
+        await advance(200)
+
+        assert moved.token("c1") == "token-1"
+        assert not moved.is_marked("c1")
+
+
+async def test_agent_with_a_dead_token_is_asked_for_another_once_a_minute(world):
+    worker = add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+        worker.tokens.clear()
+        await advance(301)
+        world.api.writes.clear()
+        await advance(300)
+
+        asked = [write for write in world.api.writes if write == f"patch managedserviceaccounts/c1/{ACCOUNT}"]
+        assert len(asked) in (4, 5)
+        assert world.token("c1") == "token-1"
+
+
+async def test_cluster_without_the_add_on_gets_its_credential_from_the_admin_kubeconfig(world):
+    world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await advance(29)
+        assert world.secret("c1") is None
+        await advance(10)
+
+        assert world.token("c1") == "c1-token-1"
+
+
+async def test_cluster_with_neither_says_both(world):
+    add_cluster(world)
+
+    async with at_work(world):
+        await advance(40)
+
+        assert "has no token yet" in world.notes()
+        assert "no admin kubeconfig" in world.notes()
 
 
 async def test_agent_that_is_late_with_a_renewal_is_not_asked_every_second(world):
