@@ -50,19 +50,26 @@ class Capabilities:
 async def detect(hub: Client) -> Capabilities:
     """Ask the hub what it serves; raises NotInstalled where we could not work at all."""
     for what, kinds in NEEDED.items():
-        missing = [str(kind.resource) for kind in kinds if not await serves(hub, kind.resource)]
+        wanted = [kind.resource for kind in kinds]
+        served = {version: await _plurals(hub, version) for version in sorted({r.api_version for r in wanted})}
+        missing = [str(resource) for resource in wanted if resource.plural not in served[resource.api_version]]
         if missing:
             raise NotInstalled(f"the hub does not serve {', '.join(missing)}; install {what}")
     return Capabilities(await _listed_clusters(hub), await discover(hub))
 
 
-async def serves(hub: Client, resource: Resource) -> bool:
+async def serves(cluster: Client, resource: Resource) -> bool:
     """Tell whether a cluster serves a kind in the version that we speak."""
+    return resource.plural in await _plurals(cluster, resource.api_version)
+
+
+async def _plurals(cluster: Client, api_version: str) -> set[str]:
+    """Return what a cluster serves of a group and version; nothing where it does not know it."""
     try:
-        listed = await hub.read(f"/apis/{resource.api_version}")
+        listed = await cluster.read(f"/apis/{api_version}")
     except errors.NotFound:
-        return False
-    return any(entry.get("name") == resource.plural for entry in listed.get("resources") or ())
+        return set()
+    return {str(entry.get("name")) for entry in listed.get("resources") or ()}
 
 
 async def _listed_clusters(hub: Client) -> int:

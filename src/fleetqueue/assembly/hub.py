@@ -29,6 +29,7 @@ from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 
+STARTING: Final = "starting"
 LOOK_AGAIN: Final = 5.0
 """Seconds until a hub that cannot be used yet is looked at again."""
 
@@ -59,18 +60,28 @@ class HubProcess:
         self.dial = dial
         self.client = dial(connection)
         self.metrics = Metrics()
-        self.why_not_ready = "starting"
-        """What is missing until this replica acts, or stands by; empty then."""
+        self._waits_for = STARTING
+        """What is missing until this replica works; empty while it stands by."""
         self._manager: Manager | None = None
 
     async def run(self) -> None:
         """Work until the process is told to stop; raises LeadershipLost when another replica may act."""
-        probes = Probes(self.settings.probes, why_not_ready=self._why_not_ready, registry=lambda: self.metrics.registry)
+        probes = Probes(self.settings.probes, why_not_ready=self.why_not_ready, registry=lambda: self.metrics.registry)
         try:
             async with probes:
                 await until_told_to_stop(self.serve())
         finally:
             await self.client.close()
+
+    def why_not_ready(self) -> str:
+        """Say what is missing; empty where this replica works, or stands by for the one that does."""
+        manager = self._manager
+        if manager is None:
+            return self._waits_for
+        if manager.ready.is_set():
+            return ""
+        problems = "; ".join(f"{kind}: {why}" for kind, why in manager.hub.problems().items())
+        return f"caches are not filled yet{': ' if problems else ''}{problems}"
 
     async def serve(self) -> None:
         """Wait for what is needed and for the lease, then work; until cancelled."""
@@ -79,7 +90,7 @@ class HubProcess:
         if not election.enabled:
             await self._work()
             return
-        self.why_not_ready = ""
+        self._waits_for = ""
         log.info("waiting for the lease", lease=f"{election.namespace}/{election.name}")
         await LeaderElection(self.client, _identity(), election).lead(self._work)
 
@@ -104,7 +115,7 @@ class HubProcess:
             await end(looking)
             await end(working)
             await parts.close()
-            self._manager = None
+            self._manager, self._waits_for = None, STARTING
         if not working.cancelled():
             working.result()
 
@@ -130,18 +141,9 @@ class HubProcess:
                 found = None  # no answer about what is served; watches that fail tell of it themselves
 
     def _say_what_is_missing(self, why: str) -> None:
-        if why != self.why_not_ready:
+        if why != self._waits_for:
             log.warning("cannot work yet", why=why, again_in=LOOK_AGAIN)
-        self.why_not_ready = why
-
-    def _why_not_ready(self) -> str:
-        manager = self._manager
-        if manager is None:
-            return self.why_not_ready
-        if manager.ready.is_set():
-            return ""
-        problems = "; ".join(f"{kind}: {why}" for kind, why in manager.hub.problems().items())
-        return f"caches are not filled yet{': ' if problems else ''}{problems}"
+        self._waits_for = why
 
 
 def _identity() -> str:

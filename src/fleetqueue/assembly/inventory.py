@@ -5,6 +5,7 @@ from typing import Any
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.meta import O
@@ -120,6 +121,41 @@ def score_row(score: cluster.AddOnPlacementScore) -> Row:
         "valid_until": conditions.timestamp(score.status.valid_until) if score.status.valid_until else "",
         "scores": {item.name: item.value for item in score.status.scores},
     }
+
+
+async def jobs(hub: Client) -> list[Row]:
+    """Tell of each job where it is, and what it waits for."""
+    return [job_row(workload) for workload in await listed(hub, kueue.Workload)]
+
+
+def job_row(workload: kueue.Workload) -> Row:
+    owners = [owner for owner in workload.metadata.owner_references if owner.controller]
+    return {
+        "namespace": workload.namespace,
+        "job": f"{owners[0].kind}/{owners[0].name}" if owners else f"Workload/{workload.name}",
+        "queue": workload.spec.queue_name,
+        "state": job_state(workload),
+        "clusters": list(workload.clusters),
+        "why": waits_for(workload),
+        "created": workload.metadata.creation_timestamp,
+    }
+
+
+def job_state(workload: kueue.Workload) -> str:
+    """Name how far a job has come: the last of Kueue's conditions that is true."""
+    reached = (kueue.FINISHED, kueue.ADMITTED, kueue.QUOTA_RESERVED)
+    return next((state for state in reached if workload.is_true(state)), "Pending")
+
+
+def waits_for(workload: kueue.Workload) -> str:
+    """Say what keeps a job from running: the first check that is not ready, or the queue."""
+    if workload.is_true(kueue.ADMITTED) or workload.is_finished:
+        return ""
+    waiting = [check for check in workload.status.admission_checks if check.state != kueue.READY]
+    if workload.has_quota and waiting:
+        return f"{waiting[0].name} is {waiting[0].state}: {waiting[0].message}"
+    reserved = conditions.find(workload.status.conditions, kueue.QUOTA_RESERVED)
+    return reserved.message if reserved is not None and not reserved.is_true else ""
 
 
 def status(found: Iterable[conditions.Condition], kind: str) -> str:

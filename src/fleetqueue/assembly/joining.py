@@ -155,6 +155,7 @@ async def _ensure_secret(hub: Client, newcomer: Newcomer, kubeconfig: str) -> No
 
 async def _last_failure(hub: Client, cluster: str) -> str:
     """Return the last warning that was said about a cluster."""
-    page = await hub.list(Event.resource, "default", fields=f"regarding.kind=ManagedCluster,regarding.name={cluster}")
-    warnings = [event for event in page.items if event.get("type") == WARNING]
-    return str(max(warnings, key=lambda e: e.get("eventTime") or "").get("note", "")) if warnings else ""
+    page = await hub.list(Event.resource, "default")
+    about = [event for event in page.items if (event.get("regarding") or {}).get("name") == cluster]
+    warnings = [event for event in about if event.get("type") == WARNING]
+    return str(max(warnings, key=lambda event: event.get("eventTime") or "").get("note", "")) if warnings else ""

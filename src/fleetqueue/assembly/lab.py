@@ -40,9 +40,18 @@ class LabSettings(Settings):
 
 
 class Lab(RealFleet):
-    def __init__(self, data_dir: Path, settings: LabSettings, *, report: Report = lambda line: None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        settings: LabSettings,
+        *,
+        report: Report = lambda line: None,
+        on_up: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`on_up` is called once everything is up."""
         super().__init__(data_dir, report=report)
         self.settings: LabSettings = settings
+        self.on_up = on_up
 
     async def start(self) -> None:
         """Bring up the clusters, then our parts; if anything fails, nothing is left running."""
@@ -53,6 +62,15 @@ class Lab(RealFleet):
         except BaseException:
             await self.stop()
             raise
+        self.on_up()
+
+
+def refuse_foreign(data_dir: Path) -> None:
+    """Refuse a folder that holds something else than a fleet, since it is going to be deleted."""
+    if data_dir.is_dir() and any(data_dir.iterdir()) and not (data_dir / "fleet.json").is_file():
+        known = {"lock", "supervisor.log"}  # what is left of a fleet that never started
+        if any(entry.name not in known for entry in data_dir.iterdir()):
+            raise EngineError(f"{data_dir} is not the folder of a fleet; choose an empty one with --data-dir")
 
 
 async def start_in_background(data_dir: Path, settings: LabSettings, report: Report) -> None:

@@ -15,6 +15,7 @@ from fleetqueue.api.fleetqueue import (
 from fleetqueue.assembly.waiting import Observed
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
+from fleetqueue.controllers.credentials.needed import clusters_of_member
 from fleetqueue.runtime.cluster import is_ours
 
 Report = Callable[[str], None]
@@ -49,8 +50,7 @@ async def _wait_until_empty(hub: Client, name: str, *, limit: float) -> None:
         seen.follow("hub", kueue.MultiKueueCluster)
 
         def members() -> list[str]:
-            found = seen["hub"].list(kueue.MultiKueueCluster)
-            return [member.name for member in found if member.metadata.labels.get(CLUSTER_LABEL) == name]
+            return [member.name for member in seen["hub"].list(kueue.MultiKueueCluster) if leads_to(member, name)]
 
         await seen.until(
             lambda: not members(),
@@ -58,6 +58,11 @@ async def _wait_until_empty(hub: Client, name: str, *, limit: float) -> None:
             what=f'worker "{name}" drains',
             why_not=lambda: f"jobs still run through {', '.join(members())}; unjoin it again later, or with --force",
         )
+
+
+def leads_to(member: kueue.MultiKueueCluster, name: str) -> bool:
+    """Tell whether jobs reach a worker through a MultiKueueCluster, whoever made it."""
+    return member.metadata.labels.get(CLUSTER_LABEL) == name or name in clusters_of_member(member)
 
 
 async def _forget(hub: Client, name: str, *, limit: float) -> None:

@@ -45,7 +45,7 @@ class Probes:
                 web.get("/metrics", self._metrics),
             ]
         )
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
         await self._listen(self._runner)
         return self
@@ -59,7 +59,7 @@ class Probes:
     async def _listen(self, runner: web.AppRunner) -> None:
         host, port = self.settings.host, self.settings.port
         try:
-            await web.TCPSite(runner, host, port, shutdown_timeout=1.0).start()
+            await web.TCPSite(runner, host, port).start()
         except OSError as error:
             await runner.cleanup()
             raise ProbesCannotListen(

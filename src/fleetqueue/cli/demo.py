@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fleetqueue.cli.fleets import Engine, Ocm, how_to_go_on, reporter
-from fleetqueue.cli.narrator import Terminal
 from fleetqueue.cli.options import DataDir
 from fleetqueue.cli.running import Code, Failure, run
 from fleetqueue.cli.summary import summary
@@ -14,6 +13,7 @@ from fleetqueue.cli.summary import summary
 if TYPE_CHECKING:
     from fleetqueue.assembly.stories.expectations import Record
     from fleetqueue.assembly.stories.telling import Which
+    from fleetqueue.cli.narrator import Terminal
 
 
 def demo(
@@ -35,6 +35,7 @@ def demo(
       fleetqueue demo 2 --step --keep
     """
     from fleetqueue.assembly.stories.telling import Which, expected
+    from fleetqueue.cli.narrator import Terminal
     from fleetqueue.engine.state import default_data_dir
 
     try:
@@ -53,7 +54,7 @@ def demo(
         raise Failure("not every expectation held; see the summary above")
 
 
-async def perform(which: "Which", where: Path, narrator: Terminal, *, ocm: Ocm, fast: bool, keep: bool) -> "Record":
+async def perform(which: "Which", where: Path, narrator: "Terminal", *, ocm: Ocm, fast: bool, keep: bool) -> "Record":
     """Start a fleet, tell the stories on it, end it; return what held."""
     from fleetqueue.assembly.lab import LabSettings
     from fleetqueue.assembly.stories import theatre

@@ -20,12 +20,15 @@ def down(
       fleetqueue down
       fleetqueue down --delete
     """
+    from fleetqueue.assembly.lab import refuse_foreign
     from fleetqueue.engine import control
 
     where, report = folder(data_dir), reporter()
     if not where.exists():
         print(f"there is no fleet in {where}")
         return
+    if delete:
+        refuse_foreign(where)
     report(f"ending the fleet in {where}")
     run(control.down(where, delete=delete))
     print(f"the fleet in {where} is {'gone' if delete else 'stopped; its state is kept'}")

@@ -11,7 +11,7 @@ from fleetqueue.cli.tables import age, show
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="""Show clusters, cluster sets, placements and scores of the hub.
+    help="""Show clusters, cluster sets, placements, scores and jobs of the hub.
 
     \b
     Example:
@@ -100,6 +100,26 @@ def placements(kubeconfig: Kubeconfig = None, context: Context = "", output: Out
 
     columns = ("namespace", "name", "succeeded", "reason", "selected", "clusters")
     show(run(work()), columns, output, empty="no placements")
+
+
+@app.command()
+def jobs(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = Format.TABLE) -> None:
+    """Show the jobs of the hub: how far each has come, on which cluster, and what it waits for.
+
+    \b
+    Example:
+      fleetqueue get jobs
+    """
+    from fleetqueue import clock
+    from fleetqueue.assembly import inventory
+
+    async def work() -> list[Row]:
+        async with opened(kubeconfig, context) as hub:
+            return await inventory.jobs(hub)
+
+    rows, now = run(work()), clock.now()
+    rows = [{**row, "age": age(row["created"], now)} for row in rows] if output is Format.TABLE else rows
+    show(rows, ("namespace", "job", "queue", "state", "clusters", "age", "why"), output, empty="no jobs")
 
 
 @app.command()

@@ -1,6 +1,5 @@
 """The command `fleetqueue`: every command named once."""
 
-import os
 import sys
 from typing import Annotated
 
@@ -15,7 +14,7 @@ from fleetqueue.cli.install import install
 from fleetqueue.cli.join import join
 from fleetqueue.cli.logs import logs
 from fleetqueue.cli.restart import restart
-from fleetqueue.cli.running import DEBUG, report, wants_traceback
+from fleetqueue.cli.running import report, wants_traceback
 from fleetqueue.cli.score_agent import score_agent
 from fleetqueue.cli.status import status
 from fleetqueue.cli.uninstall import uninstall
@@ -43,7 +42,7 @@ app.command(short_help="Restart a process.")(restart)
 app.command(short_help="Bring a worker into the fleet.")(join)
 app.command(short_help="Let a worker go.")(unjoin)
 app.add_typer(clusterset.app, name="clusterset", short_help="Make cluster sets and bind them.")
-app.add_typer(get.app, name="get", short_help="Show clusters, sets, placements, scores.")
+app.add_typer(get.app, name="get", short_help="Show clusters, sets, placements, scores, jobs.")
 # In production
 app.command(short_help="Make a hub ready: Kueue leaves dispatching to us.")(install)
 app.command(short_help="Take it away again while jobs run.")(uninstall)
@@ -59,7 +58,7 @@ def print_version(wanted: bool) -> None:
 
 @app.callback()
 def fleetqueue(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=print_version)
     ] = False,
@@ -75,8 +74,6 @@ def fleetqueue(
       fleetqueue engine build && fleetqueue demo        the three stories on this machine
       fleetqueue up --detach && fleetqueue get clusters a fleet to play with
     """
-    if debug:
-        os.environ[DEBUG] = "1"
 
 
 def main() -> None:

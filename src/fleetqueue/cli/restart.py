@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fleetqueue.cli.fleets import folder
+from fleetqueue.cli.fleets import folder, reporter
 from fleetqueue.cli.options import DataDir
 from fleetqueue.cli.running import run
 
@@ -22,5 +22,6 @@ def restart(
     """
     from fleetqueue.engine import control
 
+    reporter()(f"restarting {name}")
     run(control.ask(folder(data_dir), "restart", name))
     print(f"{name} is restarted")

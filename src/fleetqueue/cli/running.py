@@ -3,7 +3,6 @@
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or not in time.
 """
 
-import asyncio
 import os
 import sys
 from collections.abc import Coroutine
@@ -13,7 +12,7 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 DEBUG: Final = "FLEETQUEUE_DEBUG"
-"""The environment variable that `--debug` sets: errors come with their traceback."""
+"""The environment variable that has the effect of `--debug`: errors come with their traceback."""
 
 
 class Code(IntEnum):
@@ -35,6 +34,8 @@ class Failure(Exception):
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run the asynchronous half of a command."""
+    import asyncio  # a third of the time that `--help` takes
+
     return asyncio.run(work)
 
 
@@ -53,6 +54,7 @@ def report(error: BaseException) -> int:
 def explain(error: BaseException) -> tuple[str, Code]:
     """Return what to tell the user about an error, and the exit code."""
     from fleetqueue.api import errors
+    from fleetqueue.assembly.settings_file import SettingsError
     from fleetqueue.assembly.waiting import NotInTime
 
     if isinstance(error, Failure):
@@ -61,6 +63,8 @@ def explain(error: BaseException) -> tuple[str, Code]:
         return str(error), Code.NOT_FOUND
     if isinstance(error, NotInTime | TimeoutError):
         return str(error) or "it took too long", Code.NOT_FOUND
+    if isinstance(error, SettingsError):
+        return str(error), Code.USAGE
     if isinstance(error, errors.Unreachable):
         return f"{error}; is the cluster up, and does the kubeconfig name it?", Code.FAILED
     if isinstance(error, errors.Forbidden | errors.Unauthorized):
@@ -71,7 +75,7 @@ def explain(error: BaseException) -> tuple[str, Code]:
 
 
 def wants_traceback() -> bool:
-    return bool(os.environ.get(DEBUG))
+    return bool(os.environ.get(DEBUG)) or "--debug" in sys.argv
 
 
 def _spoken() -> tuple[type[Exception], ...]:
@@ -82,7 +86,6 @@ def _spoken() -> tuple[type[Exception], ...]:
     from fleetqueue.assembly.kubectl import KubectlFailed
     from fleetqueue.assembly.portable_kubeconfig import CannotJoin
     from fleetqueue.assembly.probes import ProbesCannotListen
-    from fleetqueue.assembly.settings_file import SettingsError
     from fleetqueue.client.kubeconfig import KubeconfigError
     from fleetqueue.controllers.credentials.problems import CredentialProblem
     from fleetqueue.engine.errors import EngineError
@@ -99,5 +102,4 @@ def _spoken() -> tuple[type[Exception], ...]:
         NoKueueConfig,
         NotInstalled,
         ProbesCannotListen,
-        SettingsError,
     )

@@ -26,12 +26,14 @@ MOMENTS: Final = {
 
 def summary(record: "Record", expected: Sequence[str]) -> list[str]:
     """Write the summary, line by line."""
-    lines = [group_line(record, prefix, title, expected) for prefix, title in GROUPS.items()]
+    groups = [group_line(record, prefix, title, expected) for prefix, title in GROUPS.items()]
+    lines = [line for line in groups if line]
     lines += [f"did not hold: {o.id} {o.sentence}: {o.note}" for o in record.outcomes if not o.held]
     if missing := [one for one in expected if record.of(one) is None]:
         lines.append(f"not reached: {', '.join(missing)}")
-    lines += ["", *moments(record.outcomes), "", verdict(record, expected)]
-    return [line for line, before in zip(lines, ["x", *lines], strict=False) if line or before]
+    if told := moments(record.outcomes):
+        lines += ["", *told]
+    return [*lines, "", *not_shown(), "", verdict(record, expected)]
 
 
 def group_line(record: "Record", prefix: str, title: str, expected: Sequence[str]) -> str:
@@ -51,6 +53,16 @@ def moments(outcomes: Iterable["Outcome"]) -> list[str]:
     for outcome in outcomes:
         first.setdefault(outcome.id, outcome.seconds)
     return [f"{text:<60} {first[one]:5.1f}s" for one, text in MOMENTS.items() if one in first]
+
+
+def not_shown() -> list[str]:
+    """Tell which ids of the checklist the stories leave to others, and why."""
+    from fleetqueue.assembly.stories.expectations import NOT_SHOWN
+
+    by_reason: dict[str, list[str]] = {}
+    for one, reason in NOT_SHOWN.items():
+        by_reason.setdefault(reason, []).append(one)
+    return [f"not shown here: {', '.join(ids)} ({reason})" for reason, ids in by_reason.items()]
 
 
 def verdict(record: "Record", expected: Sequence[str]) -> str:

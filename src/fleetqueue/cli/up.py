@@ -35,19 +35,18 @@ def up(
     from fleetqueue.engine.supervisor import Supervisor
 
     where, report = folder(data_dir), reporter()
+    report(f"starting a hub and {workers} workers in {where}; three take half a minute on two cores")
     settings = LabSettings(workers=workers, ocm=ocm.value, scenario=scenario.value)
     if detach:
         run(start_in_background(where, settings, report))
         print(how_to_go_on(where, is_detached=True))
         return
 
-    class Talking(Lab):
-        async def start(self) -> None:
-            await super().start()
-            print(how_to_go_on(where, is_detached=False), flush=True)
+    def say_so() -> None:
+        print(how_to_go_on(where, is_detached=False), flush=True)
 
     async def work() -> None:
-        await Supervisor(Talking(where, settings, report=report)).run()
+        await Supervisor(Lab(where, settings, report=report, on_up=say_so)).run()
 
     run(work())
     report("the fleet is stopped; its state is kept")

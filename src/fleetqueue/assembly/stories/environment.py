@@ -89,7 +89,7 @@ async def kueue_runs(stage: Stage) -> None:
     """Kueue is a process here, not a pod."""
     if stage.place.processes is None:
         return
-    states = await stage.place.processes()
+    states = await stage.place.processes.states()
     managers = {name: states.get(f"{name}/kueue", "missing") for name in (HUB, *stage.place.workers)}
     stage.narrator.say("Kueue runs as a process beside each cluster, with its shipped configuration.")
     stage.narrator.output("\n".join(f"{name}/kueue   {state}" for name, state in managers.items()))

@@ -4,11 +4,11 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import yaml
 
@@ -55,8 +55,15 @@ ON_HUB: Final[tuple[type[Object], ...]] = (
 )
 ON_WORKERS: Final[tuple[type[Object], ...]] = (kueue.Workload, Job)
 
-ProcessStates = Callable[[], Awaitable[Mapping[str, str]]]
-"""Tells the state of each process of a fleet by its name."""
+
+class Processes(Protocol):
+    """The processes of a fleet, by name, such as `cluster2/score-agent`."""
+
+    async def states(self) -> Mapping[str, str]: ...
+
+    async def pause(self, name: str) -> None: ...
+
+    async def resume(self, name: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +75,17 @@ class Place:
     workers: tuple[str, ...] = ("cluster1", "cluster2", "cluster3")
     has_agents: bool = True
     """Whether OCM's agents report on the workers."""
-    processes: ProcessStates | None = None
+    processes: Processes | None = None
 
 
 class Stage:
-    def __init__(self, place: Place, narrator: Narrator, *, is_fast: bool = False) -> None:
+    def __init__(
+        self, place: Place, narrator: Narrator, *, is_fast: bool = False, dial: Callable[[str], Client] | None = None
+    ) -> None:
+        """`dial` opens a cluster by its name; otherwise the place's kubeconfig does."""
         self.place = place
         self.narrator = narrator
+        self._dial = dial or (lambda name: connect(load(place.kubeconfig, name)))
         self.is_fast = is_fast
         """Whether jobs end after seconds instead of when the seeds' do."""
         self.record = Record()
@@ -85,7 +96,7 @@ class Stage:
 
     async def __aenter__(self) -> Self:
         names = (HUB, *self.place.workers)
-        self.clients = {name: connect(load(self.place.kubeconfig, name)) for name in names}
+        self.clients = {name: self._dial(name) for name in names}
         self.seen = Observed(self.clients)
         for kind in ON_HUB:
             self.seen.follow(HUB, kind)

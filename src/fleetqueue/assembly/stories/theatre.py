@@ -4,26 +4,55 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fleetqueue.assembly.lab import Lab, LabSettings, start_in_background
-from fleetqueue.assembly.stories.stage import HUB, Place, ProcessStates
+from fleetqueue.assembly.lab import Lab, LabSettings, refuse_foreign, start_in_background
+from fleetqueue.assembly.stories.stage import HUB, Place, Processes
 from fleetqueue.engine import control
+from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.processes import Status
 
 Report = Callable[[str], None]
 
 
+class Own:
+    """The processes of a fleet that this process runs."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+
+    async def states(self) -> Mapping[str, str]:
+        return by_name(self.lab.status())
+
+    async def pause(self, name: str) -> None:
+        self.lab.pause(name)
+
+    async def resume(self, name: str) -> None:
+        self.lab.resume(name)
+
+
+class Remote:
+    """The processes of a fleet in the background."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+
+    async def states(self) -> Mapping[str, str]:
+        return by_name(await control.status(self.data_dir))
+
+    async def pause(self, name: str) -> None:
+        await control.ask(self.data_dir, "pause", name)
+
+    async def resume(self, name: str) -> None:
+        await control.ask(self.data_dir, "resume", name)
+
+
 @asynccontextmanager
 async def opened(data_dir: Path, settings: LabSettings, report: Report) -> AsyncIterator[Place]:
     """Start a fresh fleet that ends, and is forgotten, with the block; it also ends when our process is killed."""
-    await control.down(data_dir, delete=True)
+    await make_room(data_dir)
     lab = Lab(data_dir, settings, report=report)
     await lab.start()
-
-    async def processes() -> Mapping[str, str]:
-        return by_name(lab.status())
-
     try:
-        yield place(data_dir, settings, processes)
+        yield place(data_dir, settings, Own(lab))
     finally:
         await lab.stop()
         lab.delete()
@@ -32,16 +61,20 @@ async def opened(data_dir: Path, settings: LabSettings, report: Report) -> Async
 @asynccontextmanager
 async def kept(data_dir: Path, settings: LabSettings, report: Report) -> AsyncIterator[Place]:
     """Start a fresh fleet in the background; it goes on after the block."""
-    await control.down(data_dir, delete=True)
+    await make_room(data_dir)
     await start_in_background(data_dir, settings, report)
-
-    async def processes() -> Mapping[str, str]:
-        return by_name(await control.status(data_dir))
-
-    yield place(data_dir, settings, processes)
+    yield place(data_dir, settings, Remote(data_dir))
 
 
-def place(data_dir: Path, settings: LabSettings, processes: ProcessStates) -> Place:
+async def make_room(data_dir: Path) -> None:
+    """Delete what an earlier fleet left in a folder; one that runs, or a folder of somebody else, is left alone."""
+    refuse_foreign(data_dir)
+    if await control.ask_if_there(data_dir, "status") is not None:
+        raise EngineError(f"a fleet runs in {data_dir}; end it with `fleetqueue down --data-dir {data_dir}` first")
+    await control.down(data_dir, delete=True)
+
+
+def place(data_dir: Path, settings: LabSettings, processes: Processes) -> Place:
     """Describe a fleet to the stories."""
     workers = tuple(name for name in settings.clusters if name != HUB)
     return Place(data_dir / "kubeconfig", workers, settings.ocm == "full", processes)

@@ -6,6 +6,7 @@ import yaml
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
+from fleetqueue.assembly.stories.environment import gpu_scores
 from fleetqueue.assembly.stories.stage import HUB, Stage
 from fleetqueue.assembly.stories.story2 import (
     CHECK,
@@ -25,7 +26,8 @@ from fleetqueue.assembly.stories.story2 import (
 )
 from fleetqueue.manifests import objects
 
-IDS: Final = ("S2-7", "S2-8", "S2-9", "S2-10", "S2-11", "S2-12", "S2-13", "D-1")
+IDS: Final = ("S2-7", "S2-8", "S2-9", "S2-10", "S2-11", "S2-12", "S2-13", "S3-8", "D-1")
+AGENT: Final = "cluster2/score-agent"
 SECOND_CHECK: Final = f"{PLACEMENT}-b"
 BOTH: Final = ("cluster2", "cluster3")
 
@@ -35,12 +37,14 @@ async def tell(stage: Stage) -> None:
     await stage.do("kubectl delete jobs --all --context kind-hub")
     await stage.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
     await everything_is_active(stage)
+    await an_agent_falls_silent(stage)
     await a_cluster_loses_its_label(stage)
     await all_lose_it_and_one_gets_it_back(stage)
     await the_set_is_unbound(stage)
     await two_checks_share_a_placement(stage)
     await the_check_is_deleted(stage)
     await the_check_comes_before_its_placement(stage)
+    await the_silence_is_noticed(stage)
     await everything_is_deleted(stage)
 
 
@@ -54,6 +58,14 @@ async def everything_is_active(
         holds=lambda: listed(stage) == wanted and is_all_active(stage, wanted),
         why_not=lambda: f"listed {listed(stage)}; {conditions(stage, wanted)}",
     )
+
+
+async def an_agent_falls_silent(stage: Stage) -> None:
+    """Freeze the agent of cluster2; what becomes of it is looked at later, since scores hold for a while."""
+    if stage.place.processes is None:
+        return
+    stage.narrator.say(f"Meanwhile {AGENT} is frozen, as if it hung; its scores hold for up to 70 seconds.")
+    await stage.place.processes.pause(AGENT)
 
 
 async def a_cluster_loses_its_label(stage: Stage) -> None:
@@ -166,6 +178,28 @@ async def the_check_comes_before_its_placement(stage: Stage) -> None:
     await stage.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
     await everything_is_active(stage, "S2-7", part="when the Placement comes, everything converges by itself")
     stage.judge("S2-7", generated(stage) == secrets(*BOTH), str(generated(stage)), part="as if it had been there first")
+
+
+async def the_silence_is_noticed(stage: Stage) -> None:
+    """OCM would count expired scores as 0, which beats -70: so the hub lowers them before they expire."""
+    if stage.place.processes is None:
+        return
+    await stage.do("kubectl apply -f placement-demo2-2.yaml --context kind-hub")
+    await stage.expect(
+        "S3-8",
+        lambda: gpu_scores(stage)["cluster2"] == -100 and decided(stage) == ["cluster3"],
+        part="the silent cluster has the lowest score, and the other one is chosen",
+        why_not=lambda: f"scores {gpu_scores(stage)}, decided {decided(stage)}",
+        limit=120,
+    )
+    await stage.do("fleetqueue get scores")
+    await stage.place.processes.resume(AGENT)
+    await stage.expect(
+        "S3-8",
+        lambda: gpu_scores(stage)["cluster2"] == -70 and decided(stage) == ["cluster2"],
+        part="when its agent is heard again, its score counts again",
+        why_not=lambda: f"scores {gpu_scores(stage)}, decided {decided(stage)}",
+    )
 
 
 def waits_for_placement(stage: Stage) -> bool:

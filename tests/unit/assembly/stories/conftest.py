@@ -1,0 +1,64 @@
+"""A stage on clusters in memory."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.assembly.stories.narrator import Silent
+from fleetqueue.assembly.stories.stage import HUB, Place, Stage
+from fleetqueue.client import Client
+from fleetqueue.testing.memory_api import MemoryApi
+
+
+class Listening(Silent):
+    """Remembers the reasons that were told."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def reason(self, text: str) -> None:
+        self.reasons.append(text)
+
+
+@dataclass
+class Scene:
+    """A stage, and the clusters under it."""
+
+    stage: Stage
+    apis: dict[str, MemoryApi]
+    narrator: Listening = field(default_factory=Listening)
+
+    @property
+    def hub(self) -> MemoryApi:
+        return self.apis[HUB]
+
+
+@pytest.fixture
+async def scene(api: MemoryApi) -> AsyncIterator[Scene]:
+    """A hub and three workers in memory, with nothing on them."""
+    apis = {HUB: api, **{name: MemoryApi() for name in ("cluster1", "cluster2", "cluster3")}}
+    narrator = Listening()
+    stage = Stage(Place(Path("none")), narrator, dial=lambda name: Client(apis[name]))
+    async with stage:
+        yield Scene(stage, apis, narrator)
+
+
+def job(name: str = "demo2-jobx", *, suspend: bool = True, complete: bool = False, **metadata: Any) -> dict[str, Any]:
+    conditions = [{"type": "Complete", "status": "True"}] if complete else []
+    manifest = Job.manifest(name, "default", spec={"suspend": suspend}, status={"conditions": conditions})
+    manifest["metadata"] |= {"uid": f"uid-of-{name}", **metadata}
+    return manifest
+
+
+def workload(name: str, *, owner: str = "", true: tuple[str, ...] = (), **status: Any) -> dict[str, Any]:
+    conditions = [{"type": condition, "status": "True"} for condition in true]
+    manifest = kueue.Workload.manifest(name, "default", status={"conditions": conditions, **status})
+    if owner:
+        reference = {"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": f"uid-of-{owner}"}
+        manifest["metadata"]["ownerReferences"] = [reference]
+    return manifest

@@ -1,0 +1,148 @@
+"""The rows that `get` shows."""
+
+import pytest
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.assembly import inventory
+from fleetqueue.client import Client
+
+
+def member(name: str, cluster_set: str) -> dict[str, object]:
+    joined = {"type": cluster.JOINED, "status": "True"}
+    return cluster.ManagedCluster.manifest(
+        name,
+        labels={cluster.CLUSTER_SET_LABEL: cluster_set},
+        spec={"hubAcceptsClient": True, "managedClusterClientConfigs": [{"url": f"https://{name}"}]},
+        status={"conditions": [joined]},
+    )
+
+
+async def test_a_cluster_tells_where_it_is_and_how(api):
+    api.add(member("cluster1", "spoke"))
+
+    (row,) = await inventory.clusters(Client(api))
+
+    assert row["name"] == "cluster1"
+    assert (row["accepted"], row["joined"], row["available"]) == (True, "True", "Unknown")
+    assert (row["set"], row["urls"], row["credentials_until"]) == ("spoke", ["https://cluster1"], "")
+
+
+async def test_sets_tell_their_members_and_who_may_choose(api):
+    api.add(member("cluster2", "spoke"), member("cluster1", "spoke"), member("other", "default"))
+    api.add(cluster.ManagedClusterSet.manifest("spoke"), cluster.ManagedClusterSet.manifest("empty"))
+    api.add(*(cluster.ManagedClusterSetBinding.manifest("spoke", ns) for ns in ("kueue-system", "default")))
+
+    rows = await inventory.cluster_sets(Client(api))
+
+    assert rows == [
+        {"name": "empty", "bound_namespaces": [], "status": "No ManagedCluster selected", "clusters": []},
+        {
+            "name": "spoke",
+            "bound_namespaces": ["default", "kueue-system"],
+            "status": "2 ManagedClusters selected",
+            "clusters": ["cluster1", "cluster2"],
+        },
+    ]
+
+
+def test_the_tree_is_drawn_as_clusteradm_draws_it():
+    row = {
+        "name": "spoke",
+        "bound_namespaces": ["default", "kueue-system"],
+        "status": "3 ManagedClusters selected",
+        "clusters": ["cluster1", "cluster2", "cluster3"],
+    }
+
+    assert inventory.set_tree([row]).splitlines() == [
+        "<ManagedClusterSet> ",
+        "└── <spoke> ",
+        "    └── <BoundNamespace> default,kueue-system",
+        "    └── <Status> 3 ManagedClusters selected",
+        "    └── <Clusters> [cluster1 cluster2 cluster3]",
+    ]
+
+
+async def test_a_placement_tells_what_it_chose(api):
+    satisfied = {"type": "PlacementSatisfied", "status": "True", "reason": "AllDecisionsScheduled"}
+    status = {"numberOfSelectedClusters": 2, "conditions": [satisfied]}
+    api.add(
+        cluster.Placement.manifest("gpu", "ns", status=status),
+        decision("gpu-1", "ns", "gpu", ["b"]),
+        decision("gpu-2", "ns", "gpu", ["a"]),
+        decision("gpu-1", "other", "gpu", ["x"]),
+    )
+
+    (row,) = await inventory.placements(Client(api))
+
+    assert (row["succeeded"], row["reason"], row["selected"]) == ("True", "AllDecisionsScheduled", 2)
+    assert row["clusters"] == ["a", "b"]
+
+
+async def test_scores_of_other_add_ons_are_left_out(api):
+    status = {"scores": [{"name": "gpuClusterAvailable", "value": -70}], "validUntil": "2026-01-01T00:05:00Z"}
+    api.add(
+        cluster.AddOnPlacementScore.manifest("resource-usage-score", "cluster2", status=status),
+        cluster.AddOnPlacementScore.manifest("other", "cluster2"),
+    )
+
+    (row,) = await inventory.scores(Client(api))
+
+    assert row == {
+        "cluster": "cluster2",
+        "fresh": "Unknown",
+        "valid_until": "2026-01-01T00:05:00Z",
+        "scores": {"gpuClusterAvailable": -70},
+    }
+
+
+@pytest.mark.parametrize(
+    ("true", "checks", "state", "why"),
+    [
+        pytest.param((), [], "Pending", "", id="nobody has looked at it"),
+        pytest.param(
+            ("QuotaReserved",),
+            [("multikueue", "Pending", "")],
+            "QuotaReserved",
+            "multikueue is Pending: ",
+            id="a check is open",
+        ),
+        pytest.param(
+            ("QuotaReserved",),
+            [("multikueue", "Ready", ""), ("gpu", "Pending", "waiting: no clusters")],
+            "QuotaReserved",
+            "gpu is Pending: waiting: no clusters",
+            id="the placement check is open",
+        ),
+        pytest.param(("QuotaReserved", "Admitted"), [("gpu", "Ready", "")], "Admitted", "", id="it runs"),
+        pytest.param(("Admitted", "Finished"), [], "Finished", "", id="it has ended"),
+    ],
+)
+def test_a_job_tells_how_far_it_is_and_what_it_waits_for(true, checks, state, why):
+    found = kueue.Workload.view(
+        kueue.Workload.manifest(
+            "w",
+            "default",
+            status={
+                "conditions": [{"type": condition, "status": "True"} for condition in true],
+                "admissionChecks": [{"name": n, "state": s, "message": m} for n, s, m in checks],
+            },
+        )
+    )
+
+    row = inventory.job_row(found)
+
+    assert (row["state"], row["why"]) == (state, why)
+
+
+def test_a_job_without_quota_tells_what_the_queue_says():
+    condition = {"type": "QuotaReserved", "status": "False", "message": "insufficient quota for nvidia.com/gpu"}
+    found = kueue.Workload.view(kueue.Workload.manifest("w", "default", status={"conditions": [condition]}))
+
+    assert inventory.job_row(found)["why"] == "insufficient quota for nvidia.com/gpu"
+
+
+def decision(name: str, namespace: str, placement: str, names: list[str]) -> dict[str, object]:
+    status = {"decisions": [{"clusterName": cluster_name, "reason": ""} for cluster_name in names]}
+    labels = {cluster.PLACEMENT_LABEL: placement}
+    return cluster.PlacementDecision.manifest(name, namespace, labels=labels, status=status)

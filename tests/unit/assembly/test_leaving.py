@@ -1,0 +1,102 @@
+"""Letting a worker go: it drains first, and what we made for it goes last."""
+
+import asyncio
+
+import pytest
+
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster
+from fleetqueue.api.core_v1 import Secret, secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CREDENTIALS_ANNOTATION
+from fleetqueue.assembly.leaving import unjoin
+from fleetqueue.assembly.waiting import NotInTime
+from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
+from fleetqueue.runtime.cluster import OURS
+from fleetqueue.testing.memory_api import MemoryApi
+
+
+def cluster(*, ours: bool = True) -> dict[str, object]:
+    labels = {CLUSTER_SET_LABEL: "spoke", **(OURS if ours else {})}
+    return ManagedCluster.manifest("cluster1", labels=labels, annotations={CREDENTIALS_ANNOTATION: "true"})
+
+
+def admin_kubeconfig(*, in_use: bool = False) -> dict[str, object]:
+    annotations = {IN_USE: "true"} if in_use else {}
+    return secret("cluster1-admin", "fleetqueue-system", {}, labels=OURS, annotations=annotations)
+
+
+def member() -> dict[str, object]:
+    return kueue.MultiKueueCluster.manifest("gpu-cluster1", labels={**OURS, CLUSTER_LABEL: "cluster1"})
+
+
+async def leave(api: MemoryApi, *, force: bool = False) -> None:
+    await unjoin(Client(api), "cluster1", lambda line: None, force=force, limit=30)
+
+
+async def test_a_worker_that_nobody_uses_leaves_at_once(api):
+    api.add(cluster(), admin_kubeconfig())
+
+    await leave(api)
+
+    assert api.get(ManagedCluster, "cluster1") is None
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is None
+
+
+async def test_a_worker_with_jobs_stays_but_takes_no_new_ones(api):
+    api.add(cluster(), admin_kubeconfig(), member())
+
+    with pytest.raises(NotInTime, match="jobs still run through gpu-cluster1; unjoin it again later, or with --force"):
+        await leave(api)
+
+    assert CLUSTER_SET_LABEL not in api.get(ManagedCluster, "cluster1").metadata.labels
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+
+
+async def test_a_cluster_that_a_user_wrote_by_hand_counts_too(api):
+    source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-cluster1-kubeconfig"}}
+    by_hand = kueue.MultiKueueCluster.manifest("mine", spec={"clusterSource": source})
+    api.add(cluster(), admin_kubeconfig(), by_hand)
+
+    with pytest.raises(NotInTime, match="jobs still run through mine"):
+        await leave(api)
+
+
+async def test_it_leaves_when_its_last_job_has_ended(api):
+    api.add(cluster(), admin_kubeconfig(), member())
+    asyncio.get_running_loop().call_later(9, lambda: api.remove(kueue.MultiKueueCluster, "gpu-cluster1"))
+
+    await leave(api)
+
+    assert api.get(ManagedCluster, "cluster1") is None
+
+
+async def test_force_does_not_wait_for_jobs(api):
+    api.add(cluster(), admin_kubeconfig(), member())
+
+    await leave(api, force=True)
+
+    assert api.get(ManagedCluster, "cluster1") is None
+
+
+async def test_a_cluster_that_an_agent_registered_stays_registered(api):
+    api.add(cluster(ours=False), admin_kubeconfig())
+
+    await leave(api)
+
+    assert CREDENTIALS_ANNOTATION not in api.get(ManagedCluster, "cluster1").metadata.annotations
+
+
+async def test_the_admin_kubeconfig_goes_only_after_the_worker_is_cleaned(api):
+    api.add(cluster(), admin_kubeconfig(in_use=True))
+
+    with pytest.raises(NotInTime, match="is `fleetqueue controller` running on this hub"):
+        await leave(api)
+
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+
+
+async def test_an_unknown_worker_is_an_error(api):
+    with pytest.raises(errors.NotFound):
+        await leave(api)

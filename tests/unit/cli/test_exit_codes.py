@@ -1,0 +1,91 @@
+"""Exit codes and error lines: one line that names the object and the next step, no traceback."""
+
+import pytest
+
+from fleetqueue.api import errors
+from fleetqueue.assembly.capabilities import NotInstalled
+from fleetqueue.assembly.settings_file import SettingsError
+from fleetqueue.assembly.waiting import NotInTime
+from fleetqueue.cli.running import Code, Failure, explain, report
+from fleetqueue.client.kubeconfig import KubeconfigError
+from fleetqueue.engine.errors import EngineError
+from fleetqueue.runtime.leader_election import LeadershipLost
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        pytest.param(Failure("no"), Code.FAILED, id="a failure"),
+        pytest.param(Failure("no", Code.USAGE), Code.USAGE, id="a failure with its own code"),
+        pytest.param(errors.NotFound("no"), Code.NOT_FOUND, id="an object that is not there"),
+        pytest.param(NotInTime("no"), Code.NOT_FOUND, id="a wait that ended"),
+        pytest.param(TimeoutError(), Code.NOT_FOUND, id="a timeout"),
+        pytest.param(SettingsError("no"), Code.USAGE, id="a wrong setting"),
+        pytest.param(errors.Unreachable("no"), Code.FAILED, id="a cluster that does not answer"),
+        pytest.param(errors.Forbidden("no"), Code.FAILED, id="missing rights"),
+        pytest.param(errors.ServerError("no"), Code.FAILED, id="any other answer"),
+        pytest.param(LeadershipLost("no"), Code.FAILED, id="another replica leads"),
+        pytest.param(KubeconfigError("no"), Code.FAILED, id="a kubeconfig that cannot be used"),
+        pytest.param(EngineError("no"), Code.FAILED, id="the engine"),
+        pytest.param(NotInstalled("no"), Code.FAILED, id="a hub without Kueue"),
+        pytest.param(ZeroDivisionError("no"), Code.FAILED, id="a mistake of ours"),
+    ],
+)
+def test_every_error_has_a_code(error, code):
+    assert explain(error)[1] == code
+
+
+def test_a_mistake_of_ours_asks_for_debug():
+    assert "ZeroDivisionError: x; run it again with --debug" in explain(ZeroDivisionError("x"))[0]
+
+
+def test_an_error_is_one_line(capsys):
+    code = report(ExceptionGroup("several", [errors.NotFound('clusters "x" not found')]))
+
+    assert code == 3
+    assert capsys.readouterr().err == 'error: clusters "x" not found\n'
+
+
+def test_an_interrupt_has_the_code_of_shells(capsys):
+    assert report(KeyboardInterrupt()) == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        pytest.param(("nope",), 2, "No such command", id="an unknown command"),
+        pytest.param(("get", "clusters", "-o", "xml"), 2, "xml", id="an unknown format"),
+        pytest.param(("get", "clusters"), 1, "pass --kubeconfig, set KUBECONFIG", id="no cluster named"),
+        pytest.param(("get", "clusters", "--kubeconfig", "/nope"), 1, "cannot read /nope", id="no such kubeconfig"),
+        pytest.param(("status",), 3, "start one with `fleetqueue up`", id="no fleet"),
+        pytest.param(("kubeconfig", "hub"), 3, "start a fleet with `fleetqueue up`", id="no kubeconfig"),
+        pytest.param(("logs", "hub/kueue"), 3, "there is no fleet in", id="no log"),
+        pytest.param(("restart", "hub/kueue"), 1, "start one with `fleetqueue up`", id="nothing to restart"),
+        pytest.param(("demo", "4"), 2, 'there is no story "4"', id="no such story"),
+        pytest.param(("controller", "--set", "x=1"), 2, 'unknown setting "x"', id="an unknown setting"),
+        pytest.param(("score-agent",), 2, "with --cluster", id="an agent without a name"),
+        pytest.param(("score-agent", "--cluster", "c"), 2, "with --hub-kubeconfig", id="an agent without a hub"),
+        pytest.param(("join", "c", "--kubeconfig", "/nope"), 1, "cannot read /nope", id="a worker that cannot be read"),
+        pytest.param(("join", "c"), 2, "--kubeconfig", id="a worker that is not named"),
+    ],
+)
+def test_what_goes_wrong_is_said_in_one_line(fleetqueue, arguments, code, said):
+    result = fleetqueue(*arguments)
+
+    assert result.code == code
+    assert said in result.err
+    assert "Traceback" not in result.err
+
+
+def test_debug_shows_the_traceback(fleetqueue):
+    from fleetqueue.client.kubeconfig import KubeconfigError
+
+    with pytest.raises(KubeconfigError):
+        fleetqueue("--debug", "get", "clusters")
+
+
+def test_ending_no_fleet_is_no_failure(fleetqueue):
+    result = fleetqueue("down")
+
+    assert result.code == 0
+    assert "there is no fleet" in result.out

@@ -1,0 +1,43 @@
+"""The end of a demo: counted, honest, and with what was not reached."""
+
+from fleetqueue.assembly.stories.expectations import Outcome, Record
+from fleetqueue.cli.summary import group_of, summary
+
+EXPECTED = ("ENV-1", "S1-1", "S1-2", "K-1")
+
+
+def record(*outcomes: Outcome) -> Record:
+    found = Record()
+    for outcome in outcomes:
+        found.add(outcome)
+    return found
+
+
+def test_when_all_held_it_says_so():
+    lines = summary(record(*(Outcome(one, True, 0.1) for one in EXPECTED)), EXPECTED)
+
+    assert lines[0] == "the environment               1 of  1 expectations held"
+    assert lines[1] == "story 1, MultiKueue by hand   2 of  2 expectations held"
+    assert lines[-1] == "All 4 expectations held."
+
+
+def test_a_failure_and_what_was_not_reached_are_named():
+    lines = summary(record(Outcome("ENV-1", True, 0.1), Outcome("S1-1", False, 60.0, "not connected")), EXPECTED)
+
+    assert "did not hold: S1-1 the MultiKueueClusters are Active: Connected: not connected" in lines
+    assert "not reached: S1-2, K-1" in lines
+    assert lines[-1] == "Not every expectation held."
+
+
+def test_what_was_not_reached_is_no_success():
+    assert summary(record(Outcome("ENV-1", True, 0.1)), EXPECTED)[-1] == "Not every expectation held."
+
+
+def test_the_interesting_waits_are_told():
+    lines = summary(record(Outcome("S2-6", True, 1.3), Outcome("S2-6", True, 0.0, part="unchanged")), ("S2-6",))
+
+    assert any(line.startswith("job created -> admitted on a worker") and line.endswith("1.3s") for line in lines)
+
+
+def test_ids_of_no_story_are_promises_of_all():
+    assert (group_of("ENV-3"), group_of("S2-10"), group_of("ONCE"), group_of("K-1")) == ("ENV", "S2", "", "")
