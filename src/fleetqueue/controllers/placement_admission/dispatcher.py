@@ -5,8 +5,8 @@ queues Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatcher
 
 A nomination is only ever added to. Withdrawing one while its copy may be admitted makes Kueue lose the winner: the
 job runs, and the hub does not know where. For the same reason no further cluster is nominated while a nominated one
-cannot be asked, and nothing for an evicted Workload while a draining cluster may still have its copy: the job may run
-there.
+cannot be asked, and none for an evicted Workload while a cluster that it has been on may still have its copy: the job
+may run there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,6 +30,7 @@ from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.controllers.placement_admission.nomination import Candidate, explain, nomination, ranked
 from fleetqueue.controllers.placement_admission.selection import add_on_scores, total_score
+from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.controllers.placement_admission.workers import Copy, Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -64,6 +65,7 @@ class DispatcherController(Controller):
         self.workers = workers
         self.ledger = ledger
         self.measures = measures
+        self.whereabouts = Whereabouts()
         self._nominated: dict[str, tuple[str, float]] = {}
         """When each Workload (key, with uid) got its last nomination, as far as this process knows."""
         self._waiting: dict[str, None] = {}
@@ -83,6 +85,7 @@ class DispatcherController(Controller):
     def subscribe(self) -> None:
         super().subscribe()
         self.hub.informer(kueue.Workload).subscribe(self.ledger.seen)
+        self.hub.informer(kueue.Workload).subscribe(self.whereabouts.seen)
 
     def wake_waiting(self) -> None:
         """Look again at the Workloads that no cluster could be nominated for."""
@@ -139,18 +142,20 @@ class DispatcherController(Controller):
     async def _wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> None:
         """Raise RetryLater until a nomination is due, and cannot start what may run already."""
         nominated = workload.status.nominated_cluster_names
-        age = clock.monotonic() - self._nominated_at(workload) if nominated else inf
-        if age < self.settings.nomination_timeout:
-            raise errors.RetryLater(self.settings.nomination_timeout - age, "nominated clusters have time to admit it")
+        left = self._nominated_at(workload) + self.settings.nomination_timeout - clock.monotonic() if nominated else 0.0
+        if left > 0:
+            raise errors.RetryLater(left, "nominated clusters have time to admit it")
         for member in nominated:
             copy = await self._ask(workload, member, config)
             if copy is not None and copy.is_admitted:
                 note = f"{member} has admitted it; Kueue is about to record that"
                 raise errors.RetryLater(self.settings.settle, note)
-        if not nominated and find(workload.status.conditions, kueue.EVICTED) is not None:
-            for member in marks_of(config):
+        if not nominated:
+            for member in self.whereabouts.of(workload, self.objects.once_listed(config)):
                 if await self._ask(workload, member, config) is not None:
-                    raise errors.RetryLater(REMOVAL_SECONDS, f"its copy on {member} is being removed")
+                    note = f"its copy on {member} must be removed, or end, before it is started elsewhere"
+                    await self.hub.events.normal(workload, "WaitingForCluster", note)
+                    raise errors.RetryLater(REMOVAL_SECONDS, note)
 
     async def _ask(self, workload: kueue.Workload, member: str, config: kueue.MultiKueueConfig) -> Copy | None:
         """Ask a cluster for its copy; raises RetryLater while it cannot answer and is not given up."""
@@ -235,6 +240,7 @@ class DispatcherController(Controller):
     async def _nominate(self, workload: kueue.Workload, members: Sequence[str]) -> None:
         """Write a nomination on the Workload as it is now; one that changed meanwhile is decided anew."""
         self.ledger.enter(workload, members)
+        self.whereabouts.sent(workload, members)
         try:
             manifest = nomination(await self._live(workload), members)
         except (errors.ApiError, errors.Unreachable):

@@ -58,10 +58,10 @@ def _too_soon(
     gain = min(map(score_of, coming)) - max(map(score_of, leaving))
     if gain < settings.min_score_gain:
         return f"a gain of {gain} points is less than the {settings.min_score_gain} asked for", 0.0
-    if moves and now - moves[-1] < settings.min_dwell:
-        return f"the selection is younger than {settings.min_dwell:g} s", settings.min_dwell - (now - moves[-1])
-    recent = [moment for moment in moves if now - moment < HOUR]
+    if moves and (left := moves[-1] + settings.min_dwell - now) > 0:
+        return f"the selection is younger than {settings.min_dwell:g} s", left
+    recent = [moment for moment in moves if moment + HOUR > now]
     if settings.max_moves_per_hour and len(recent) >= settings.max_moves_per_hour:
-        wait = HOUR - (now - recent[-settings.max_moves_per_hour])
+        wait = recent[-settings.max_moves_per_hour] + HOUR - now
         return f"{len(recent)} moves within the hour, {settings.max_moves_per_hour} are allowed", wait
     return "", 0.0

@@ -12,7 +12,12 @@ from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL
 from fleetqueue.controllers.placement_admission import kueue_config
 from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP, KueueConfig
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DRAINING, placement_of
+from fleetqueue.controllers.placement_admission.names import (
+    CONTROLLER_NAME,
+    DRAINING,
+    PLACEMENT_LABEL,
+    placement_of,
+)
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.runtime.cluster import Cluster, is_ours
 
@@ -27,6 +32,7 @@ class HubObjects:
     def __init__(self, hub: Cluster, settings: PlacementAdmissionSettings) -> None:
         self.hub = hub
         self.settings = settings
+        self._kueue_config: tuple[ConfigMap | None, KueueConfig] = (None, KueueConfig())
 
     def declare_indexes(self) -> None:
         """Make the lookups below cheap; called once, when the kinds are declared."""
@@ -78,6 +84,16 @@ class HubObjects:
         """Return the live Workloads of a config that run on, or are nominated for, a member."""
         return [w for w in self.hub.by_index(kueue.Workload, BY_MEMBER, member) if self.config_of(w) == config]
 
+    def clusters_of_workloads(self, config: str) -> set[str]:
+        """Return the members that the live Workloads of a config run on, or are nominated for."""
+        live = (w for w in self.hub.list(kueue.Workload) if w.is_live and w.clusters)
+        return {member for workload in live if self.config_of(workload) == config for member in workload.clusters}
+
+    def once_listed(self, config: kueue.MultiKueueConfig) -> set[str]:
+        """Return the members that a config lists, or that somebody may have taken off it."""
+        own = {m.name for m in self.hub.list(kueue.MultiKueueCluster) if _serves(m, config.name)}
+        return {*config.spec.clusters, *marks_of(config), *own}
+
     def config(self, name: str) -> kueue.MultiKueueConfig | None:
         return self.hub.get(kueue.MultiKueueConfig, name)
 
@@ -113,7 +129,11 @@ class HubObjects:
 
     @property
     def kueue_config(self) -> KueueConfig:
-        return kueue_config.read(self.hub.get(ConfigMap, CONFIG_MAP, self.settings.kueue_namespace))
+        """What Kueue is configured with; read once for every version, since it is asked for each Workload."""
+        config_map = self.hub.get(ConfigMap, CONFIG_MAP, self.settings.kueue_namespace)
+        if config_map is not self._kueue_config[0]:
+            self._kueue_config = (config_map, kueue_config.read(config_map))
+        return self._kueue_config[1]
 
 
 def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:
@@ -125,6 +145,10 @@ def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:
         return {member: _moment(since) for member, since in orjson.loads(text).items()}
     except (ValueError, AttributeError, TypeError):
         return {}  # edited by hand; the drain begins anew
+
+
+def _serves(member: kueue.MultiKueueCluster, placement: str) -> bool:
+    return is_ours(member) and member.metadata.labels.get(PLACEMENT_LABEL) == placement
 
 
 def _moment(text: str) -> datetime:

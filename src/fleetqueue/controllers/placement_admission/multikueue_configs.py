@@ -78,6 +78,7 @@ class MultiKueueConfigController(Controller):
         self.limit = limit
         self._moves: dict[str, list[float]] = defaultdict(list)
         self._unlisted: dict[str, float] = {}
+        """When we took each member off its config; others that are not listed were taken off by somebody else."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         namespace = self.settings.kueue_namespace
@@ -128,8 +129,8 @@ class MultiKueueConfigController(Controller):
         serving = [m for m in (config.spec.clusters if config else ()) if m not in marks_of(config)]
         now = clock.monotonic()
         self._moves[key] = [moment for moment in self._moves[key] if now - moment < max(HOUR, self.settings.min_dwell)]
-        return steady(
-            decided,
+        steadied = steady(
+            replace(decided, clusters=decided.clusters[: self.limit]),
             [self.objects.cluster_of(member, key) for member in serving],
             score_of=lambda name: total_score(placement, name, self.objects.score),
             is_eligible=lambda name: self._is_eligible(placement, name),
@@ -137,6 +138,11 @@ class MultiKueueConfigController(Controller):
             now=now,
             settings=self.settings,
         )
+        if len(decided.clusters) <= self.limit:
+            return steadied
+        chosen = steadied.selection.clusters
+        rest = [name for name in decided.clusters if name not in chosen]  # for when one of the chosen cannot be used
+        return replace(steadied, selection=replace(steadied.selection, clusters=(*chosen, *rest)))
 
     def _is_eligible(self, placement: cluster.Placement, name: str) -> bool:
         member = self.hub.get(cluster.ManagedCluster, name)
@@ -145,7 +151,7 @@ class MultiKueueConfigController(Controller):
     async def _plan(
         self, key: str, selection: Selection, config: kueue.MultiKueueConfig | None
     ) -> tuple[Plan, Mapping[str, Held]]:
-        listed = config.spec.clusters if config else ()
+        listed = self._listed(key, config)
         marks = marks_of(config)
         selected = {self.settings.member(key, name): name for name in selection.clusters}
         taken = {member: why for member, name in selected.items() if (why := self._taken(key, member, name, listed))}
@@ -166,6 +172,23 @@ class MultiKueueConfigController(Controller):
             now=clock.now(),
         )
         return replace(plan, left_out={**plan.left_out, **taken}), held
+
+    def _listed(self, key: str, config: kueue.MultiKueueConfig | None) -> Sequence[str]:
+        """Return what the config lists, and what somebody took off it, or deleted with it.
+
+        Kueue starts what runs there elsewhere within a second, and leaves its copy running: listed again, it is
+        drained. Of members that several Placements share, only Workloads tell that one was listed here.
+        """
+        listed = list(config.spec.clusters if config else ())
+        once_listed = set(marks_of(config)) | {
+            member.name
+            for member in self._members_of(key)
+            if not self._is_shared(member) or self.objects.workloads_on(member.name, key)
+        }
+        if config is None:  # its members may have been deleted too
+            once_listed |= self.objects.clusters_of_workloads(key)
+        lost = [m for m in sorted(once_listed - set(listed) - set(self._unlisted)) if not self.objects.has_left(m, key)]
+        return [*listed, *lost[: max(0, self.limit - len(listed))]]
 
     def _taken(self, key: str, member: str, name: str, listed: Sequence[str]) -> str:
         """Say who else has a member's name, or its cluster; empty where nobody has."""
@@ -215,6 +238,8 @@ class MultiKueueConfigController(Controller):
         for member, name in self._members_to_keep(key, plan, selection).items():
             await self.hub.ensure(kueue.MultiKueueCluster, self._member(key, member, name))
             self.workers.follow(self.hub.get(Secret, self.settings.secret(name), self.settings.kueue_namespace))
+        for member in set(config.spec.clusters if config else ()) - set(plan.listed):
+            self._unlisted[member] = clock.monotonic()
         if not plan.listed:
             if config is not None and await self.hub.ensure_absent(config):
                 log.info("config deleted", config=key)
@@ -253,17 +278,18 @@ class MultiKueueConfigController(Controller):
         Returns those that remain, each with the seconds after which to look again.
         """
         remaining = {}
+        self._unlisted = {name: when for name, when in self._unlisted.items() if self.objects.member(name) is not None}
         for member in self._members_of(key):
-            if member.name in plan.listed or self._is_listed(member.name):
+            if member.name in plan.listed:
                 self._unlisted.pop(member.name, None)
+            if member.name in plan.listed or self._is_listed(member.name):
                 continue
-            waited = clock.monotonic() - self._unlisted.setdefault(member.name, clock.monotonic())
-            if waited < self.settings.linger:
-                remaining[member.name] = self.settings.linger - waited
+            unlisted = self._unlisted.setdefault(member.name, clock.monotonic())
+            if (left := unlisted + self.settings.linger - clock.monotonic()) > 0:
+                remaining[member.name] = left
             elif again_in := await self._look_once_more(key, member):
                 remaining[member.name] = again_in
             else:
-                self._unlisted.pop(member.name, None)
                 await self.hub.ensure_absent(member)
                 self._hang_up(member)
         return remaining

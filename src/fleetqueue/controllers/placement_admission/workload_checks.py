@@ -13,7 +13,7 @@ so nothing is taken back while one that may have it is silent.
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
@@ -28,6 +28,9 @@ from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+
+OVERLOOKED_SECONDS: Final = 30.0
+"""Kueue dispatches within a second or two; what it has not looked at for so long, it has forgotten."""
 
 log = Log("checks")
 
@@ -68,10 +71,37 @@ class WorkloadCheckController(Controller):
         for check in self.objects.our_checks(workload):
             is_open, outlook = self._outlook(check)
             answer = decide(workload, check.name, is_open, outlook, draining=draining, overdue=overdue)
+            if answer is None and self._is_overlooked(workload, check.name):
+                answer = Answer(kueue.READY, outlook)
             if answer is not None:
                 await self._write(workload, check.name, answer)
         if due_in is not None:
             raise errors.RetryLater(due_in, "it is on a cluster that drains")
+        if self._waits_for_kueue(workload):
+            raise errors.RetryLater(OVERLOOKED_SECONDS, "Kueue should dispatch it by itself")
+
+    def _waits_for_kueue(self, workload: kueue.Workload) -> bool:
+        """Tell whether Kueue's own dispatcher should be about to nominate clusters for a Workload."""
+        found = self.objects.multikueue_check(workload)
+        return (
+            found is not None
+            and found[0].state == kueue.PENDING
+            and workload.has_quota
+            and not workload.clusters
+            and bool(self.objects.our_checks(workload))
+            and not self.objects.kueue_config.is_ours
+        )
+
+    def _is_overlooked(self, workload: kueue.Workload, check: str) -> bool:
+        """Tell whether Kueue has left a Workload lying that was Ready; any change makes it look again.
+
+        It does so with every Workload that it meets while it is not connected to any cluster, as after its own start.
+        """
+        entry = workload.check(check)
+        if entry is None or entry.state != kueue.READY or entry.last_transition_time is None:
+            return False
+        age = (clock.now() - entry.last_transition_time).total_seconds()
+        return age >= OVERLOOKED_SECONDS and self._waits_for_kueue(workload)
 
     async def _drains(self, workload: kueue.Workload) -> tuple[set[str], set[str], float | None]:
         """Return from which members it is to be taken back now, as nominated or as overdue, and when to look again."""

@@ -306,4 +306,3 @@ async def scene(api: MemoryApi, hub: Cluster) -> AsyncIterator[Scene]:
     scene = Scene(api, hub)
     yield scene
     await scene.close()
-

@@ -1,4 +1,4 @@
-"""Several checks may name one Placement: its config lives as long as any of them, and their finalizers until it ends."""
+"""Several checks may name one Placement: its config lives as long as any of them, their finalizers until it ends."""
 
 import pytest
 

@@ -95,10 +95,14 @@ async def test_an_empty_cluster_is_unlisted_only_in_a_later_look_than_the_one_th
 @pytest.mark.parametrize(
     "arrange",
     [
-        pytest.param(lambda scene: scene.workload(on="gpu-c1", checks=RUNNING), id="the hub says that a job runs there"),
+        pytest.param(
+            lambda scene: scene.workload(on="gpu-c1", checks=RUNNING), id="the hub says that a job runs there"
+        ),
         pytest.param(lambda scene: scene.copy("c1"), id="the worker has a copy that the hub does not know"),
         pytest.param(lambda scene: scene.job("c1"), id="the worker has a Job without a Workload"),
-        pytest.param(lambda scene: scene.job("c1", workload="job"), id="the worker has a Job, and its Workload is gone"),
+        pytest.param(
+            lambda scene: scene.job("c1", workload="job"), id="the worker has a Job, and its Workload is gone"
+        ),
         pytest.param(lambda scene: scene.workers["c1"].cut(), id="the worker refuses connections"),
         pytest.param(lambda scene: scene.workers["c1"].cut(silently=True), id="the worker says nothing"),
         pytest.param(
@@ -433,6 +437,61 @@ async def test_a_mark_that_somebody_removes_begins_the_drain_anew(scene):
 
         assert list(marks(scene)) == ["gpu-c1"]
         assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_config_that_somebody_deletes_comes_back_with_what_was_draining(scene):
+    async with scene.beating():
+        scene.select("c2")
+        await advance(60)
+
+        scene.api.remove(kueue.MultiKueueConfig, "gpu")
+        await settle()
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        assert list(marks(scene)) == ["gpu-c1"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_also_where_only_the_worker_knows_of_its_work(scene):
+    scene.copy("c1", "unknown-to-the-hub")
+
+    async with scene.beating():
+        scene.select("c2")
+        await advance(60)
+
+        scene.api.remove(kueue.MultiKueueConfig, "gpu")
+        await settle()
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_draining_cluster_that_somebody_takes_off_the_list_is_put_back_at_once(scene):
+    async with scene.beating():
+        scene.select("c2")
+        await advance(60)
+
+        scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": ["gpu-c2"]})
+        await settle()
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_an_empty_cluster_that_somebody_takes_off_the_list_stays_off_in_the_end(scene):
+    scene.copy("c1", "late")
+
+    async with scene.beating():
+        scene.select("c2")
+        await advance(60)
+        scene.remove_copy("c1", "late")
+
+        scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": ["gpu-c2"]})
+        await advance(10)
+
+        assert scene.lists() == ["gpu-c2"]
+        assert scene.members() == ["gpu-c2"]
 
 
 # A cluster that leaves the fleet

@@ -193,6 +193,7 @@ async def test_an_evicted_workload_begins_anew(scene):
         await scene.connected()
         await advance(50)
         scene.change_workload(quota=False, checks={"mk": "Pending", "ac": "Pending"})
+        scene.remove_copy("c1")
         await settle()
         scene.change_workload(evicted=False)
         await settle()
@@ -202,7 +203,7 @@ async def test_an_evicted_workload_begins_anew(scene):
         assert scene.nominated() == ["gpu-c1"]
 
 
-# What was taken back from a draining cluster
+# What was taken back, and may still run where it was
 
 
 @pytest.fixture
@@ -242,6 +243,38 @@ async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
         assert "gpu-c1 cannot be asked" in scene.events("WaitingForCluster")[0]
 
         await advance(120)
+
+        assert scene.nominated() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("taken_back")
+async def test_also_where_its_cluster_was_selected_again_meanwhile(scene):
+    """Its mark is gone, and its copy is not."""
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(on="gpu-c1", checks={"mk": "Ready", "ac": "Ready"})
+        await settle()
+        scene.workers["c1"].cut()
+        scene.disconnect("gpu-c1")
+        scene.change_workload(**TAKEN_BACK)
+        await advance(300)
+
+        assert scene.nominated() == []
+
+
+async def test_a_workload_does_not_wait_for_a_silent_cluster_that_it_never_was_on(scene):
+    scene.fleet("c1", "c2", "c3")
+    scene.placement("gpu", "c1", "c2", "c3")
+    scene.check()
+
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(on="gpu-c2", checks={"mk": "Ready", "ac": "Ready"})
+        await settle()
+        scene.workers["c1"].cut()
+        scene.disconnect("gpu-c1")
+        scene.change_workload(**TAKEN_BACK)
+        await settle()
 
         assert scene.nominated() == ["gpu-c2"]
 

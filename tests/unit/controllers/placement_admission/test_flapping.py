@@ -31,7 +31,9 @@ def follow(decided, current, *, eligible=True, moves=(), scores=SCORES, **settin
         pytest.param("a", "ab", {"min_score_gain": 99}, id="one cluster less"),
         pytest.param("cd", "a", {"min_score_gain": 99}, id="two come for one"),
         pytest.param("b", "a", {"min_score_gain": 99, "eligible": False}, id="the old one cannot be chosen any more"),
-        pytest.param("cd", "ab", {"min_score_gain": 99, "eligible": "a"}, id="one of the old cannot be chosen any more"),
+        pytest.param(
+            "cd", "ab", {"min_score_gain": 99, "eligible": "a"}, id="one of the old cannot be chosen any more"
+        ),
         pytest.param("a", "", {"min_score_gain": 99}, id="the first choice"),
         pytest.param("", "a", {"min_score_gain": 99}, id="an empty choice"),
         pytest.param("a", "a", {"min_score_gain": 99}, id="no change"),
@@ -61,7 +63,12 @@ def test_the_decision_is_followed(decided, current, options):
         ),
         pytest.param("b", "a", {"max_moves_per_hour": 1, "moves": [NOW - 600]}, "a", 3000.0, id="no move left"),
         pytest.param(
-            "b", "a", {"max_moves_per_hour": 2, "moves": [NOW - 3000, NOW - 600]}, "a", 600.0, id="when the older is old"
+            "b",
+            "a",
+            {"max_moves_per_hour": 2, "moves": [NOW - 3000, NOW - 600]},
+            "a",
+            600.0,
+            id="when the older is old",
         ),
         pytest.param(
             "b",

@@ -90,7 +90,10 @@ def test_what_users_read(said, reason, message):
 
 @pytest.mark.parametrize(
     ("clusters", "text"),
-    [pytest.param(1, "placement gpu selects 1 cluster", id="one"), pytest.param(2, "placement gpu selects 2 clusters", id="two")],
+    [
+        pytest.param(1, "placement gpu selects 1 cluster", id="one"),
+        pytest.param(2, "placement gpu selects 2 clusters", id="two"),
+    ],
 )
 def test_a_ready_check_counts_its_clusters(clusters, text):
     assert messages.check_ready("gpu", clusters) == text

@@ -253,7 +253,9 @@ values = st.recursive(
     lambda inner: st.one_of(
         st.dictionaries(keys, inner, max_size=3),
         st.lists(inner, max_size=3),
-        st.lists(st.fixed_dictionaries({"name": keys}, optional={"x": inner}), max_size=3, unique_by=lambda i: i["name"]),
+        st.lists(
+            st.fixed_dictionaries({"name": keys}, optional={"x": inner}), max_size=3, unique_by=lambda i: i["name"]
+        ),
     ),
     max_leaves=12,
 )

@@ -120,7 +120,10 @@ TOLERATED = {"key": "gpu", "operator": "Exists"}
         pytest.param({}, managed(taints=[TAINT]), False, id="a taint"),
         pytest.param({"tolerations": [TOLERATED]}, managed(taints=[TAINT]), True, id="a tolerated taint"),
         pytest.param(
-            {"tolerations": [TOLERATED]}, managed(taints=[TAINT, {**TAINT, "key": "x"}]), False, id="one of two tolerated"
+            {"tolerations": [TOLERATED]},
+            managed(taints=[TAINT, {**TAINT, "key": "x"}]),
+            False,
+            id="one of two tolerated",
         ),
         pytest.param({}, managed(taints=[{**TAINT, "effect": "PreferNoSelect"}]), True, id="a taint that only advises"),
     ],

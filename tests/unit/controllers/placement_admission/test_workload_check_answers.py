@@ -16,7 +16,9 @@ TIMED_OUT = Answer("Retry", "taken back from gpu-c1: it was dropped, and the dra
         pytest.param({"checks": {"ac": "Pending"}}, True, [], [], READY, id="quota, and there are clusters"),
         pytest.param({"checks": {"ac": "Pending"}}, False, [], [], PENDING, id="there are none: say why"),
         pytest.param({"checks": {"ac": ("Pending", "outlook")}}, False, [], [], None, id="it was said already"),
-        pytest.param({"checks": {"ac": ("Pending", "outlook")}}, True, [], [], READY, id="the same words, but Ready now"),
+        pytest.param(
+            {"checks": {"ac": ("Pending", "outlook")}}, True, [], [], READY, id="the same words, but Ready now"
+        ),
         pytest.param({"checks": {"ac": "Ready"}}, True, [], [], None, id="ready already"),
         pytest.param({"checks": {"ac": "Ready"}}, False, [], [], None, id="ready stays ready when the clusters go"),
         pytest.param({"checks": {"mk": "Pending"}}, True, [], [], None, id="our check is not asked"),
@@ -49,8 +51,6 @@ TIMED_OUT = Answer("Retry", "taken back from gpu-c1: it was dropped, and the dra
     ],
 )
 def test_the_answer(a_workload, workload, is_open, draining, overdue, answer):
-    found = decide(
-        a_workload(**workload), "ac", is_open, "outlook", draining=set(draining), overdue=set(overdue)
-    )
+    found = decide(a_workload(**workload), "ac", is_open, "outlook", draining=set(draining), overdue=set(overdue))
 
     assert found == answer

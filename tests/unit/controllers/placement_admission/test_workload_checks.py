@@ -395,7 +395,9 @@ async def test_a_drain_that_began_before_a_restart_times_out_at_its_time(scene):
     [
         pytest.param(lambda scene: scene.disconnect("gpu-c1"), id="Kueue is not connected"),
         pytest.param(lambda scene: scene.workers["c1"].cut(), id="it refuses us"),
-        pytest.param(lambda scene: scene.workers["c1"].cut(silently=True), id="it is silent, and Kueue has not noticed"),
+        pytest.param(
+            lambda scene: scene.workers["c1"].cut(silently=True), id="it is silent, and Kueue has not noticed"
+        ),
     ],
 )
 async def test_a_cluster_that_cannot_be_reached_keeps_its_work_beyond_the_timeout(scene, loss):
@@ -484,3 +486,32 @@ async def test_a_member_that_no_config_lists_wakes_nobody(scene, checks):
     scene.connect("elsewhere")
 
     assert await scene.woken(checks) == set()
+
+
+# Overlooked
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_what_kueues_own_dispatcher_leaves_lying_is_touched_again(scene):
+    scene.dispatcher(kueue.ALL_AT_ONCE)
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks=ASKED)
+        await settle()
+        scene.api.writes.clear()
+        await advance(65)
+
+        assert scene.api.writes == [ANSWER, ANSWER]
+        assert scene.state() == "Ready"
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_what_we_dispatch_ourselves_is_not_touched_again(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks=ASKED)
+        await settle()
+        scene.api.writes.clear()
+        await advance(55)
+
+        assert scene.api.writes == []

@@ -1,0 +1,242 @@
+"""Connections to the workers: what they hold is asked live, what they have left is followed."""
+
+from decimal import Decimal
+
+import pytest
+
+from fleetqueue.api import core_v1 as core
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import render
+from fleetqueue.controllers.placement_admission.workers import SILENCE_SECONDS, Workers
+from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.virtual_time import advance, settle
+
+pytestmark = pytest.mark.virtual_time
+
+
+class Dialled:
+    def __init__(self):
+        self.worker = MemoryApi()
+        self.calls = []
+        self.changes = []
+
+    def __call__(self, connection):
+        self.calls.append(connection.token)
+        return Client(self.worker)
+
+
+@pytest.fixture
+async def dialled():
+    return Dialled()
+
+
+@pytest.fixture
+async def workers(dialled):
+    workers = Workers(dialled, Metrics(), on_change=lambda: dialled.changes.append(1))
+    yield workers
+    await workers.close()
+
+
+def secret(token="one", **entries):
+    text = render("c1", server="https://c1.example:6443", ca=b"ca", token=token, user="kueue")
+    return core.Secret.view(core.secret("c1-kubeconfig", "kueue-system", {"kubeconfig": text, **entries}))
+
+
+def labelled(**extra):
+    return {kueue.ORIGIN_LABEL: "multikueue", **extra}
+
+
+def job(name, **labels):
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "team-a", "labels": labels},
+        "spec": {},
+    }
+
+
+async def test_an_empty_worker_holds_nothing(workers):
+    assert await workers.held(secret(), "multikueue") == set()
+
+
+async def test_a_job_and_its_workload_are_one(workers, dialled):
+    dialled.worker.add(kueue.Workload.manifest("w", "team-a", labels=labelled(), spec={}))
+    dialled.worker.add(job("j", **labelled(**{kueue.PREBUILT_WORKLOAD: "w"})))
+
+    assert await workers.held(secret(), "multikueue") == {"team-a/w"}
+
+
+async def test_a_job_without_a_workload_stands_for_itself(workers, dialled):
+    dialled.worker.add(job("j", **labelled()))
+
+    assert await workers.held(secret(), "multikueue") == {"team-a/job/j"}
+
+
+async def test_what_is_not_ours_is_not_counted(workers, dialled):
+    dialled.worker.add(job("j"), kueue.Workload.manifest("w", "team-a", spec={}))
+
+    assert await workers.held(secret(), "multikueue") == set()
+
+
+async def test_more_than_a_page_is_counted(workers, dialled):
+    for number in range(501):
+        dialled.worker.add(kueue.Workload.manifest(f"w{number}", "team-a", labels=labelled(), spec={}))
+
+    assert len(await workers.held(secret(), "multikueue")) == 501
+
+
+@pytest.mark.parametrize(
+    ("status", "admitted"),
+    [
+        pytest.param({}, False, id="waiting"),
+        pytest.param({"conditions": [{"type": "QuotaReserved", "status": "True"}]}, False, id="with quota"),
+        pytest.param({"conditions": [{"type": "Admitted", "status": "True"}]}, True, id="admitted"),
+        pytest.param({"conditions": [{"type": "Admitted", "status": "False"}]}, False, id="no longer"),
+    ],
+)
+async def test_the_copy_of_a_workload(workers, dialled, a_workload, status, admitted):
+    dialled.worker.add(kueue.Workload.manifest("job", "team-a", spec={}, status=status))
+
+    copy = await workers.copy(secret(), a_workload())
+
+    assert (copy.key, copy.is_admitted) == ("team-a/job", admitted)
+
+
+async def test_a_worker_without_a_copy_says_so(workers, a_workload):
+    assert await workers.copy(secret(), a_workload()) is None
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(None, id="no secret"),
+        pytest.param(core.Secret.view(core.secret("c1", "ns", {"other": "x"})), id="no kubeconfig in it"),
+        pytest.param(core.Secret.view(core.secret("c1", "ns", {"kubeconfig": ""})), id="an empty one"),
+        pytest.param(core.Secret.view(core.secret("c1", "ns", {"kubeconfig": "contexts: 7"})), id="nonsense"),
+        pytest.param(core.Secret.view(core.Secret.manifest("c1", "ns", data={"kubeconfig": "/w=="})), id="no text"),
+        pytest.param(core.Secret.view(core.Secret.manifest("c1", "ns", data={"kubeconfig": "x"})), id="no base64"),
+    ],
+)
+async def test_without_a_usable_kubeconfig_a_worker_cannot_be_asked(workers, broken):
+    with pytest.raises(errors.Unreachable, match="no usable kubeconfig"):
+        await workers.held(broken, "multikueue")
+
+
+async def test_one_connection_serves_all_questions(workers, dialled, a_workload):
+    await workers.held(secret(), "multikueue")
+    await workers.copy(secret(), a_workload())
+    workers.follow(secret())
+
+    assert dialled.calls == ["one"]
+
+
+async def test_a_new_kubeconfig_opens_a_new_connection(workers, dialled):
+    workers.follow(secret("one"))
+    await settle()
+
+    workers.follow(secret("two"))
+    await settle()
+
+    assert dialled.calls == ["one", "two"]
+    assert dialled.worker.open_watches == 2
+
+
+async def test_a_broken_kubeconfig_that_is_repaired_is_used(workers, dialled):
+    workers.follow(core.Secret.view(core.secret("c1-kubeconfig", "ns", {"kubeconfig": "nonsense"})))
+    assert dialled.calls == []
+
+    workers.follow(secret())
+
+    assert dialled.calls == ["one"]
+
+
+async def test_a_silent_worker_is_not_asked_again_at_once(workers, dialled):
+    dialled.worker.cut(silently=True)
+    with pytest.raises(errors.Unreachable, match="timed out"):
+        await workers.held(secret(), "multikueue")
+    dialled.worker.heal()
+
+    with pytest.raises(errors.Unreachable, match="timed out"):
+        await workers.held(secret(), "multikueue")
+    await advance(SILENCE_SECONDS)
+
+    assert await workers.held(secret(), "multikueue") == set()
+
+
+async def test_a_worker_that_answers_with_an_error_may_be_asked_again_at_once(workers, dialled):
+    dialled.worker.fail_on("list jobs", errors.Forbidden("no"), times=1)
+    with pytest.raises(errors.Forbidden):
+        await workers.held(secret(), "multikueue")
+
+    assert await workers.held(secret(), "multikueue") == set()
+
+
+# What a queue has left
+
+
+def queue(gpus, used=0, **spec):
+    flavors = [{"name": "a", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": gpus}]}]
+    groups = [{"coveredResources": ["nvidia.com/gpu"], "flavors": flavors}]
+    reserved = [{"name": "a", "resources": [{"name": "nvidia.com/gpu", "total": used}]}]
+    manifest = kueue.ClusterQueue.manifest("cq", spec={"resourceGroups": groups, **spec})
+    return {**manifest, "status": {"flavorsReservation": reserved}}
+
+
+LOCAL = kueue.LocalQueue.manifest("queue", "team-a", spec={"clusterQueue": "cq"})
+
+
+@pytest.mark.parametrize(
+    ("objects", "free"),
+    [
+        pytest.param([LOCAL, queue(4, used=1)], {"nvidia.com/gpu": Decimal(3)}, id="its own quota, less what is used"),
+        pytest.param([LOCAL, queue(4, cohortName="all")], None, id="a cohort may lend: not known"),
+        pytest.param([LOCAL], None, id="no ClusterQueue"),
+        pytest.param([queue(4)], None, id="no LocalQueue"),
+    ],
+)
+async def test_what_the_queue_of_a_workload_has_left(workers, dialled, a_workload, objects, free):
+    dialled.worker.add(*objects)
+    workers.follow(secret())
+    await settle()
+
+    assert workers.free(secret(), a_workload()) == free
+
+
+async def test_nothing_is_known_of_a_worker_that_is_not_followed(workers, a_workload):
+    assert workers.free(secret(), a_workload()) is None
+    assert workers.free(None, a_workload()) is None
+
+
+async def test_nothing_is_known_of_a_worker_that_is_cut_off(workers, dialled, a_workload):
+    dialled.worker.add(LOCAL, queue(4))
+    workers.follow(secret())
+    await settle()
+
+    dialled.worker.cut()
+    await advance(60)
+
+    assert workers.free(secret(), a_workload()) is None
+
+
+async def test_a_change_of_a_queue_is_told(workers, dialled):
+    workers.follow(secret())
+    await settle()
+    dialled.changes.clear()
+
+    dialled.worker.add(LOCAL)
+    await settle()
+
+    assert dialled.changes == [1]
+
+
+async def test_a_forgotten_worker_is_not_followed(workers, dialled):
+    workers.follow(secret())
+    await settle()
+
+    workers.forget("c1-kubeconfig")
+    await settle()
+
+    assert dialled.worker.open_watches == 0
