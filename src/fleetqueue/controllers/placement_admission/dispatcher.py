@@ -42,6 +42,10 @@ MOST_NOMINATED: Final = 20
 REMOVAL_SECONDS: Final = 1.0
 """Between two looks at a copy that Kueue is about to remove; it needs about two seconds."""
 
+KUEUE_PATIENCE: Final = 5
+"""How many nomination timeouts a copy may be on its way. Kueue asks each worker at most five times a second, so that a
+burst of jobs takes minutes; but a namespace that is missing there would hold a job up for ever."""
+
 log = Log("dispatcher")
 
 
@@ -142,14 +146,19 @@ class DispatcherController(Controller):
     async def _wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> None:
         """Raise RetryLater until a nomination is due, and cannot start what may run already."""
         nominated = workload.status.nominated_cluster_names
-        left = self._nominated_at(workload) + self.settings.nomination_timeout - clock.monotonic() if nominated else 0.0
-        if left > 0:
-            raise errors.RetryLater(left, "nominated clusters have time to admit it")
+        timeout = self.settings.nomination_timeout
+        age = clock.monotonic() - self._nominated_at(workload) if nominated else timeout
+        if age < timeout:
+            raise errors.RetryLater(timeout - age, "nominated clusters have time to admit it")
         for member in nominated:
             copy = await self._ask(workload, member, config)
             if copy is not None and copy.is_admitted:
                 note = f"{member} has admitted it; Kueue is about to record that"
                 raise errors.RetryLater(self.settings.settle, note)
+            is_coming = copy is None and self._is_connected(member) and not self.objects.is_given_up(member, config)
+            if is_coming and age < timeout * KUEUE_PATIENCE:
+                note = f"Kueue has not brought it to {member} yet; a further cluster would only make it slower"
+                raise errors.RetryLater(timeout, note)
         if not nominated:
             for member in self.whereabouts.of(workload, self.objects.once_listed(config)):
                 if await self._ask(workload, member, config) is not None:

@@ -28,6 +28,7 @@ async def waiting_on_c1(scene, three_clusters):
 
 @pytest.mark.usefixtures("waiting_on_c1")
 async def test_after_the_timeout_the_next_cluster_is_appended(scene):
+    scene.copy("c2")
     async with scene.beating(nomination_timeout=60.0):
         await scene.connected()
         await advance(59)
@@ -40,7 +41,21 @@ async def test_after_the_timeout_the_next_cluster_is_appended(scene):
 
 
 @pytest.mark.usefixtures("waiting_on_c1")
+async def test_a_copy_that_kueue_has_not_brought_yet_is_waited_for_longer(scene):
+    scene.remove_copy("c1")
+
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(290)
+        assert scene.nominated() == ["gpu-c1"]
+        await advance(20)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
 async def test_when_all_are_nominated_it_is_quiet(scene):
+    scene.copy("c2")
     async with scene.beating(nomination_timeout=60.0):
         await scene.connected()
         await advance(200)
@@ -153,7 +168,7 @@ async def test_a_member_that_nobody_lists_any_more_is_not_waited_for(scene):
 
     async with scene.beating(nomination_timeout=60.0):
         await scene.connected()
-        await advance(61)
+        await advance(301)
 
         assert scene.nominated() == ["gpu-c1", "gpu-c2"]
 
@@ -182,7 +197,7 @@ async def test_never_more_than_twenty_are_nominated(scene):
     async with scene.beating(limit=30, nomination_timeout=1.0):
         await scene.connected()
         scene.workload()
-        await advance(60)
+        await advance(150)
 
         assert len(scene.nominated()) == 20
 
