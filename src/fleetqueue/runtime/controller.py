@@ -6,7 +6,7 @@ leaves it; the key comes back later.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 from fleetqueue import clock
 from fleetqueue.api import errors
@@ -15,6 +15,9 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.runtime.workqueue import WorkQueue
+
+SOONEST: Final = 0.01
+"""Seconds. What is left of a time may be less than the clock can count: it would never pass."""
 
 log = Log("controller")
 
@@ -73,7 +76,7 @@ class Controller:
             await self.reconcile(key)
         except errors.RetryLater as later:
             self.queue.forget(key)
-            self.queue.add_after(key, later.after)
+            self.queue.add_after(key, max(later.after, SOONEST))
             result = "later"
         except errors.TerminalError as error:
             self.queue.forget(key)

@@ -73,8 +73,8 @@ class DispatcherController(Controller):
         self._nominated: dict[str, tuple[str, float]] = {}
         """When each Workload (key, with uid) got its last nomination, as far as this process knows."""
         self._waiting: dict[str, None] = {}
-        self._silent_since: dict[str, float] = {}
-        """When each member that does not answer us was first asked in vain."""
+        self._silences: dict[str, tuple[float, float]] = {}
+        """When each member that does not answer us was first, and last, asked in vain."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         namespace, fields = self.settings.kueue_namespace, f"metadata.name={CONFIG_MAP}"
@@ -147,16 +147,17 @@ class DispatcherController(Controller):
         """Raise RetryLater until a nomination is due, and cannot start what may run already."""
         nominated = workload.status.nominated_cluster_names
         timeout = self.settings.nomination_timeout
-        age = clock.monotonic() - self._nominated_at(workload) if nominated else timeout
-        if age < timeout:
-            raise errors.RetryLater(timeout - age, "nominated clusters have time to admit it")
+        since = self._nominated_at(workload) if nominated else -inf
+        # A deadline less the time is exact where a time less an age is not, and would come back a little too early.
+        if (left := since + timeout - clock.monotonic()) > 0:
+            raise errors.RetryLater(left, "nominated clusters have time to admit it")
         for member in nominated:
             copy = await self._ask(workload, member, config)
             if copy is not None and copy.is_admitted:
                 note = f"{member} has admitted it; Kueue is about to record that"
                 raise errors.RetryLater(self.settings.settle, note)
             is_coming = copy is None and self._is_connected(member) and not self.objects.is_given_up(member, config)
-            if is_coming and age < timeout * KUEUE_PATIENCE:
+            if is_coming and clock.monotonic() < since + timeout * KUEUE_PATIENCE:
                 note = f"Kueue has not brought it to {member} yet; a further cluster would only make it slower"
                 raise errors.RetryLater(timeout, note)
         if not nominated:
@@ -171,20 +172,27 @@ class DispatcherController(Controller):
         try:
             copy = await self.workers.copy(self.objects.kubeconfig_of(member), workload)
         except (errors.Unreachable, errors.ApiError) as error:
-            self._silent_since.setdefault(member, clock.monotonic())
+            self._note_silence(member)
             if self._lost_for(member, config) >= self.settings.lost_timeout:
                 return None
             note = f"{member} cannot be asked ({error}); the job may run there"
             await self.hub.events.warning(workload, "WaitingForCluster", note)
             raise errors.RetryLater(self.settings.drain_poll, note) from error
-        self._silent_since.pop(member, None)
+        self._silences.pop(member, None)
         return copy
+
+    def _note_silence(self, member: str) -> None:
+        """Whoever waits for a member asks at every poll: after a longer pause it may have answered others meanwhile."""
+        now = clock.monotonic()
+        first, last = self._silences.get(member, (now, now))
+        self._silences[member] = (first if now - last < 4 * self.settings.drain_poll else now, now)
 
     def _lost_for(self, member: str, config: kueue.MultiKueueConfig) -> float:
         """Return for how many seconds a member has not answered us, or been disconnected from Kueue."""
         if self.objects.is_given_up(member, config):
             return inf
-        silent = clock.monotonic() - self._silent_since[member]
+        first, last = self._silences[member]
+        silent = last - first
         found = self.objects.member(member)
         condition = find(found.status.conditions, kueue.ACTIVE) if found is not None else None
         if condition is None or condition.is_true or condition.last_transition_time is None:

@@ -187,8 +187,12 @@ class MultiKueueConfigController(Controller):
         }
         if config is None:  # its members may have been deleted too
             once_listed |= self.objects.clusters_of_workloads(key)
-        lost = [m for m in sorted(once_listed - set(listed) - set(self._unlisted)) if not self.objects.has_left(m, key)]
+        lost = [m for m in sorted(once_listed - set(listed) - set(self._unlisted)) if self._is_in_our_fleet(key, m)]
         return [*listed, *lost[: max(0, self.limit - len(listed))]]
+
+    def _is_in_our_fleet(self, key: str, member: str) -> bool:
+        found = self.objects.member(member)
+        return (found is None or is_ours(found)) and not self.objects.has_left(member, key)
 
     def _taken(self, key: str, member: str, name: str, listed: Sequence[str]) -> str:
         """Say who else has a member's name, or its cluster; empty where nobody has."""

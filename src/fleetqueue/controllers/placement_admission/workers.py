@@ -12,6 +12,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.conditions import is_true
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.quantity import Amounts
@@ -62,8 +63,11 @@ class Workers:
         """Kubeconfigs that cannot be used, so that each is told of once."""
 
     async def held(self, secret: Secret | None, origin: str) -> set[str]:
-        """Ask a worker which Workloads and Jobs of this hub it holds; return the Workloads' keys. May raise
-        Unreachable."""
+        """Ask a worker which Workloads and unfinished Jobs of this hub it holds; return the Workloads' keys.
+
+        A Workload counts until Kueue has removed it, which it does after it has learned how the job ended. May raise
+        Unreachable.
+        """
         label = f"{kueue.ORIGIN_LABEL}={origin}"
         workloads, jobs = await self._ask(
             secret,
@@ -72,7 +76,7 @@ class Workers:
             ),
         )
         held = {kueue.Workload.view(kueue.Workload.trim(raw)).key for raw in workloads.items}
-        return held | {_workload_of(Job.view(raw)) for raw in jobs.items}
+        return held | {_workload_of(job) for job in map(Job.view, jobs.items) if not _has_ended(job)}
 
     async def copy(self, secret: Secret | None, workload: kueue.Workload) -> Copy | None:
         """Ask a worker for its copy of a Workload; None where it has none. May raise Unreachable."""
@@ -154,6 +158,10 @@ async def _follow(cluster: Cluster) -> None:
         await cluster.run()
     finally:
         await cluster.client.close()
+
+
+def _has_ended(job: Job) -> bool:
+    return any(is_true(job.status.conditions, kind) for kind in ("Complete", "Failed"))
 
 
 def _workload_of(job: Job) -> str:

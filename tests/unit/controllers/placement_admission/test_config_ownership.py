@@ -97,6 +97,25 @@ async def test_a_users_member_in_place_of_a_listed_one_is_drained_and_the_rest_g
         assert scene.api.raw(kueue.MultiKueueCluster, "gpu-c1")["spec"] == MINE
 
 
+async def test_a_users_member_that_somebody_listed_in_our_config_can_be_taken_off_again(scene):
+    scene.fleet("c1")
+    scene.api.add(foreign_member("mine"))
+    scene.placement("gpu", "c1")
+    scene.check()
+
+    async with scene.beating():
+        scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": ["gpu-c1", "mine"]})
+        await advance(60)
+        assert scene.lists() == ["gpu-c1", "mine"]
+        assert "mine (0 workloads, cannot be asked" in scene.says("Draining").message
+        scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": ["gpu-c1"]})
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c1"]
+        assert scene.says("Draining") is None
+        assert scene.members() == ["gpu-c1", "mine"]
+
+
 async def test_two_placements_whose_members_would_have_one_name_do_not_fight_over_it(scene):
     """Placement a with cluster b-c, and Placement a-b with cluster c: both are called a-b-c."""
     scene.fleet("b-c", "c")

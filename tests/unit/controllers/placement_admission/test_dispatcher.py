@@ -486,19 +486,64 @@ async def test_a_hub_that_cannot_be_read_costs_no_minute(scene):
         assert scene.nominated() == ["gpu-c2"]
 
 
-@pytest.mark.usefixtures("three_clusters")
-async def test_a_workload_that_stopped_waiting_meanwhile_is_left_alone(scene, follow):
+@pytest.fixture
+async def decided(scene, follow, three_clusters):
+    """The dispatcher, and a Workload as it was when the choice was made."""
     heart = scene.heart()
     await follow(*heart.controllers)
     await heart.configs.reconcile("gpu")
     await scene.connected()
     scene.workload()
     await settle()
-    workload = scene.hub.get(kueue.Workload, "job", "team-a")
-    scene.change_workload(quota=False)
+    return heart.dispatcher, scene.hub.get(kueue.Workload, "job", "team-a")
 
-    with pytest.raises(errors.Conflict, match="no longer waits"):
-        await heart.dispatcher._nominate(workload, ["gpu-c2"])
+
+@pytest.mark.parametrize(
+    ("meanwhile", "why"),
+    [
+        pytest.param({"quota": False}, "no longer waits", id="it lost its quota"),
+        pytest.param({"on": "gpu-c3"}, "no longer waits", id="a winner is recorded"),
+        pytest.param({"checks": {"mk": "Pending", "ac": "Retry"}}, "no longer waits", id="it was taken back"),
+        pytest.param({"nominated": ["gpu-c3"]}, "changed meanwhile", id="somebody else nominated"),
+    ],
+)
+async def test_a_workload_that_changed_meanwhile_is_left_alone(scene, decided, meanwhile, why):
+    dispatcher, workload = decided
+    scene.change_workload(**meanwhile)
+    before = scene.nominated()
+
+    with pytest.raises(errors.Conflict, match=why):
+        await dispatcher._nominate(workload, ["gpu-c2"])
+
+    assert scene.nominated() == before
+    assert not dispatcher.ledger.is_under_way("gpu-c2")
+
+
+async def test_a_new_workload_of_the_same_name_is_left_alone(scene, decided):
+    dispatcher, workload = decided
+    scene.api.remove(kueue.Workload, "job", "team-a")
+    scene.workload()
+
+    with pytest.raises(errors.Conflict, match="changed meanwhile"):
+        await dispatcher._nominate(workload, ["gpu-c2"])
 
     assert scene.nominated() == []
-    assert not heart.dispatcher.ledger.is_under_way("gpu-c2")
+
+
+@pytest.mark.usefixtures("three_clusters")
+async def test_a_config_that_is_deleted_while_a_cluster_is_asked_nominates_nobody(scene):
+    async with scene.beating() as heart:
+        await scene.connected()
+        scene.workload(nominated=["gpu-c1"])
+        await advance(59)
+        scene.workers["c1"].seconds_per_request = 4.0
+        await advance(3)
+        heart.configs.reconcile = _nothing
+        scene.api.remove(kueue.MultiKueueConfig, "gpu")
+        await advance(10)
+
+        assert scene.nominated() == ["gpu-c1"]
+
+
+async def _nothing(key):
+    """Let nobody make the config again."""

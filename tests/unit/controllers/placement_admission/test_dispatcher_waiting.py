@@ -123,6 +123,22 @@ async def test_a_cluster_that_cannot_be_asked_is_waited_for_until_it_counts_as_l
 
 
 @pytest.mark.usefixtures("waiting_on_c1")
+async def test_a_silence_long_ago_does_not_count(scene):
+    async with scene.beating(nomination_timeout=60.0, lost_timeout=900.0):
+        await scene.connected()
+        scene.workers["c1"].cut()
+        await advance(65)
+        scene.workers["c1"].heal()
+        scene.change_workload(on="gpu-c1", checks={"mk": "Ready", "ac": "Ready"})
+        await advance(3600)
+        scene.workers["c1"].cut()
+        scene.workload("later", nominated=["gpu-c1"])
+        await advance(300)
+
+        assert scene.nominated("later") == ["gpu-c1"]
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
 async def test_a_cluster_that_answers_again_ends_the_waiting(scene):
     async with scene.beating(nomination_timeout=60.0):
         await scene.connected()

@@ -262,6 +262,7 @@ async def test_bad_parameters_are_told_and_their_correction_is_noticed(scene, pa
 async def test_a_check_with_bad_parameters_can_be_deleted(scene):
     scene.fleet("c1")
     scene.check(parameters={"kind": "Placement"})
+    scene.api.change(kueue.AdmissionCheck, "ac", metadata={"finalizers": [FINALIZER]})
 
     async with scene.beating():
         scene.api.remove(kueue.AdmissionCheck, "ac")

@@ -75,6 +75,23 @@ async def test_a_job_without_a_workload_stands_for_itself(workers, dialled):
     assert await workers.held(secret(), "multikueue") == {"team-a/job/j"}
 
 
+@pytest.mark.parametrize("kind", ["Complete", "Failed"])
+async def test_a_job_that_has_ended_holds_nothing_without_its_workload(workers, dialled, kind):
+    """Kueue's collector looks at Workloads only: such a Job may stay for ever."""
+    ended = {"status": {"conditions": [{"type": kind, "status": "True"}]}}
+    dialled.worker.add({**job("j", **labelled()), **ended})
+
+    assert await workers.held(secret(), "multikueue") == set()
+
+
+async def test_a_workload_holds_until_kueue_has_removed_it(workers, dialled):
+    """Unlisted before the hub has learned how the job ended, the hub would start it again."""
+    ended = {"conditions": [{"type": "Finished", "status": "True"}]}
+    dialled.worker.add(kueue.Workload.manifest("w", "team-a", labels=labelled(), spec={}, status=ended))
+
+    assert await workers.held(secret(), "multikueue") == {"team-a/w"}
+
+
 async def test_what_is_not_ours_is_not_counted(workers, dialled):
     dialled.worker.add(job("j"), kueue.Workload.manifest("w", "team-a", spec={}))
 

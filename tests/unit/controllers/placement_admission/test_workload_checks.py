@@ -346,7 +346,7 @@ async def test_without_a_timeout_a_running_workload_ends_where_it_runs(scene):
     async with scene.beating():
         await scene.connected()
         scene.select("c2")
-        await advance(86400)
+        await advance(7200)
 
         assert scene.state() == "Ready"
 
