@@ -37,7 +37,7 @@ class ShiftedClock:
 
     def __init__(self, by: timedelta = timedelta()) -> None:
         self.by = by
-        self.chance = random.Random(0)
+        self.chance = random.Random()
 
     def now(self) -> datetime:
         return datetime.now(UTC) + self.by

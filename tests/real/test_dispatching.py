@@ -166,16 +166,15 @@ async def test_an_evicted_workload_gets_ready_again(stage):
     async with stage.heart():
         await stage.submit("job")
         await stage.running_on("job")
-        workload = await stage.workload("job")
+        name = (await stage.workload("job")).name
 
-        for active in (False, True):
-            await stage.hub.merge(kueue.Workload.resource, workload.name, stage.name, {"spec": {"active": active}})
-            if not active:
+        async def evicted():
+            workload = await stage.workload("job")
+            return not workload.is_true(kueue.QUOTA_RESERVED) and not stage.witness.live(f"{stage.name}/job")
 
-                async def gone():
-                    return not stage.witness.live(f"{stage.name}/job")
-
-                await stage.eventually(gone, "the copy is gone")
+        await stage.hub.merge(kueue.Workload.resource, name, stage.name, {"spec": {"active": False}})
+        await stage.eventually(evicted, "the job is evicted, and its copy is gone")
+        await stage.hub.merge(kueue.Workload.resource, name, stage.name, {"spec": {"active": True}})
 
         assert await stage.running_on("job")
 
