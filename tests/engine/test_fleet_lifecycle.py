@@ -210,6 +210,9 @@ async def test_a_fleet_in_the_background(layout, tmp_path, kubectl):
 async def test_a_whole_fleet_joins_its_workers(layout, tmp_path, kubectl):
     async with RealFleet(tmp_path, workers=1, ocm="full", kueue=False) as fleet:
         columns = (await kubectl(fleet.kubeconfig, "get", "managedclusters", "--no-headers")).split()
+        # OCM makes its two sets by itself, at the next beat of a ten-second timer.
+        made = ("managedclusterset/default", "managedclusterset/global")
+        await kubectl(fleet.kubeconfig, "wait", "--for=create", "--timeout=30s", *made)
         sets = await kubectl(fleet.kubeconfig, "get", "managedclustersets", "--no-headers")
 
     assert columns[:5] == ["cluster1", "true", fleet.clusters["cluster1"].remote_server, "True", "True"]
