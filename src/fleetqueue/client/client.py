@@ -12,7 +12,7 @@ from fleetqueue.client.door import Door
 
 FIELD_MANAGER: Final = "fleetqueue"
 REQUEST_SECONDS: Final = 30.0
-"""Shorter than a leader's lease may be left unrenewed by two holders: see runtime/leader_election.py."""
+"""Longer than any healthy server takes. A leader that steps down cancels what is under way, and does not wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
