@@ -12,7 +12,7 @@ from fleetqueue.client.door import Door
 
 FIELD_MANAGER: Final = "fleetqueue"
 REQUEST_SECONDS: Final = 30.0
-"""Longer than any healthy server takes. A leader that steps down cancels what is under way, and does not wait for it."""
+"""Longer than any healthy server takes. A leader that steps down cancels what is under way, without waiting for it."""
 
 
 @dataclass(frozen=True, slots=True)
