@@ -41,6 +41,8 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "watch": LISTED_AND_WATCHED,
         },
         (KUEUE, "workloads/status", ""): {"patch": "workload_checks: _write; dispatcher: _nominate"},
+        ("batch", "jobs", ""): {"get": "evictions: _finish reads the raw Job"},
+        ("batch", "jobs/status", ""): {"patch": "evictions: _finish"},
         (OCM, "managedclusters", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
         (OCM, "addonplacementscores", ""): {
             "list": LISTED_AND_WATCHED,

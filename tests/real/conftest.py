@@ -124,8 +124,7 @@ class Witness:
 
 
 def _is_live(job: Job) -> bool:
-    ended = conditions.is_true(job.status.conditions, "Complete") or conditions.is_true(job.status.conditions, "Failed")
-    return not job.spec.suspend and not ended and not job.is_deleting
+    return not job.spec.suspend and not job.has_ended and not job.is_deleting
 
 
 async def _job_is_live(client: Client, namespace: str, name: str) -> bool:
@@ -437,6 +436,12 @@ class Stage:
         answer = await self.hub.post(f"{Job.resource.path(self.name)}?dryRun=All", job)
         return bool(answer["spec"].get("managedBy"))
 
+    async def set_active(self, job: str, active: bool) -> None:
+        """Stop or start a job as `kubectl kueue stop workload` and `resume workload` do."""
+        workload = await self.workload(job)
+        assert workload is not None
+        await self.hub.merge(kueue.Workload.resource, workload.name, self.name, {"spec": {"active": active}})
+
     # Asking
 
     eventually = staticmethod(eventually)
@@ -464,6 +469,16 @@ class Stage:
             return name if where == {name} else ""
 
         return str(await self._of(job, admitted, "runs"))
+
+    async def counts_its_pod(self, job: str) -> None:
+        """Wait until a Job runs, and the hub's Job says so."""
+
+        async def counted() -> bool:
+            found = await self.get(Job, job, self.name)
+            return found is not None and found.status.active > 0
+
+        await self.running_on(job)
+        await self._of(job, counted, "counts its pod")
 
     async def finished(self, job: str) -> None:
         async def done() -> bool:

@@ -165,18 +165,37 @@ async def running(stage, job):
 async def test_an_evicted_workload_gets_ready_again(stage):
     async with stage.heart():
         await stage.submit("job")
-        await stage.running_on("job")
-        name = (await stage.workload("job")).name
-
-        async def evicted():
-            workload = await stage.workload("job")
-            return not workload.is_true(kueue.QUOTA_RESERVED) and not stage.witness.live(f"{stage.name}/job")
-
-        await stage.hub.merge(kueue.Workload.resource, name, stage.name, {"spec": {"active": False}})
-        await stage.eventually(evicted, "the job is evicted, and its copy is gone")
-        await stage.hub.merge(kueue.Workload.resource, name, stage.name, {"spec": {"active": True}})
+        await stage.counts_its_pod("job")
+        await stage.set_active("job", False)
+        await stage.eventually(lambda: has_left(stage, "job"), "the job is evicted, and its copy is gone")
+        await stage.set_active("job", True)
 
         assert await stage.running_on("job")
+
+
+async def test_a_job_whose_eviction_got_stuck_without_us_is_freed_when_we_come(stage):
+    """Kueue removes the copy before the hub has seen the job stop, and then waits for that for ever."""
+    async with stage.heart():
+        await stage.submit("job")
+        await stage.counts_its_pod("job")
+    await stage.set_active("job", False)
+    await stage.eventually(lambda: has_no_copy(stage, "job"), "Kueue has removed the copy")
+    await asyncio.sleep(10)  # the absence of an event has no event to wait for
+    assert (await stage.workload("job")).is_leaving
+
+    async with stage.heart():
+        await stage.eventually(lambda: has_left(stage, "job"), "the quota is free")
+        await stage.set_active("job", True)
+
+        assert await stage.running_on("job")
+
+
+async def has_no_copy(stage, job):
+    return not any([await stage.workload(job, client) for client in stage.workers.values()])
+
+
+async def has_left(stage, job):
+    return not (await stage.workload(job)).is_true(kueue.QUOTA_RESERVED) and await has_no_copy(stage, job)
 
 
 async def test_a_missing_other_check_keeps_it_waiting(stage):

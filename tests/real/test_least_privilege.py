@@ -134,6 +134,10 @@ async def everything(stage):
     await stage.says("Active", "True")
     await repair(stage, extra)
     await stage.eventually(lambda: profiled(stage, extra), "the ClusterProfile says how the cluster is reached")
+    await stage.submit("stopped")
+    await stage.counts_its_pod("stopped")
+    await stage.set_active("stopped", False)
+    await stage.eventually(lambda: stopped(stage, "stopped"), "the stopped job has given its quota back")
     await stage.submit("job", run_for="3s")
     place = await stage.running_on("job")
     await stage.select(*(ALL - {place}))
@@ -161,6 +165,10 @@ async def repair(stage, extra):
         return source and "cluster1" in source.location and "token" in (kubeconfig.text("kubeconfig") or "")
 
     await stage.eventually(repaired, "the member and the secret are right again")
+
+
+async def stopped(stage, job):
+    return not (await stage.workload(job)).is_true(kueue.QUOTA_RESERVED)
 
 
 async def profiled(stage, name):

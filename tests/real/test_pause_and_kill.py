@@ -10,13 +10,13 @@ import pytest
 from fleetqueue.api import kueue_v1beta2 as kueue
 
 ALL = {"cluster1", "cluster2", "cluster3"}
-SETTINGS = {"drain_poll": 0.5, "linger": 0.5}
-WRITES = 15
+SETTINGS = {"drain_timeout": 1.0, "drain_poll": 0.5, "linger": 0.5}
+WRITES = 18
 """As many as the story takes, from the first finalizer to the end of the drain."""
 
 
 async def story(stage, heart):
-    """Nominate, admit, drop the cluster under the running job, drain it to the end: every kind of write that we do."""
+    """Nominate, admit, drop the cluster, drain by timeout, start elsewhere: the whole way of a job that must move."""
     await stage.lists(*ALL)
     await stage.connected(*ALL)
     await stage.submit("job", run_for="5s")
@@ -73,7 +73,7 @@ async def test_killed_at_any_write_the_job_runs_once_and_ends(stage, number, arr
 
 
 async def test_kueue_restarted_while_jobs_are_nominated_run_and_drain(stage):
-    async with stage.heart(**SETTINGS):
+    async with stage.heart(**{**SETTINGS, "drain_timeout": 0.0}):
         await stage.lists(*ALL)
         for number in range(4):
             await stage.submit(f"job{number}", run_for="15s")

@@ -1,10 +1,14 @@
 """Jobs."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from fleetqueue.api.conditions import Condition
+from fleetqueue.api.conditions import Condition, is_true
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Resource
+
+COMPLETE: Final = "Complete"
+FAILED: Final = "Failed"
+SUSPENDED: Final = "Suspended"
 
 
 class JobSpec(View):
@@ -24,3 +28,7 @@ class Job(Object):
 
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
+
+    @property
+    def has_ended(self) -> bool:
+        return any(is_true(self.status.conditions, kind) for kind in (COMPLETE, FAILED))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 from fleetqueue.api import conditions
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object, View
+from fleetqueue.api.meta import Object, OwnerReference, View
 from fleetqueue.api.quantity import Amounts, Quantity, add, parse, parse_all
 from fleetqueue.api.scheme import Manifest, Resource
 
@@ -243,6 +243,11 @@ class Workload(Object):
         return self.is_true(QUOTA_RESERVED) and not self.is_true(EVICTED)
 
     @property
+    def is_leaving(self) -> bool:
+        """Evicted, and its quota not given back yet."""
+        return self.is_live and self.is_true(EVICTED) and self.is_true(QUOTA_RESERVED)
+
+    @property
     def is_finished(self) -> bool:
         return self.is_true(FINISHED)
 
@@ -261,6 +266,11 @@ class Workload(Object):
     def clusters(self) -> tuple[str, ...]:
         """The MultiKueueClusters on which it runs or may have a copy."""
         return (self.status.cluster_name,) if self.status.cluster_name else self.status.nominated_cluster_names
+
+    @property
+    def owner(self) -> OwnerReference | None:
+        """The job that it was made for."""
+        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
 
     def check(self, name: str) -> CheckState | None:
         return next((check for check in self.status.admission_checks if check.name == name), None)

@@ -36,5 +36,4 @@ class Watchman:
 
 def is_running(job: Job) -> bool:
     """Tell whether a job may have pods: not suspended, and not ended."""
-    ended = any(condition.type in ("Complete", "Failed") and condition.is_true for condition in job.status.conditions)
-    return not job.spec.suspend and not ended
+    return not job.spec.suspend and not job.has_ended

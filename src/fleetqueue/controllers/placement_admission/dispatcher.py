@@ -18,11 +18,11 @@ from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.quantity import Amounts, add
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
+from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
 from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
 from fleetqueue.controllers.placement_admission.ledger import Ledger
@@ -31,7 +31,7 @@ from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.controllers.placement_admission.nomination import Candidate, explain, nomination, ranked
 from fleetqueue.controllers.placement_admission.selection import add_on_scores, total_score
 from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
-from fleetqueue.controllers.placement_admission.workers import Copy, Workers
+from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
@@ -60,6 +60,8 @@ class DispatcherController(Controller):
         *,
         objects: HubObjects,
         workers: Workers,
+        copies: Copies,
+        whereabouts: Whereabouts,
         ledger: Ledger,
         measures: Measures,
     ) -> None:
@@ -69,12 +71,11 @@ class DispatcherController(Controller):
         self.workers = workers
         self.ledger = ledger
         self.measures = measures
-        self.whereabouts = Whereabouts()
+        self.copies = copies
+        self.whereabouts = whereabouts
         self._nominated: dict[str, tuple[str, float]] = {}
         """When each Workload (key, with uid) got its last nomination, as far as this process knows."""
         self._waiting: dict[str, None] = {}
-        self._silences: dict[str, tuple[float, float]] = {}
-        """When each member that does not answer us was first, and last, asked in vain."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         namespace, fields = self.settings.kueue_namespace, f"metadata.name={CONFIG_MAP}"
@@ -152,7 +153,7 @@ class DispatcherController(Controller):
         if (left := since + timeout - clock.monotonic()) > 0:
             raise errors.RetryLater(left, "nominated clusters have time to admit it")
         for member in nominated:
-            copy = await self._ask(workload, member, config)
+            copy = await self.copies.ask(workload, member, config)
             if copy is not None and copy.is_admitted:
                 note = f"{member} has admitted it; Kueue is about to record that"
                 raise errors.RetryLater(self.settings.settle, note)
@@ -162,42 +163,10 @@ class DispatcherController(Controller):
                 raise errors.RetryLater(timeout, note)
         if not nominated:
             for member in self.whereabouts.of(workload, self.objects.once_listed(config)):
-                if await self._ask(workload, member, config) is not None:
+                if await self.copies.ask(workload, member, config) is not None:
                     note = f"its copy on {member} must be removed, or end, before it is started elsewhere"
                     await self.hub.events.normal(workload, "WaitingForCluster", note)
                     raise errors.RetryLater(REMOVAL_SECONDS, note)
-
-    async def _ask(self, workload: kueue.Workload, member: str, config: kueue.MultiKueueConfig) -> Copy | None:
-        """Ask a cluster for its copy; raises RetryLater while it cannot answer and is not given up."""
-        try:
-            copy = await self.workers.copy(self.objects.kubeconfig_of(member), workload)
-        except (errors.Unreachable, errors.ApiError) as error:
-            self._note_silence(member)
-            if self._lost_for(member, config) >= self.settings.lost_timeout:
-                return None
-            note = f"{member} cannot be asked ({error}); the job may run there"
-            await self.hub.events.warning(workload, "WaitingForCluster", note)
-            raise errors.RetryLater(self.settings.drain_poll, note) from error
-        self._silences.pop(member, None)
-        return copy
-
-    def _note_silence(self, member: str) -> None:
-        """Whoever waits for a member asks at every poll: after a longer pause it may have answered others meanwhile."""
-        now = clock.monotonic()
-        first, last = self._silences.get(member, (now, now))
-        self._silences[member] = (first if now - last < 4 * self.settings.drain_poll else now, now)
-
-    def _lost_for(self, member: str, config: kueue.MultiKueueConfig) -> float:
-        """Return for how many seconds a member has not answered us, or been disconnected from Kueue."""
-        if self.objects.is_given_up(member, config):
-            return inf
-        first, last = self._silences[member]
-        silent = last - first
-        found = self.objects.member(member)
-        condition = find(found.status.conditions, kueue.ACTIVE) if found is not None else None
-        if condition is None or condition.is_true or condition.last_transition_time is None:
-            return silent
-        return max(silent, (clock.now() - condition.last_transition_time).total_seconds())
 
     def _candidates(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[Candidate]:
         placement = self.hub.get(cluster.Placement, config.name, self.settings.kueue_namespace)

@@ -1,4 +1,4 @@
-"""Questions that all three controllers of this room ask the hub's cached objects."""
+"""Questions that all controllers of this room ask the hub's cached objects."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime

@@ -29,6 +29,11 @@ class Measures:
         self.taken_back = Counter(
             "fleetqueue_taken_back_total", "Workloads taken back from a draining cluster", ["reason"], registry=registry
         )
+        self.evictions_finished = Counter(
+            "fleetqueue_evictions_finished_total",
+            "Evictions that Kueue had left unfinished, with the quota still held",
+            registry=registry,
+        )
         self._drains: dict[str, set[str]] = {}
 
     def set_clusters(self, placement: str, plan: Plan, held: Mapping[str, Held]) -> None:

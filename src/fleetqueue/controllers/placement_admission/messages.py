@@ -67,6 +67,19 @@ def drain_timed_out(member: str) -> str:
     return f"taken back from {member}: it was dropped, and the drain timeout has passed"
 
 
+def eviction_finished() -> str:
+    return (
+        "no cluster has a copy any more, but Kueue had not noticed; its Job now says so, and Kueue can queue it again"
+    )
+
+
+def eviction_stuck(job: str) -> str:
+    return (
+        f"it is evicted and no cluster has a copy any more, but Kueue still waits for {job} to stop and holds its"
+        " quota; delete it and create it again"
+    )
+
+
 def _each(parts: Mapping[str, str]) -> str:
     return _some([f"{name} ({why[:LONGEST_REASON]})" for name, why in sorted(parts.items())])
 

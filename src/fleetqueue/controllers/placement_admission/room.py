@@ -1,15 +1,18 @@
-"""Put the heart together: its three controllers, and what they share."""
+"""Put the heart together: its controllers, and what they share."""
 
 from collections.abc import Sequence
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.client.transport import connect
+from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.dispatcher import DispatcherController
+from fleetqueue.controllers.placement_admission.evictions import EvictionController
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.multikueue_configs import MultiKueueConfigController
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.controllers.placement_admission.workers import Dial, Workers
 from fleetqueue.controllers.placement_admission.workload_checks import WorkloadCheckController
 from fleetqueue.runtime.cluster import Cluster
@@ -33,8 +36,20 @@ class PlacementAdmission:
         measures = Measures(metrics.registry)
         ledger = Ledger()
         self.workers = Workers(dial, metrics, on_change=lambda: self.dispatcher.wake_waiting())
+        copies = Copies(objects, self.workers)
+        whereabouts = Whereabouts()
         self.dispatcher = DispatcherController(
-            hub, metrics, objects=objects, workers=self.workers, ledger=ledger, measures=measures
+            hub,
+            metrics,
+            objects=objects,
+            workers=self.workers,
+            copies=copies,
+            whereabouts=whereabouts,
+            ledger=ledger,
+            measures=measures,
+        )
+        self.evictions = EvictionController(
+            hub, metrics, objects=objects, copies=copies, whereabouts=whereabouts, measures=measures
         )
         self.configs = MultiKueueConfigController(
             hub, metrics, objects=objects, workers=self.workers, ledger=ledger, measures=measures, limit=limit
@@ -45,7 +60,7 @@ class PlacementAdmission:
 
     @property
     def controllers(self) -> Sequence[Controller]:
-        return (self.configs, self.checks, self.dispatcher)
+        return (self.configs, self.checks, self.dispatcher, self.evictions)
 
     async def close(self) -> None:
         await self.workers.close()

@@ -12,7 +12,6 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.conditions import is_true
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.quantity import Amounts
@@ -76,7 +75,7 @@ class Workers:
             ),
         )
         held = {kueue.Workload.view(kueue.Workload.trim(raw)).key for raw in workloads.items}
-        return held | {_workload_of(job) for job in map(Job.view, jobs.items) if not _has_ended(job)}
+        return held | {_workload_of(job) for job in map(Job.view, jobs.items) if not job.has_ended}
 
     async def copy(self, secret: Secret | None, workload: kueue.Workload) -> Copy | None:
         """Ask a worker for its copy of a Workload; None where it has none. May raise Unreachable."""
@@ -158,10 +157,6 @@ async def _follow(cluster: Cluster) -> None:
         await cluster.run()
     finally:
         await cluster.client.close()
-
-
-def _has_ended(job: Job) -> bool:
-    return any(is_true(job.status.conditions, kind) for kind in ("Complete", "Failed"))
 
 
 def _workload_of(job: Job) -> str:

@@ -42,6 +42,8 @@ def workload_manifest(
     gpus=1,
     quota=True,
     evicted=None,
+    evicted_since=MOMENT,
+    owner="",
     finished=False,
     deleting=False,
     annotations=None,
@@ -55,7 +57,7 @@ def workload_manifest(
     states = {"mk": "Pending", "ac": "Ready"} if checks is None else checks
     conditions = [condition("QuotaReserved")] if quota else []
     if evicted is not None:
-        conditions.append(condition("Evicted", str(evicted)))
+        conditions.append(condition("Evicted", str(evicted), evicted_since))
     if finished:
         conditions.append(condition("Finished"))
     status = {"conditions": conditions, "admissionChecks": [_state(*entry, since) for entry in states.items()]}
@@ -69,6 +71,9 @@ def workload_manifest(
     template = {"metadata": {"annotations": pod_annotations}} if pod_annotations else {}
     spec = {"queueName": "queue", "podSets": [{"name": "main", "count": 1, "template": template}]}
     manifest = kueue.Workload.manifest(name, "team-a", annotations=annotations, spec=spec, status=status)
+    if owner:
+        job = {"apiVersion": "batch/v1", "kind": owner, "name": name, "uid": "uid-of-owner", "controller": True}
+        manifest["metadata"]["ownerReferences"] = [job]
     if deleting:
         manifest["metadata"] |= {"deletionTimestamp": MOMENT, "finalizers": ["kueue.x-k8s.io/resource-in-use"]}
     return manifest

@@ -1,0 +1,137 @@
+"""Finish the evictions that Kueue leaves unfinished on the hub.
+
+Reads:   Workload, AdmissionCheck, MultiKueueConfig, the workers, and the Job of a Workload
+Writes:  Job status
+
+Kueue 0.19 may remove the copy of an evicted job before its last status has reached the hub. The hub's Job then counts
+pods that are gone and does not say that it is suspended, so that Kubernetes 1.36 refuses what Kueue wants to reset in
+it: the job holds its quota for ever and never runs again. Once no cluster has a copy, that status is known all the
+same, and Kueue goes on by itself when it is written. See kubernetes-sigs/kueue#15380.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import SUSPENDED, Job
+from fleetqueue.api.conditions import TRUE, find, is_true, timestamp
+from fleetqueue.api.meta import OwnerReference
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.copies import Copies
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
+from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+
+KUEUE_SECONDS: Final = 5.0
+"""Kueue ends an eviction within a second or two after the copy is gone; what takes longer has got stuck."""
+
+log = Log("evictions")
+
+
+class EvictionController(Controller):
+    name = "evictions"
+    concurrency = 4
+
+    def __init__(
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        *,
+        objects: HubObjects,
+        copies: Copies,
+        whereabouts: Whereabouts,
+        measures: Measures,
+    ) -> None:
+        super().__init__(hub, metrics)
+        self.objects = objects
+        self.copies = copies
+        self.whereabouts = whereabouts
+        self.measures = measures
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        return (Watch(kueue.Workload, by_key),)
+
+    async def reconcile(self, key: str) -> None:
+        namespace, _, name = key.partition("/")
+        workload = self.hub.get(kueue.Workload, name, namespace)
+        if workload is None or not workload.is_leaving or not self._is_ours_to_finish(workload):
+            return
+        if (left := _seconds_left(workload)) > 0:
+            raise errors.RetryLater(left, "Kueue has time to end the eviction")
+        if not await self._is_anywhere(workload):
+            await self._finish(workload)
+        raise errors.RetryLater(KUEUE_SECONDS, "the eviction has not ended")
+
+    def _is_ours_to_finish(self, workload: kueue.Workload) -> bool:
+        """Tell whether a Workload is kept from Kueue's own way out of this, which is to nominate clusters for it again.
+
+        That waits for our checks, which Kueue resets with the eviction; and it is our dispatcher's, where we have it.
+        """
+        is_multikueue = self.objects.multikueue_check(workload) is not None
+        return is_multikueue and (bool(self.objects.our_checks(workload)) or self.objects.kueue_config.is_ours)
+
+    async def _is_anywhere(self, workload: kueue.Workload) -> bool:
+        config = self.objects.config(self.objects.config_of(workload))
+        if config is None:
+            return True  # nobody knows where to look; Kueue waits for the config as well
+        for member in self.whereabouts.of(workload, self.objects.once_listed(config)):
+            if await self.copies.ask(workload, member, config) is not None:
+                return True
+        return False
+
+    async def _finish(self, workload: kueue.Workload) -> None:
+        owner = workload.owner
+        if owner is None or (owner.api_version, owner.kind) != (Job.resource.api_version, Job.resource.kind):
+            await self.hub.events.warning(workload, "EvictionStuck", messages.eviction_stuck(_kind(owner)))
+            return
+        try:
+            raw = await self.hub.client.get(Job.resource, owner.name, workload.namespace)
+        except errors.NotFound:
+            return  # its Workload is about to go
+        status = last_status(raw, timestamp(clock.now())) if raw["metadata"]["uid"] == owner.uid else None
+        if status is None:
+            return
+        precondition = {key: raw["metadata"][key] for key in ("uid", "resourceVersion")}
+        patch = {"metadata": precondition, "status": status}
+        await self.hub.client.merge(Job.resource, owner.name, workload.namespace, patch, subresource="status")
+        self.measures.evictions_finished.inc()
+        log.info("eviction finished", workload=workload.key)
+        await self.hub.events.normal(workload, "EvictionFinished", messages.eviction_finished())
+
+
+def last_status(raw: Manifest, now: str) -> Manifest | None:
+    """Return what the status of a stopped Job lacks; None where it lacks nothing, or Kueue has not stopped it yet."""
+    job = Job.view(raw)
+    if not job.spec.suspend or job.spec.managed_by != kueue.MULTIKUEUE_CONTROLLER or job.has_ended:
+        return None
+    if not job.status.active and is_true(job.status.conditions, SUSPENDED):
+        return None
+    suspended = {
+        "type": SUSPENDED,
+        "status": TRUE,
+        "reason": "JobSuspended",
+        "message": "No cluster has a copy of this Job any more",
+        "lastProbeTime": now,
+        "lastTransitionTime": now,
+    }
+    others = [c for c in (raw.get("status") or {}).get("conditions") or [] if c["type"] != SUSPENDED]
+    return {"active": 0, "ready": 0, "terminating": 0, "conditions": [*others, suspended]}
+
+
+def _seconds_left(workload: kueue.Workload) -> float:
+    evicted = find(workload.status.conditions, kueue.EVICTED)
+    if evicted is None or evicted.last_transition_time is None:
+        return 0.0
+    return (evicted.last_transition_time + timedelta(seconds=KUEUE_SECONDS) - clock.now()).total_seconds()
+
+
+def _kind(owner: OwnerReference | None) -> str:
+    return f"{owner.kind} {owner.name}" if owner is not None else "job"

@@ -1,0 +1,225 @@
+"""An eviction that Kueue leaves unfinished is finished, once no cluster has a copy of the job."""
+
+import pytest
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.controllers.placement_admission.evictions import last_status
+from fleetqueue.testing.virtual_time import advance
+
+NOW = "2026-01-01T00:00:00Z"
+RESET = {"mk": "Pending", "ac": "Pending"}
+"""How the checks stand after an eviction."""
+STATUS_WRITE = "patch jobs/team-a/job/status"
+RESUMED = {"type": "Suspended", "status": "False", "reason": "JobResumed"}
+SUSPENDED = {"type": "Suspended", "status": "True", "reason": "JobSuspended"}
+COUNTED = {"type": "SuccessCriteriaMet", "status": "False"}
+
+
+def job_manifest(*, suspend=True, managed_by=kueue.MULTIKUEUE_CONTROLLER, active=1, conditions=(RESUMED,)):
+    spec = {"suspend": suspend, "managedBy": managed_by}
+    status = {"active": active, "ready": active, "conditions": list(conditions)}
+    return Job.manifest("job", "team-a", spec=spec, status=status)
+
+
+# What a Job lacks
+
+
+def test_a_job_that_was_stopped_gets_what_its_status_lacks():
+    status = last_status(job_manifest(conditions=(COUNTED, RESUMED)), NOW)
+
+    suspended = status["conditions"][1]
+    assert (status["active"], status["ready"], status["terminating"]) == (0, 0, 0)
+    assert status["conditions"][0] == COUNTED
+    assert (suspended["type"], suspended["status"], suspended["lastTransitionTime"]) == ("Suspended", "True", NOW)
+
+
+@pytest.mark.parametrize(
+    ("job", "lacks"),
+    [
+        pytest.param({}, True, id="counts pods and says that it runs"),
+        pytest.param({"active": 0}, True, id="says that it runs"),
+        pytest.param({"conditions": (SUSPENDED,)}, True, id="counts pods"),
+        pytest.param({"active": 0, "conditions": (SUSPENDED,)}, False, id="says all"),
+        pytest.param({"suspend": False}, False, id="not stopped by Kueue yet"),
+        pytest.param({"managed_by": ""}, False, id="not MultiKueue's"),
+        pytest.param({"conditions": ({"type": "Complete", "status": "True"},)}, False, id="complete"),
+        pytest.param({"conditions": ({"type": "Failed", "status": "True"},)}, False, id="failed"),
+    ],
+)
+def test_what_a_job_lacks(job, lacks):
+    assert (last_status(job_manifest(**job), NOW) is not None) == lacks
+
+
+# What the controller does
+
+
+@pytest.fixture
+async def evicted(scene):
+    """A job that ran on c1; its copy is gone, and Kueue has stopped it on the hub."""
+    scene.fleet("c1", "c2")
+    scene.placement("gpu", "c1", "c2")
+    scene.check()
+    scene.workload(checks=RESET, evicted=True, owner="Job")
+    add_job(scene)
+
+
+def add_job(scene, **options):
+    manifest = job_manifest(**options)
+    manifest["metadata"]["uid"] = "uid-of-owner"
+    scene.api.add(manifest)
+
+
+def counted(scene):
+    return scene.api.get(Job, "job", "team-a").status.active
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_the_job_gets_its_last_status_and_the_user_a_reason(scene):
+    async with scene.beating() as heart:
+        await advance(6)
+
+        assert counted(scene) == 0
+        assert "no cluster has a copy any more" in scene.events("EvictionFinished")[0]
+        assert heart.evictions.measures.evictions_finished._value.get() == 1
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_the_second_time_it_is_quiet(scene):
+    async with scene.beating():
+        await advance(6)
+        assert STATUS_WRITE in scene.writes
+        scene.api.writes.clear()
+        await advance(600)
+
+        assert STATUS_WRITE not in scene.writes
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_a_copy_is_waited_for(scene):
+    scene.copy("c2")
+
+    async with scene.beating():
+        await advance(60)
+        assert counted(scene) == 1
+        scene.remove_copy("c2")
+        await advance(12)
+
+        assert counted(scene) == 0
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_a_cluster_that_cannot_be_asked_is_waited_for(scene):
+    scene.workers["c2"].cut()
+
+    async with scene.beating():
+        await advance(60)
+        assert counted(scene) == 1
+        assert "gpu-c2 cannot be asked" in scene.events("WaitingForCluster")[0]
+        scene.workers["c2"].heal()
+        await advance(30)
+
+        assert counted(scene) == 0
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_kueue_has_a_few_seconds_to_end_it_itself(scene):
+    scene.api.remove(kueue.Workload, "job", "team-a")
+
+    async with scene.beating():
+        scene.workload(checks=RESET, evicted=True, owner="Job", evicted_since=timestamp(clock.now()))
+        await advance(4)
+        assert counted(scene) == 1
+        await advance(2)
+
+        assert counted(scene) == 0
+
+
+@pytest.mark.usefixtures("evicted")
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"evicted": False}, id="with quota again"),
+        pytest.param({"evicted": True, "quota": False}, id="the eviction has ended"),
+        pytest.param({"evicted": True, "finished": True}, id="finished"),
+        pytest.param({"evicted": True, "checks": {"ac": "Pending"}}, id="no MultiKueue check"),
+    ],
+)
+async def test_other_workloads_are_left_alone(scene, change):
+    scene.change_workload(**{"checks": RESET, **change})
+
+    async with scene.beating():
+        await advance(60)
+
+        assert counted(scene) == 1
+
+
+@pytest.mark.usefixtures("evicted")
+@pytest.mark.parametrize(
+    ("dispatcher", "left"),
+    [("fleetqueue.dev/dispatcher", 0), ("kueue.x-k8s.io/multikueue-dispatcher-all-at-once", 1)],
+    ids=["ours: Kueue has no way out", "Kueue's own: it nominates again"],
+)
+async def test_a_workload_without_a_check_of_ours_is_finished_where_we_dispatch(scene, dispatcher, left):
+    scene.dispatcher(dispatcher)
+    scene.change_workload(checks={"mk": "Pending"}, evicted=True)
+
+    async with scene.beating():
+        await advance(60)
+
+        assert counted(scene) == left
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_a_job_of_the_same_name_that_came_later_is_left_alone(scene):
+    scene.api.remove(Job, "job", "team-a")
+    scene.api.add({**job_manifest(), "metadata": {"name": "job", "namespace": "team-a", "uid": "another"}})
+
+    async with scene.beating():
+        await advance(60)
+
+        assert counted(scene) == 1
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_a_job_that_is_gone_needs_nothing(scene):
+    scene.api.remove(Job, "job", "team-a")
+
+    async with scene.beating():
+        await advance(60)
+
+        assert STATUS_WRITE not in scene.writes
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_of_other_kinds_the_user_learns_what_to_do(scene):
+    scene.api.remove(kueue.Workload, "job", "team-a")
+    scene.workload(checks=RESET, evicted=True, owner="RayJob")
+
+    async with scene.beating():
+        await advance(6)
+
+        assert "Kueue still waits for RayJob job to stop" in scene.events("EvictionStuck")[0]
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_without_the_config_nobody_knows_where_to_look(scene):
+    scene.api.change(kueue.AdmissionCheck, "mk", spec={"parameters": {"name": "missing"}})
+
+    async with scene.beating():
+        await advance(60)
+
+        assert counted(scene) == 1
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_a_write_that_failed_is_tried_again(scene):
+    scene.api.fail_on(STATUS_WRITE, errors.Conflict("the Job changed meanwhile"), times=1)
+
+    async with scene.beating():
+        await advance(12)
+
+        assert counted(scene) == 0
