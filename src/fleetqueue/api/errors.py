@@ -82,6 +82,11 @@ class TooManyRequests(ApiError):
 class ServerError(ApiError):
     code = 500
 
+    @property
+    def is_from_webhook(self) -> bool:
+        """Tell whether an admission webhook did not answer: then nothing was stored."""
+        return "failed calling webhook" in self.message
+
 
 class Unreachable(Exception):
     """No answer: refused, cut, timed out, or a certificate that does not fit."""

@@ -236,11 +236,10 @@ class DispatcherController(Controller):
             await self.hub.client.apply(
                 kueue.Workload.resource, manifest, subresource="status", manager=kueue.ADMISSION_MANAGER
             )
-        except errors.ServerError:
-            raise  # it may have been written all the same, as without an answer
-        except errors.ApiError:
-            self.ledger.strike(workload.key)
-            raise
+        except errors.ApiError as error:
+            if not isinstance(error, errors.ServerError) or error.is_from_webhook:
+                self.ledger.strike(workload.key)
+            raise  # after another server error it may have been written all the same, as without an answer
         self._nominated[workload.key] = (workload.uid, clock.monotonic())
         for member in members:
             if member not in workload.status.nominated_cluster_names:

@@ -427,10 +427,17 @@ async def _note(asked, key):
 
 
 @pytest.mark.usefixtures("three_clusters")
-async def test_a_conflict_is_decided_anew(scene):
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(errors.Conflict("changed"), id="a conflict"),
+        pytest.param(errors.ServerError('failed calling webhook "vworkload.kb.io"'), id="Kueue does not answer"),
+    ],
+)
+async def test_a_write_that_surely_did_not_happen_is_decided_anew(scene, error):
     async with scene.beating() as heart:
         await scene.connected()
-        scene.api.fail_on(NOMINATION, errors.Conflict("changed"), times=1)
+        scene.api.fail_on(NOMINATION, error, times=1)
         scene.workload()
         await settle()
         assert scene.nominated() == []
