@@ -210,13 +210,30 @@ async def test_a_fleet_in_the_background(layout, tmp_path, kubectl):
 async def test_a_whole_fleet_joins_its_workers(layout, tmp_path, kubectl):
     async with RealFleet(tmp_path, workers=1, ocm="full", kueue=False) as fleet:
         columns = (await kubectl(fleet.kubeconfig, "get", "managedclusters", "--no-headers")).split()
-        # OCM makes its two sets by itself, at the next beat of a ten-second timer.
-        made = ("managedclusterset/default", "managedclusterset/global")
-        await kubectl(fleet.kubeconfig, "wait", "--for=create", "--timeout=30s", *made)
+        # OCM makes its two sets by itself, but the API server holds creates back while their CRD is young. One wait
+        # each: kubectl gives up at once where two are missing.
+        for name in ("default", "global"):
+            await kubectl(fleet.kubeconfig, "wait", "--for=create", "--timeout=30s", f"managedclusterset/{name}")
         sets = await kubectl(fleet.kubeconfig, "get", "managedclustersets", "--no-headers")
 
     assert columns[:5] == ["cluster1", "true", fleet.clusters["cluster1"].remote_server, "True", "True"]
     assert {line.split()[0] for line in sets.splitlines()} == {"default", "global"}
+
+
+async def test_a_worker_joins_a_hub_that_holds_creates_back(layout, tmp_path, kubectl):
+    async with RealFleet(tmp_path, workers=0, ocm="full", kueue=False) as lonely:
+        crd = ("crd", "managedclusters.cluster.open-cluster-management.io")
+        found = json.loads(await kubectl(lonely.kubeconfig, "get", *crd, "-o", "json"))
+        # The API server holds every create back for two seconds while the CRD is younger than that: now for ever.
+        later = {"lastTransitionTime": "2099-01-01T00:00:00Z"}
+        young = [condition | later for condition in found["status"]["conditions"]]
+        patch = json.dumps({"status": {"conditions": young}})
+        await kubectl(lonely.kubeconfig, "patch", *crd, "--subresource=status", "--type=merge", "-p", patch)
+
+    async with RealFleet(tmp_path, workers=1, ocm="full", kueue=False) as fleet:
+        columns = (await kubectl(fleet.kubeconfig, "get", "managedclusters", "--no-headers")).split()
+
+    assert columns[:5] == ["cluster1", "true", fleet.clusters["cluster1"].remote_server, "True", "True"]
 
 
 def start_parent(folder):

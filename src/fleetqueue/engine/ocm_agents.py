@@ -1,6 +1,7 @@
 """Run OCM's half beside a worker: the agent that joins it to the hub and the agent that applies ManifestWorks."""
 
 import shutil
+from base64 import b64encode
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,8 @@ from fleetqueue.engine.processes import Command, Processes
 from fleetqueue.engine.state import write_private
 
 NAMESPACE: Final = "open-cluster-management-agent"
+ADD_ONS: Final = "open-cluster-management-agent-addon"
+"""Where add-ons put their agents; OCM's operator, which does not run here, makes it on every worker."""
 HUB_SECRET: Final = "hub-kubeconfig-secret"
 MANAGED_CLUSTERS: Final = "/apis/cluster.open-cluster-management.io/v1/managedclusters"
 SET_LABEL: Final = "cluster.open-cluster-management.io/clusterset"
@@ -41,19 +44,31 @@ class OcmWorker:
         return self.cluster.folder / "ocm" / "hub"
 
     async def install(self) -> None:
-        """Put the agents' namespace and CRDs on the worker."""
+        """Put the agents' namespaces and CRDs on the worker."""
         crds = [crd for crd in manifests.read(self.cluster.layout.ocm_crds) if crd["metadata"]["name"] in WORKER_CRDS]
-        await install(self.cluster, [namespace(NAMESPACE), *crds])
+        await install(self.cluster, [namespace(NAMESPACE), namespace(ADD_ONS), *crds])
         await self.forget_moved_hub()
 
     async def join(self) -> None:
         """Start the agents and wait until the hub calls the worker Available."""
+        await self.ensure_managed_cluster()
         registration = registration_agent(self.cluster, self.hub, self.hub_folder)
         await self.processes.up(registration)
         await self.processes.ready(registration.name, self.has_hub_kubeconfig)
         await self.processes.up(work_agent(self.cluster, self.hub_folder))
         await self.processes.ready(registration.name, self.is_available)
         await self.put_into_default_set()
+
+    async def ensure_managed_cluster(self) -> None:
+        """Create the worker's ManagedCluster before its agent tries to.
+
+        The agent gives up its own attempt for ever when it has its certificate, a second after it started. While a CRD
+        is younger than two seconds the API server holds every create back for two: on a new hub the attempt could be
+        lost, and the hub gives no rights to an agent whose cluster it does not know.
+        """
+        async with self.hub.api() as api:
+            if await api.get(f"{MANAGED_CLUSTERS}/{self.cluster.name}") is None:
+                await api.ensure(managed_cluster(self.cluster))
 
     async def has_hub_kubeconfig(self) -> bool:
         """Whether the hub has given the agent a certificate."""
@@ -84,6 +99,20 @@ class OcmWorker:
             async with self.cluster.api() as api:
                 await api.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/secrets/{HUB_SECRET}")
         write_private(marker, server)
+
+
+def managed_cluster(cluster: Cluster) -> Manifest:
+    """The worker as its agent would introduce it; to accept it is the hub's decision."""
+    authority = b64encode((cluster.pki / "ca.crt").read_bytes()).decode()
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": cluster.name},
+        "spec": {
+            "hubAcceptsClient": False,
+            "managedClusterClientConfigs": [{"url": cluster.remote_server, "caBundle": authority}],
+        },
+    }
 
 
 def registration_agent(cluster: Cluster, hub: Cluster, hub_folder: Path) -> Command:
