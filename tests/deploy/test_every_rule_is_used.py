@@ -111,6 +111,7 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "watch": LISTED_AND_WATCHED,
         },
         (OCM, "addonplacementscores/status", "resource-usage-score"): {"patch": "agent: _write"},
+        ("addon.open-cluster-management.io", "managedclusteraddons", "fleetqueue-score-agent"): {"get": "agent: _new"},
     },
     "score_agent_worker_cluster_role": {
         ("", "nodes", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},

@@ -192,6 +192,17 @@ def test_the_add_on_gives_the_agent_the_hub_role_in_its_own_namespace_only(templ
     assert permission == {"type": "CurrentCluster", "currentCluster": {"clusterRoleName": role["metadata"]["name"]}}
 
 
+def test_the_agent_may_see_the_add_on_that_its_scores_belong_to(template, load):
+    (role,) = load("kustomize/rbac/score_agent_hub_role.yaml")
+    (add_on,) = of_kind(load("ocm/score_agent_add_on.yaml"), "ClusterManagementAddOn")
+    (agent,) = pods(template["spec"]["agentSpec"]["workload"]["manifests"])
+
+    name = add_on["metadata"]["name"]
+    assert template["spec"]["addonName"] == name
+    assert f"--set=scores.add_on={name}" in agent["containers"][0]["args"]
+    assert [name] in [rule.get("resourceNames") for rule in role["rules"]]
+
+
 def test_the_add_on_manager_may_bind_that_role_and_no_other(load):
     (role,) = load("kustomize/rbac/score_agent_hub_role.yaml")
     (binder,) = of_kind(load("ocm/score_agent_add_on.yaml"), "ClusterRole")

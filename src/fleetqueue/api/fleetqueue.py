@@ -17,6 +17,8 @@ PLACEMENT_CHECK_CONTROLLER: Final = "open-cluster-management.io/placement"
 
 KUBECONFIG_KEY: Final = "kubeconfig"
 """The one entry of a secret that holds a kubeconfig; Kueue looks for this name."""
+ACCESS_PROVIDER: Final = "fleetqueue"
+"""Our entry among the access providers of a ClusterProfile; Kueue's configuration has a plugin of the same name."""
 
 
 def credentials_secret(cluster: str) -> str:

@@ -8,6 +8,10 @@ from fleetqueue.api.scheme import Resource
 GROUP: Final = "multicluster.x-k8s.io"
 EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 """The extension of an access provider's cluster that is handed to the exec plugin."""
+MANAGER_LABEL: Final = "x-k8s.io/cluster-manager"
+OCM_MANAGER: Final = "open-cluster-management"
+OCM_CLUSTER_LABEL: Final = "open-cluster-management.io/cluster-name"
+"""The ManagedCluster that a profile of OCM's is about."""
 
 
 class ClusterProfileStatus(View):
@@ -21,3 +25,11 @@ class ClusterProfile(Object):
     resource: ClassVar = Resource(GROUP, "v1alpha1", "ClusterProfile", "clusterprofiles")
 
     status: ClusterProfileStatus = ClusterProfileStatus()
+
+    def is_of(self, cluster: str) -> bool:
+        """Tell whether OCM keeps this profile, for this ManagedCluster."""
+        labels = self.metadata.labels
+        return labels.get(MANAGER_LABEL) == OCM_MANAGER and labels.get(OCM_CLUSTER_LABEL) == cluster
+
+    def has_provider(self, name: str) -> bool:
+        return any(provider.get("name") == name for provider in self.status.access_providers)

@@ -41,7 +41,12 @@ class Parts:
 
     def __init__(self, hub: Cluster, metrics: Metrics, settings: HubSettings, found: Capabilities, dial: Dial) -> None:
         self.heart = PlacementAdmission(
-            hub, metrics, settings.placement_admission, limit=found.listed_clusters, dial=dial
+            hub,
+            metrics,
+            settings.placement_admission,
+            limit=found.listed_clusters,
+            has_profiles=bool(found.credentials.profile_fields),
+            dial=dial,
         )
         self.credentials = Credentials(hub, metrics, settings.credentials, capabilities=found.credentials, dial=dial)
         self.silent_agents = SilentAgents(hub, metrics, settings.silent_agents)

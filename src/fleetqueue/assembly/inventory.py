@@ -67,14 +67,15 @@ def set_row(
 
 
 def set_tree(rows: Sequence[Row]) -> str:
-    """Draw sets as `clusteradm get clustersets` does."""
+    """Draw sets as `clusteradm get clustersets` does, with the branches that its library draws."""
     lines = ["<ManagedClusterSet> "]
     for row in rows:
+        branch = "    └──" if row is rows[-1] else "│   ├──"
         lines += [
             f"└── <{row['name']}> ",
-            f"    └── <BoundNamespace> {','.join(row['bound_namespaces'])}",
-            f"    └── <Status> {row['status']}",
-            f"    └── <Clusters> [{' '.join(row['clusters'])}]",
+            f"{branch} <BoundNamespace> {','.join(row['bound_namespaces'])}",
+            f"{branch} <Status> {row['status']}",
+            f"{branch} <Clusters> [{' '.join(row['clusters'])}]",
         ]
     return "\n".join(lines)
 

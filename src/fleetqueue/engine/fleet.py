@@ -241,13 +241,13 @@ class RealFleet:
 
     @property
     def kubeconfig(self) -> Path:
-        """All clusters in one file, with direct addresses: contexts `hub`, `cluster1`, ... and `kind-hub`, ..."""
+        """All clusters in one file, with direct addresses: contexts `hub`, `cluster1`, ... and their aliases."""
         return self.data_dir / "kubeconfig"
 
     def write_kubeconfig(self) -> None:
         """Write the merged kubeconfig."""
         configs = [cluster.config(cluster.server) for cluster in self.clusters.values()]
-        aliases = {f"kind-{name}": name for name in self.clusters}
+        aliases = kubeconfigs.aliases(HUB, [worker.name for worker in self.workers()])
         write_private(self.kubeconfig, kubeconfigs.dump(kubeconfigs.merged(configs, aliases)))
 
 

@@ -49,6 +49,14 @@ def merged(configs: Iterable[Kubeconfig], aliases: Mapping[str, str]) -> Kubecon
     }
 
 
+def aliases(hub: str, workers: Iterable[str]) -> dict[str, str]:
+    """Further names of the contexts: those of kind clusters, and those of Kueue's own page on MultiKueue."""
+    names = list(workers)
+    as_kind = {f"kind-{name}": name for name in (hub, *names)}
+    as_kueue = {f"worker{number}-cluster": name for number, name in enumerate(names, start=1)}
+    return {**as_kind, "manager-cluster": hub, **as_kueue}
+
+
 def encode(content: bytes) -> str:
     """PEM as kubeconfig files carry it."""
     return base64.b64encode(content).decode()

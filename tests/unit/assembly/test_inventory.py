@@ -46,16 +46,22 @@ async def test_sets_tell_their_members_and_who_may_choose(api):
     ]
 
 
+@pytest.mark.checklist("B-1")
 def test_the_tree_is_drawn_as_clusteradm_draws_it():
-    row = {
+    default = {"name": "default", "bound_namespaces": [], "status": "No ManagedCluster selected", "clusters": []}
+    spoke = {
         "name": "spoke",
         "bound_namespaces": ["default", "kueue-system"],
         "status": "3 ManagedClusters selected",
         "clusters": ["cluster1", "cluster2", "cluster3"],
     }
 
-    assert inventory.set_tree([row]).splitlines() == [
+    assert inventory.set_tree([default, spoke]).splitlines() == [
         "<ManagedClusterSet> ",
+        "└── <default> ",
+        "│   ├── <BoundNamespace> ",
+        "│   ├── <Status> No ManagedCluster selected",
+        "│   ├── <Clusters> []",
         "└── <spoke> ",
         "    └── <BoundNamespace> default,kueue-system",
         "    └── <Status> 3 ManagedClusters selected",

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from fleetqueue.engine.certificates import KeyPair
-from fleetqueue.engine.kubeconfigs import dump, kubeconfig, merged
+from fleetqueue.engine.kubeconfigs import aliases, dump, kubeconfig, merged
 
 
 @pytest.fixture
@@ -36,6 +36,18 @@ def test_an_alias_is_a_second_context_of_the_same_cluster(configs):
 
     assert contexts["kind-hub"] == contexts["hub"]
     assert set(contexts) == {"hub", "cluster1", "kind-hub"}
+
+
+@pytest.mark.checklist("M-1")
+def test_contexts_have_the_names_of_kind_and_of_kueues_page_too():
+    assert aliases("hub", ["cluster1", "cluster2"]) == {
+        "kind-hub": "hub",
+        "kind-cluster1": "cluster1",
+        "kind-cluster2": "cluster2",
+        "manager-cluster": "hub",
+        "worker1-cluster": "cluster1",
+        "worker2-cluster": "cluster2",
+    }
 
 
 def test_the_file_is_plain_yaml(configs):

@@ -50,9 +50,13 @@ CHECKLIST: Final = {
 
 SHOWN_BY_TESTS: Final = "tests marked with the id show it"
 NOT_SHOWN: Final = {
-    "ENV-2": "OCM's add-ons do not run here; our controller and score agents do their work, see ENV-7 and S3-1",
-    **dict.fromkeys(("C-1", "C-2", "C-3", "C-4", "C-5", "C-6", "C-7", "D-2", "DOC-1"), SHOWN_BY_TESTS),
-    "C-8": "here MultiKueueClusters name secrets; ClusterProfiles in their place are not shown yet",
+    "ENV-2": "the stories run no add-ons of OCM; our controller and score agents do their work, see ENV-7 and S3-1",
+    **dict.fromkeys(("C-1", "C-2", "C-3", "C-4", "C-5", "C-6", "C-7", "C-8", "D-2", "DOC-1"), SHOWN_BY_TESTS),
+    "A-1": f"{SHOWN_BY_TESTS}: OCM brings the score agent to every worker, where no kubelet runs its pod",
+    "A-2": f"{SHOWN_BY_TESTS}: they run the agents as the Deployment says, with the rights that OCM gave them",
+    "A-3": f"{SHOWN_BY_TESTS}: Placement is v1beta1, since OCM 1.2 does not serve the v1alpha1 of the page",
+    "A-4": f"{SHOWN_BY_TESTS}: nothing is left; where our controller runs, it then writes the lowest scores",
+    **dict.fromkeys(("B-1", "B-2", "M-1", "P-1"), SHOWN_BY_TESTS),
 }
 """Ids of the checklist that the stories do not show on this engine, and why."""
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import KUBECONFIG_KEY, credentials_secret
+from fleetqueue.api.fleetqueue import ACCESS_PROVIDER, KUBECONFIG_KEY, credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import EXEC_EXTENSION, ClusterProfile
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
@@ -26,7 +26,6 @@ from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
-PROVIDER: Final = "fleetqueue"
 CONSUMER: Final = "kueue-admin"
 ACCESS_PROVIDERS, CREDENTIALS = "accessProviders", "credentials"
 
@@ -65,7 +64,7 @@ class ClusterProfileController(Controller):
     def _changes(self, profile: ClusterProfile, provider: Manifest | None, entry: Manifest | None) -> Manifest:
         live = {ACCESS_PROVIDERS: profile.status.access_providers, CREDENTIALS: profile.status.credentials}
         wanted = {
-            ACCESS_PROVIDERS: with_ours(profile.status.access_providers, "name", PROVIDER, provider),
+            ACCESS_PROVIDERS: with_ours(profile.status.access_providers, "name", ACCESS_PROVIDER, provider),
             CREDENTIALS: with_ours(profile.status.credentials, "consumer", CONSUMER, entry),
         }
         return {field: wanted[field] for field in wanted if field in self.fields and wanted[field] != [*live[field]]}
@@ -93,7 +92,7 @@ def access_provider(secret: Secret | None) -> Manifest | None:
     }
     if connection.ca:
         cluster["certificate-authority-data"] = base64.b64encode(connection.ca).decode()
-    return {"name": PROVIDER, "cluster": cluster}
+    return {"name": ACCESS_PROVIDER, "cluster": cluster}
 
 
 def credentials_entry(secret: Secret | None) -> Manifest | None:

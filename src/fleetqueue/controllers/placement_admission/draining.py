@@ -40,6 +40,8 @@ class Plan:
     """When the drain of each draining one began."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Selected, but not listed, and why."""
+    unusable: Mapping[str, str] = field(default_factory=dict)
+    """Selected and still listed, since work may run there, but it cannot be used now, and why."""
 
     @property
     def serving(self) -> tuple[str, ...]:
@@ -82,7 +84,12 @@ def decide(
     left_out = {member: unusable[member] for member in wanted if member in unusable and member not in usable}
     left_out |= {member: f"beyond the limit of {limit}" for member in usable if member not in chosen}
     ordered = [*chosen, *sorted(staying)] if by_score else sorted({*chosen, *staying})
-    return Plan(tuple(ordered), {member: marks.get(member, now) for member in staying}, left_out)
+    return Plan(
+        tuple(ordered),
+        {member: marks.get(member, now) for member in staying},
+        left_out,
+        {member: unusable[member] for member in chosen if member in unusable},
+    )
 
 
 def to_ask(

@@ -10,6 +10,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission import kueue_config
 from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP, KueueConfig
 from fleetqueue.controllers.placement_admission.names import (
@@ -29,9 +30,10 @@ BY_CHECK: Final = "check"
 class HubObjects:
     """The hub as this room sees it. A *member* is a MultiKueueCluster, by name."""
 
-    def __init__(self, hub: Cluster, settings: PlacementAdmissionSettings) -> None:
+    def __init__(self, hub: Cluster, settings: PlacementAdmissionSettings, *, has_profiles: bool) -> None:
         self.hub = hub
         self.settings = settings
+        self.follows_profiles = has_profiles and settings.access == "profile"
         self._kueue_config: tuple[ConfigMap | None, KueueConfig] = (None, KueueConfig())
 
     def declare_indexes(self) -> None:
@@ -119,13 +121,30 @@ class HubObjects:
         unlisted = self.member(member) is None and member not in config.spec.clusters
         return unlisted or self.has_left(member, config.name)
 
-    def kubeconfig_of(self, member: str) -> Secret | None:
-        """Return the secret with which Kueue reaches a member."""
-        found = self.member(member)
-        source = found.spec.cluster_source.kube_config if found is not None else None
-        if source is None or source.location_type != "Secret":
+    # How clusters are reached
+
+    def secret(self, cluster_name: str) -> Secret | None:
+        return self.hub.get(Secret, self.settings.secret(cluster_name), self.settings.kueue_namespace)
+
+    def profile(self, cluster_name: str) -> ClusterProfile | None:
+        if not self.follows_profiles:
             return None
-        return self.hub.get(Secret, source.location, self.settings.kueue_namespace)
+        return self.hub.get(ClusterProfile, cluster_name, self.settings.kueue_namespace)
+
+    def kubeconfig_of(self, member: str) -> Secret | None:
+        """Return the secret with which we, and mostly Kueue too, reach a member."""
+        found = self.member(member)
+        name = self.secret_of(found) if found is not None else ""
+        return self.hub.get(Secret, name, self.settings.kueue_namespace) if name else None
+
+    def secret_of(self, member: kueue.MultiKueueCluster) -> str:
+        """Name the secret that a member uses; behind a profile we know it for our own members only."""
+        source = member.spec.cluster_source
+        if source.cluster_profile_ref is not None:
+            name = member.metadata.labels.get(CLUSTER_LABEL, "") if is_ours(member) else ""
+            return self.settings.secret(name) if name else ""
+        kube_config = source.kube_config
+        return kube_config.location if kube_config is not None and kube_config.location_type == "Secret" else ""
 
     @property
     def kueue_config(self) -> KueueConfig:

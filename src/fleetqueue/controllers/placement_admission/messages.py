@@ -10,9 +10,13 @@ MOST_NAMED: Final = 10
 LONGEST_REASON: Final = 200
 
 
-def generated(left_out: Mapping[str, str]) -> Said:
+def generated(left_out: Mapping[str, str], unusable: Mapping[str, str] | None = None) -> Said:
     message = "MultiKueueConfig and MultiKueueCluster generated"
-    return "Active", f"{message}; left out: {_each(left_out)}" if left_out else message
+    if left_out:
+        message += f"; left out: {_each(left_out)}"
+    if unusable:
+        message += f"; listed but unusable now: {_each(unusable)}"
+    return "Active", message
 
 
 def placement_not_found(placement: str, draining: Sequence[str]) -> Said:

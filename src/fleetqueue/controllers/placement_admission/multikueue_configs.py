@@ -1,9 +1,10 @@
 """Keep the MultiKueueConfig of a Placement equal to what it chose, and drain what it dropped.
 
 Reads:   AdmissionCheck, Placement, PlacementDecision, AddOnPlacementScore, ManagedCluster, MultiKueueConfig,
-MultiKueueCluster, Workload, the kubeconfig secrets, Kueue's configuration, and the workers themselves Writes:
-MultiKueueConfig, MultiKueueCluster, AdmissionCheck status and finalizer Mirrors: addon-contrib, kueue-
-addon/pkg/hub/controllers/admissioncheck
+         MultiKueueCluster, Workload, the kubeconfig secrets, the ClusterProfiles where members name them, Kueue's
+         configuration, and the workers themselves
+Writes:  MultiKueueConfig, MultiKueueCluster, AdmissionCheck status and finalizer
+Mirrors: addon-contrib, kueue-addon/pkg/hub/controllers/admissioncheck
 
 A key is the name of a Placement, so that several checks on one Placement share one config, which lives as long as any
 of them. A check that names no Placement has the key `!<check>`.
@@ -11,7 +12,7 @@ of them. A check that names no Placement has the key `!<check>`.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +25,9 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, timestamp
 from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object
-from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission import access, messages
 from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
 from fleetqueue.controllers.placement_admission.flapping import HOUR, Steadied, steady
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
@@ -82,7 +84,9 @@ class MultiKueueConfigController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         namespace = self.settings.kueue_namespace
-        return (
+        if self.objects.follows_profiles:
+            yield Watch(ClusterProfile, self._placements_of_profile, namespace=namespace)
+        yield from (
             Watch(kueue.AdmissionCheck, _key_of_check),
             Watch(cluster.Placement, _name, namespace=namespace),
             Watch(cluster.PlacementDecision, _placement_of_decision, namespace=namespace),
@@ -209,10 +213,7 @@ class MultiKueueConfigController(Controller):
 
     def _unusable(self, name: str) -> str:
         """Say why a selected cluster cannot be listed yet; empty where it can."""
-        secret = self.settings.secret(name)
-        if self.hub.get(Secret, secret, self.settings.kueue_namespace) is None:
-            return f"no secret {secret} yet"
-        return ""
+        return access.why_unusable(self.settings, name, self.objects.secret(name), self.objects.profile(name))
 
     async def _held(self, key: str, member: str) -> Held:
         """Ask who still stands on a member: the hub's Workloads, nominations under way, and the worker itself."""
@@ -241,7 +242,7 @@ class MultiKueueConfigController(Controller):
         """Write members before the config that lists them, so that Kueue never meets a missing one."""
         for member, name in self._members_to_keep(key, plan, selection).items():
             await self.hub.ensure(kueue.MultiKueueCluster, self._member(key, member, name))
-            self.workers.follow(self.hub.get(Secret, self.settings.secret(name), self.settings.kueue_namespace))
+            self.workers.follow(self.objects.secret(name))
         for member in set(config.spec.clusters if config else ()) - set(plan.listed):
             self._unlisted[member] = clock.monotonic()
         if not plan.listed:
@@ -258,9 +259,13 @@ class MultiKueueConfigController(Controller):
             self._note_change(key, plan, config)
 
     def _members_to_keep(self, key: str, plan: Plan, selection: Selection) -> Mapping[str, str]:
-        """Return the members that serve, and draining ones that somebody deleted: without one Kueue loses its jobs."""
+        """Return the members that serve, and draining ones that somebody deleted: without one Kueue loses its jobs.
+
+        One that cannot be used now stays as it is: under another `access` its old source may still be connected.
+        """
         names = {self.settings.member(key, name): name for name in selection.clusters}
-        serving = {member: names[member] for member in plan.serving if member in names}
+        kept = {member for member in plan.unusable if self.objects.member(member) is not None}
+        serving = {member: names[member] for member in plan.serving if member in names and member not in kept}
         lost = {m: self.settings.cluster(key, m) for m in plan.draining if self.objects.member(m) is None}
         return serving | {m: name for m, name in lost.items() if not self.objects.has_left(m, key)}
 
@@ -268,8 +273,8 @@ class MultiKueueConfigController(Controller):
         labels = {**OURS, CLUSTER_LABEL: name}
         if self.settings.naming == "placement":
             labels[PLACEMENT_LABEL] = key
-        source = {"kubeConfig": {"locationType": "Secret", "location": self.settings.secret(name)}}
-        return kueue.MultiKueueCluster.manifest(member, labels=labels, spec={"clusterSource": source})
+        spec = {"clusterSource": access.source(self.settings, name)}
+        return kueue.MultiKueueCluster.manifest(member, labels=labels, spec=spec)
 
     def _note_change(self, key: str, plan: Plan, config: kueue.MultiKueueConfig | None) -> None:
         before = set(config.spec.clusters) - set(marks_of(config)) if config else set()
@@ -309,10 +314,10 @@ class MultiKueueConfigController(Controller):
 
     def _hang_up(self, gone: kueue.MultiKueueCluster) -> None:
         """Close our own connection to a cluster with its last member."""
-        source = gone.spec.cluster_source
+        secret = self.objects.secret_of(gone)
         rest = [m for m in self.hub.list(kueue.MultiKueueCluster) if m.name != gone.name]
-        if source.kube_config is not None and all(m.spec.cluster_source != source for m in rest):
-            self.workers.forget(source.kube_config.location)
+        if all(self.objects.secret_of(member) != secret for member in rest):
+            self.workers.forget(secret)
 
     async def _relist(self, key: str, member: str, held: Held) -> None:
         """Take a cluster back that got work while it was being unlisted: what it holds must not be started twice."""
@@ -375,7 +380,7 @@ class MultiKueueConfigController(Controller):
             return Condition.false(ACTIVE, *messages.placement_not_found(key, plan.draining))
         if not plan.serving:
             return Condition.false(ACTIVE, *messages.no_clusters(key, plan.left_out, plan.draining))
-        return Condition.true(ACTIVE, *messages.generated(plan.left_out))
+        return Condition.true(ACTIVE, *messages.generated(plan.left_out, plan.unusable))
 
     async def _refuse(self, name: str) -> None:
         check = self.hub.get(kueue.AdmissionCheck, name)
@@ -455,10 +460,16 @@ class MultiKueueConfigController(Controller):
         return []
 
     def _placements_of_secret(self, secret: Secret) -> Iterable[str]:
+        return self._placements_selecting(lambda name: self.settings.secret(name) == secret.name)
+
+    def _placements_of_profile(self, profile: ClusterProfile) -> Iterable[str]:
+        return self._placements_selecting(lambda name: name == profile.name)
+
+    def _placements_selecting(self, is_meant: Callable[[str], bool]) -> Iterable[str]:
         return [
             placement
             for decision in self.hub.list(cluster.PlacementDecision)
-            if any(self.settings.secret(d.cluster_name) == secret.name for d in decision.status.decisions)
+            if any(is_meant(d.cluster_name) for d in decision.status.decisions)
             for placement in _placement_of_decision(decision)
         ]
 

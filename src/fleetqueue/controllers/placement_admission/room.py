@@ -30,9 +30,11 @@ class PlacementAdmission:
         settings: PlacementAdmissionSettings,
         *,
         limit: int = 20,
+        has_profiles: bool = True,
         dial: Dial = connect,
     ) -> None:
-        objects = HubObjects(hub, settings)
+        """`limit`: how many clusters a config may list; `has_profiles`: whether the hub serves ClusterProfiles."""
+        objects = HubObjects(hub, settings, has_profiles=has_profiles)
         measures = Measures(metrics.registry)
         ledger = Ledger()
         self.workers = Workers(dial, metrics, on_change=lambda: self.dispatcher.wake_waiting())

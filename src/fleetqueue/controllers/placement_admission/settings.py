@@ -1,6 +1,7 @@
 """What an operator can choose about the heart."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +12,10 @@ class PlacementAdmissionSettings:
     naming: str = "placement"
     """`placement`: a MultiKueueCluster `<placement>-<cluster>` per Placement; `cluster`: one of the cluster's own
     name."""
+
+    access: Literal["secret", "profile"] = "secret"
+    """`secret`: MultiKueueClusters name the kubeconfig secret of their cluster; `profile`: its ClusterProfile, which
+    Kueue 0.16 and newer follows with the gate MultiKueueClusterProfile and an access provider named fleetqueue."""
 
     secret_name: str = "kueue-admin-{cluster}-kubeconfig"
     """The secret, in Kueue's namespace, with which Kueue reaches a cluster."""

@@ -4,7 +4,7 @@ A change is published at once, or as soon as the last publication is old enough.
 the validity is moved on from time to time. What the agent cannot see it does not renew: when the worker's API does not
 answer, its scores run out, and the hub half (`silence.py`) takes over.
 
-Reads:   Node, Pod (worker); AddOnPlacementScore (hub, the cluster's own namespace)
+Reads:   Node, Pod (worker); AddOnPlacementScore, ManagedClusterAddOn (hub, the cluster's own namespace)
 Writes:  AddOnPlacementScore and its status (hub, `resource-usage-score` in the cluster's own namespace)
 Mirrors: addon-contrib, resource-usage-collect-addon/pkg/addon/agent
 """
@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import conditions, errors
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.core_v1 import Node, Pod
@@ -124,9 +125,7 @@ class ScoreAgent(Controller):
     async def _publish(self, live: AddOnPlacementScore | None, values: Scores) -> None:
         try:
             if live is None:
-                await self.hub.ensure(
-                    AddOnPlacementScore, AddOnPlacementScore.manifest(SCORE_RESOURCE, self.worker.name)
-                )
+                await self.hub.ensure(AddOnPlacementScore, await self._new())
             if self.hub_clock.learn(await self._write(live, values)):
                 await self._write(live, values)
         except (errors.ApiError, errors.Unreachable):
@@ -137,6 +136,16 @@ class ScoreAgent(Controller):
         self._failures = 0
         self._next_publication = clock.monotonic() + self.settings.publish_interval
         self._log_changes(live, values)
+
+    async def _new(self) -> Manifest:
+        """Build the object; with an add-on as its owner, Kubernetes deletes it when the add-on is gone."""
+        score = AddOnPlacementScore.manifest(SCORE_RESOURCE, self.worker.name)
+        if self.settings.add_on:
+            kind = ManagedClusterAddOn.resource
+            add_on = await self.hub.client.get(kind, self.settings.add_on, self.worker.name)
+            owner = {"name": self.settings.add_on, "uid": add_on["metadata"]["uid"]}
+            score["metadata"]["ownerReferences"] = [{"apiVersion": kind.api_version, "kind": kind.kind, **owner}]
+        return score
 
     async def _write(self, live: AddOnPlacementScore | None, values: Scores) -> Manifest:
         """Write without a precondition: against the hub half, the agent is always right."""

@@ -27,6 +27,8 @@ class AgentSettings:
     """Seconds that a publication is good for. Renewed when less than half is left: 20 writes in an idle hour."""
     clock_tolerance: float = 5.0
     """Seconds by which the worker's clock may differ from the hub's before it is corrected; answers are that exact."""
+    add_on: str = ""
+    """The OCM add-on that installed the agent, if one did: scores that the agent makes go when the add-on goes."""
 
     def __post_init__(self) -> None:
         least = 2 * (self.refresh + MARGIN)

@@ -22,6 +22,7 @@ ALL_IDS = {
     *(f"S3-{number}" for number in range(1, 9)),
     *(f"C-{number}" for number in range(1, 9)),
     *("D-1", "D-2", "K-1", "DOC-1"),
+    *("A-1", "A-2", "A-3", "A-4", "B-1", "B-2", "M-1", "P-1"),
 }
 
 
@@ -34,7 +35,7 @@ def test_what_is_left_to_tests_is_marked_in_one():
     tests = Path(__file__).parents[3]
     marked = {one for file in tests.rglob("test_*.py") for one in re.findall(r'checklist\("([^"]+)"', file.read_text())}
 
-    assert {one for one, why in NOT_SHOWN.items() if why == SHOWN_BY_TESTS} <= marked
+    assert {one for one, why in NOT_SHOWN.items() if why.startswith(SHOWN_BY_TESTS)} <= marked
 
 
 def test_all_stories_together_show_the_whole_checklist():

@@ -10,6 +10,7 @@ import pytest
 
 from fleetqueue import clock
 from fleetqueue.api import conditions, errors
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.requests import Request, Response
@@ -33,8 +34,8 @@ def worker() -> MemoryApi:
 
 
 @asynccontextmanager
-async def agent(worker: MemoryApi, hub: MemoryApi) -> AsyncIterator[ScoreAgent]:
-    measuring = ScoreAgent(Cluster("cluster1", Client(worker)), Cluster("hub", Client(hub)), Metrics())
+async def agent(worker: MemoryApi, hub: MemoryApi, settings: AgentSettings | None = None) -> AsyncIterator[ScoreAgent]:
+    measuring = ScoreAgent(Cluster("cluster1", Client(worker)), Cluster("hub", Client(hub)), Metrics(), settings)
     async with running(measuring.run()):
         await settle()
         yield measuring
@@ -101,6 +102,29 @@ async def test_a_worker_gets_one_object_and_one_status(api: MemoryApi, worker: M
         await advance(50)
 
     assert api.writes == [f"create {SCORE}", WRITE]
+
+
+@pytest.mark.checklist("A-4")
+async def test_scores_belong_to_the_add_on_that_installed_the_agent(api: MemoryApi, worker: MemoryApi) -> None:
+    api.add(ManagedClusterAddOn.manifest("score-agent", "cluster1"))
+    add_on = api.get(ManagedClusterAddOn, "score-agent", "cluster1")
+    assert add_on is not None
+
+    async with agent(worker, api, AgentSettings(add_on="score-agent")):
+        (owner,) = score(api).metadata.owner_references
+
+    assert (owner.kind, owner.name, owner.uid) == ("ManagedClusterAddOn", "score-agent", add_on.uid)
+
+
+@pytest.mark.checklist("A-4")
+async def test_without_its_add_on_the_agent_makes_no_scores_any_more(api: MemoryApi, worker: MemoryApi) -> None:
+    api.add(ManagedClusterAddOn.manifest("score-agent", "cluster1"))
+    async with agent(worker, api, AgentSettings(add_on="score-agent")):
+        api.remove(ManagedClusterAddOn, "score-agent", "cluster1")
+        api.remove(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
+        await advance(600)
+
+        assert api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1") is None
 
 
 @pytest.mark.checklist("S3-2")
