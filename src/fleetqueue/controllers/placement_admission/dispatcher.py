@@ -1,7 +1,8 @@
 """Nominate clusters for every MultiKueue Workload of the hub: best first for our configs, all at once for others.
 
-Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, Placement, AddOnPlacementScore, the workers'
-queues Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatchers do
+Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, Placement, AddOnPlacementScore, and what the
+         workers' queues have left
+Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatchers do
 
 A nomination is only ever added to. Withdrawing one while its copy may be admitted makes Kueue lose the winner: the
 job runs, and the hub does not know where. For the same reason no further cluster is nominated while a nominated one

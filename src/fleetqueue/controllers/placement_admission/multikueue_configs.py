@@ -12,7 +12,7 @@ of them. A check that names no Placement has the key `!<check>`.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,6 @@ from fleetqueue.api.conditions import Condition, timestamp
 from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.api.meta import Object
 from fleetqueue.controllers.placement_admission import access, messages
 from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
 from fleetqueue.controllers.placement_admission.flapping import HOUR, Steadied, steady
@@ -36,16 +35,15 @@ from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import (
     ACTIVE,
-    CONDITIONS,
     CONTROLLER_NAME,
-    DISPATCHING,
     DRAINING,
-    DRAINING_CONDITION,
     FINALIZER,
     PLACEMENT_LABEL,
     placement_of,
 )
+from fleetqueue.controllers.placement_admission.saying import Saying
 from fleetqueue.controllers.placement_admission.selection import Selection, is_eligible, select, total_score
+from fleetqueue.controllers.placement_admission.wakers import Wakers, by_name, of_check, of_decision
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import OURS, Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch
@@ -76,26 +74,27 @@ class MultiKueueConfigController(Controller):
         self.settings = objects.settings
         self.workers = workers
         self.ledger = ledger
-        self.measures = measures
+        self.saying = Saying(objects, measures)
+        self.wakers = Wakers(objects)
         self.limit = limit
         self._moves: dict[str, list[float]] = defaultdict(list)
         self._unlisted: dict[str, float] = {}
         """When we took each member off its config; others that are not listed were taken off by somebody else."""
 
     def watches(self) -> Iterable[Watch[Any]]:
-        namespace = self.settings.kueue_namespace
+        namespace, wakers = self.settings.kueue_namespace, self.wakers
         if self.objects.follows_profiles:
-            yield Watch(ClusterProfile, self._placements_of_profile, namespace=namespace)
+            yield Watch(ClusterProfile, wakers.of_profile, namespace=namespace)
         yield from (
-            Watch(kueue.AdmissionCheck, _key_of_check),
-            Watch(cluster.Placement, _name, namespace=namespace),
-            Watch(cluster.PlacementDecision, _placement_of_decision, namespace=namespace),
-            Watch(kueue.MultiKueueConfig, _name),
-            Watch(kueue.MultiKueueCluster, self._configs_of_member),
-            Watch(kueue.Workload, self._config_it_leaves),
-            Watch(cluster.ManagedCluster, self._placements_of_cluster),
-            Watch(Secret, self._placements_of_secret, namespace=namespace),
-            Watch(ConfigMap, self._all_placements, namespace=namespace, fields=f"metadata.name={CONFIG_MAP}"),
+            Watch(kueue.AdmissionCheck, of_check),
+            Watch(cluster.Placement, by_name, namespace=namespace),
+            Watch(cluster.PlacementDecision, of_decision, namespace=namespace),
+            Watch(kueue.MultiKueueConfig, by_name),
+            Watch(kueue.MultiKueueCluster, wakers.of_member),
+            Watch(kueue.Workload, wakers.of_workload),
+            Watch(cluster.ManagedCluster, wakers.of_cluster),
+            Watch(Secret, wakers.of_secret, namespace=namespace),
+            Watch(ConfigMap, wakers.of_kueue_config, namespace=namespace, fields=f"metadata.name={CONFIG_MAP}"),
         )
 
     async def reconcile(self, key: str) -> None:
@@ -116,7 +115,7 @@ class MultiKueueConfigController(Controller):
         plan, held = await self._plan(key, steadied.selection, config)
         await self._write(key, plan, steadied.selection, config)
         remaining = await self._retire(key, plan)
-        await self._explain(key, checks, plan, held, config)
+        await self.saying.explain(key, checks, plan, held, config)
         await self._finish(key, checks, plan, remaining)
         self._come_back(plan, held, remaining, steadied)
 
@@ -336,51 +335,7 @@ class MultiKueueConfigController(Controller):
         await self.hub.ensure(kueue.MultiKueueConfig, manifest)
         log.warning("cluster listed again", config=key, member=member, held=held)
 
-    # Saying
-
-    async def _explain(
-        self,
-        key: str,
-        checks: Sequence[kueue.AdmissionCheck],
-        plan: Plan,
-        held: Mapping[str, Held],
-        config: kueue.MultiKueueConfig | None,
-    ) -> None:
-        self.measures.set_clusters(key, plan, held)
-        conditions = self._conditions(key, plan, held)
-        for check in checks:
-            if check.is_deleting:
-                continue
-            dated = [_observed(condition, check) for condition in conditions]
-            await self.hub.set_conditions(check, check.status.conditions, dated, CONDITIONS)
-            before = set(config.spec.clusters) - set(marks_of(config)) if config else set()
-            if before != set(plan.serving):
-                note = f"selected {_names(plan.serving)}, before {_names(sorted(before))}"
-                await self.hub.events.normal(check, "SelectionChanged", note)
-            for member in plan.draining:
-                if member not in marks_of(config):
-                    await self.hub.events.normal(
-                        check, "DrainStarted", f"{member} was dropped and stays listed until empty"
-                    )
-            for member in sorted(set(marks_of(config)) - set(plan.listed)):
-                await self.hub.events.normal(check, "DrainEnded", f"{member} holds nothing any more and was unlisted")
-
-    def _conditions(self, key: str, plan: Plan, held: Mapping[str, Held]) -> list[Condition]:
-        conditions = [self._active(key, plan)]
-        if plan.draining:
-            counts = {member: str(held[member]) if member in held else "just dropped" for member in plan.draining}
-            conditions.append(Condition.true(DRAINING_CONDITION, *messages.draining(counts)))
-        if not self.objects.kueue_config.is_ours:
-            said = messages.other_dispatcher(self.objects.kueue_config.dispatcher)
-            conditions.append(Condition.false(DISPATCHING, *said))
-        return conditions
-
-    def _active(self, key: str, plan: Plan) -> Condition:
-        if self.hub.get(cluster.Placement, key, self.settings.kueue_namespace) is None:
-            return Condition.false(ACTIVE, *messages.placement_not_found(key, plan.draining))
-        if not plan.serving:
-            return Condition.false(ACTIVE, *messages.no_clusters(key, plan.left_out, plan.draining))
-        return Condition.true(ACTIVE, *messages.generated(plan.left_out, plan.unusable))
+    # Checks that cannot be served
 
     async def _refuse(self, name: str) -> None:
         check = self.hub.get(kueue.AdmissionCheck, name)
@@ -390,7 +345,7 @@ class MultiKueueConfigController(Controller):
             await self.hub.remove_finalizer(check, FINALIZER)
             return
         condition = Condition.false(ACTIVE, *messages.bad_parameters())
-        await self.hub.set_conditions(check, check.status.conditions, [_observed(condition, check)], CONDITIONS)
+        await self.saying.set_conditions(check, [condition])
 
     async def _leave_alone(self, checks: Sequence[kueue.AdmissionCheck], key: str) -> None:
         condition = Condition.false(ACTIVE, *messages.config_not_ours(key))
@@ -398,8 +353,7 @@ class MultiKueueConfigController(Controller):
             if check.is_deleting:
                 await self.hub.remove_finalizer(check, FINALIZER)
             else:
-                wanted = [_observed(condition, check)]
-                await self.hub.set_conditions(check, check.status.conditions, wanted, CONDITIONS)
+                await self.saying.set_conditions(check, [condition])
 
     # Ending
 
@@ -426,7 +380,7 @@ class MultiKueueConfigController(Controller):
         if waits:
             raise errors.RetryLater(*min(waits))
 
-    # Who is woken
+    # Members
 
     def _members_of(self, key: str) -> list[kueue.MultiKueueCluster]:
         """Return our members that serve this Placement, or any where members are shared."""
@@ -441,74 +395,3 @@ class MultiKueueConfigController(Controller):
 
     def _is_listed(self, member: str) -> bool:
         return any(member in config.spec.clusters for config in self.hub.list(kueue.MultiKueueConfig))
-
-    def _configs_of_member(self, member: kueue.MultiKueueCluster) -> Iterable[str]:
-        label = member.metadata.labels.get(PLACEMENT_LABEL)
-        if label:
-            return [label]
-        return [config.name for config in self.hub.list(kueue.MultiKueueConfig) if member.name in config.spec.clusters]
-
-    def _config_it_leaves(self, workload: kueue.Workload) -> Iterable[str]:
-        """Wake a draining config when one of its Workloads changes; others do not care."""
-        name = self.objects.config_of(workload)
-        return [name] if name and marks_of(self.objects.config(name)) else []
-
-    def _placements_of_cluster(self, member: cluster.ManagedCluster) -> Iterable[str]:
-        """Wake who lists a cluster when it goes away."""
-        if member.is_deleting or self.hub.get(cluster.ManagedCluster, member.name) is None:
-            return self._placements_listing(member.name)
-        return []
-
-    def _placements_of_secret(self, secret: Secret) -> Iterable[str]:
-        return self._placements_selecting(lambda name: self.settings.secret(name) == secret.name)
-
-    def _placements_of_profile(self, profile: ClusterProfile) -> Iterable[str]:
-        return self._placements_selecting(lambda name: name == profile.name)
-
-    def _placements_selecting(self, is_meant: Callable[[str], bool]) -> Iterable[str]:
-        return [
-            placement
-            for decision in self.hub.list(cluster.PlacementDecision)
-            if any(is_meant(d.cluster_name) for d in decision.status.decisions)
-            for placement in _placement_of_decision(decision)
-        ]
-
-    def _placements_listing(self, name: str) -> Iterable[str]:
-        return [
-            config.name
-            for config in self.hub.list(kueue.MultiKueueConfig)
-            if any(self.objects.cluster_of(member, config.name) == name for member in config.spec.clusters)
-        ]
-
-    def _all_placements(self, config_map: ConfigMap) -> Iterable[str]:
-        """Kueue's configuration changed: every condition and order may."""
-        return {placement for check in self.hub.list(kueue.AdmissionCheck) if (placement := placement_of(check))}
-
-
-def _name(obj: Object) -> Iterable[str]:
-    return (obj.name,)
-
-
-def _key_of_check(check: kueue.AdmissionCheck) -> Iterable[str]:
-    if check.spec.controller_name != CONTROLLER_NAME:
-        return ()
-    return (placement_of(check) or f"!{check.name}",)
-
-
-def _placement_of_decision(decision: cluster.PlacementDecision) -> Iterable[str]:
-    placement = decision.metadata.labels.get(cluster.PLACEMENT_LABEL)
-    return (placement,) if placement else ()
-
-
-def _observed(condition: Condition, check: kueue.AdmissionCheck) -> Condition:
-    return Condition(
-        type=condition.type,
-        status=condition.status,
-        reason=condition.reason,
-        message=condition.message,
-        observed_generation=check.metadata.generation,
-    )
-
-
-def _names(members: Sequence[str]) -> str:
-    return f"[{' '.join(members)}]" if members else "none"

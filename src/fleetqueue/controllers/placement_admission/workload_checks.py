@@ -1,8 +1,7 @@
-"""Answer for our checks on each Workload: Ready while the check is Active, Retry to take it back from a draining
-cluster.
+"""Answer for our checks on each Workload: Ready while the check is Active, Retry to take it back from a drain.
 
-Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, and the workers themselves Writes:  our own
-entries of Workload status.admissionChecks
+Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, and the workers themselves
+Writes:  our own entries of Workload status.admissionChecks
 
 Kueue starts nothing before every check is Ready, and resets checks to Pending with every eviction, so the answer is
 given again on every change. Retry makes Kueue remove the remote copies first and queue the Workload again; Pending

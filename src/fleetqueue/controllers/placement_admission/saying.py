@@ -1,0 +1,86 @@
+"""Say on the AdmissionChecks of a Placement how it stands: conditions, Events, and numbers.
+
+Writes: AdmissionCheck status
+"""
+
+from collections.abc import Mapping, Sequence
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import Condition
+from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.draining import Held, Plan
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
+from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.names import ACTIVE, CONDITIONS, DISPATCHING, DRAINING_CONDITION
+
+
+class Saying:
+    def __init__(self, objects: HubObjects, measures: Measures) -> None:
+        self.hub = objects.hub
+        self.objects = objects
+        self.measures = measures
+
+    async def explain(
+        self,
+        placement: str,
+        checks: Sequence[kueue.AdmissionCheck],
+        plan: Plan,
+        held: Mapping[str, Held],
+        before: kueue.MultiKueueConfig | None,
+    ) -> None:
+        """Tell what was decided, and what is new in it."""
+        self.measures.set_clusters(placement, plan, held)
+        conditions = self._conditions(placement, plan, held)
+        for check in checks:
+            if not check.is_deleting:
+                await self.set_conditions(check, conditions)
+                await self._tell_news(check, plan, before)
+
+    async def set_conditions(self, check: kueue.AdmissionCheck, conditions: Sequence[Condition]) -> None:
+        wanted = [_observed(condition, check) for condition in conditions]
+        await self.hub.set_conditions(check, check.status.conditions, wanted, CONDITIONS)
+
+    async def _tell_news(self, check: kueue.AdmissionCheck, plan: Plan, before: kueue.MultiKueueConfig | None) -> None:
+        marks = marks_of(before)
+        served = set(before.spec.clusters) - set(marks) if before else set()
+        if served != set(plan.serving):
+            note = f"selected {_names(plan.serving)}, before {_names(sorted(served))}"
+            await self.hub.events.normal(check, "SelectionChanged", note)
+        for member in plan.draining:
+            if member not in marks:
+                note = f"{member} was dropped and stays listed until empty"
+                await self.hub.events.normal(check, "DrainStarted", note)
+        for member in sorted(set(marks) - set(plan.listed)):
+            await self.hub.events.normal(check, "DrainEnded", f"{member} holds nothing any more and was unlisted")
+
+    def _conditions(self, placement: str, plan: Plan, held: Mapping[str, Held]) -> list[Condition]:
+        conditions = [self._active(placement, plan)]
+        if plan.draining:
+            counts = {member: str(held[member]) if member in held else "just dropped" for member in plan.draining}
+            conditions.append(Condition.true(DRAINING_CONDITION, *messages.draining(counts)))
+        if not self.objects.kueue_config.is_ours:
+            said = messages.other_dispatcher(self.objects.kueue_config.dispatcher)
+            conditions.append(Condition.false(DISPATCHING, *said))
+        return conditions
+
+    def _active(self, placement: str, plan: Plan) -> Condition:
+        if self.hub.get(cluster.Placement, placement, self.objects.settings.kueue_namespace) is None:
+            return Condition.false(ACTIVE, *messages.placement_not_found(placement, plan.draining))
+        if not plan.serving:
+            return Condition.false(ACTIVE, *messages.no_clusters(placement, plan.left_out, plan.draining))
+        return Condition.true(ACTIVE, *messages.generated(plan.left_out, plan.unusable))
+
+
+def _observed(condition: Condition, check: kueue.AdmissionCheck) -> Condition:
+    return Condition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        observed_generation=check.metadata.generation,
+    )
+
+
+def _names(members: Sequence[str]) -> str:
+    return f"[{' '.join(members)}]" if members else "none"

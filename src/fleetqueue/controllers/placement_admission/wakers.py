@@ -1,0 +1,76 @@
+"""Whom a change concerns: from an object to the Placements whose configs must be looked at again."""
+
+from collections.abc import Callable, Iterable
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.core_v1 import ConfigMap, Secret
+from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
+from fleetqueue.api.meta import Object
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
+from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, PLACEMENT_LABEL, placement_of
+
+
+class Wakers:
+    def __init__(self, objects: HubObjects) -> None:
+        self.hub = objects.hub
+        self.objects = objects
+        self.settings = objects.settings
+
+    def of_member(self, member: kueue.MultiKueueCluster) -> Iterable[str]:
+        label = member.metadata.labels.get(PLACEMENT_LABEL)
+        if label:
+            return [label]
+        return [config.name for config in self.hub.list(kueue.MultiKueueConfig) if member.name in config.spec.clusters]
+
+    def of_workload(self, workload: kueue.Workload) -> Iterable[str]:
+        """Wake a draining config when one of its Workloads changes; others do not care."""
+        name = self.objects.config_of(workload)
+        return [name] if name and marks_of(self.objects.config(name)) else []
+
+    def of_cluster(self, member: cluster.ManagedCluster) -> Iterable[str]:
+        """Wake who lists a cluster when it goes away."""
+        if member.is_deleting or self.hub.get(cluster.ManagedCluster, member.name) is None:
+            return self._listing(member.name)
+        return []
+
+    def of_secret(self, secret: Secret) -> Iterable[str]:
+        return self._selecting(lambda name: self.settings.secret(name) == secret.name)
+
+    def of_profile(self, profile: ClusterProfile) -> Iterable[str]:
+        return self._selecting(lambda name: name == profile.name)
+
+    def of_kueue_config(self, config_map: ConfigMap) -> Iterable[str]:
+        """Kueue's configuration changed: every condition and order may."""
+        return {placement for check in self.hub.list(kueue.AdmissionCheck) if (placement := placement_of(check))}
+
+    def _selecting(self, is_meant: Callable[[str], bool]) -> Iterable[str]:
+        return [
+            placement
+            for decision in self.hub.list(cluster.PlacementDecision)
+            if any(is_meant(d.cluster_name) for d in decision.status.decisions)
+            for placement in of_decision(decision)
+        ]
+
+    def _listing(self, name: str) -> Iterable[str]:
+        return [
+            config.name
+            for config in self.hub.list(kueue.MultiKueueConfig)
+            if any(self.objects.cluster_of(member, config.name) == name for member in config.spec.clusters)
+        ]
+
+
+def by_name(obj: Object) -> Iterable[str]:
+    return (obj.name,)
+
+
+def of_check(check: kueue.AdmissionCheck) -> Iterable[str]:
+    """A check that names no Placement has a key of its own."""
+    if check.spec.controller_name != CONTROLLER_NAME:
+        return ()
+    return (placement_of(check) or f"!{check.name}",)
+
+
+def of_decision(decision: cluster.PlacementDecision) -> Iterable[str]:
+    placement = decision.metadata.labels.get(cluster.PLACEMENT_LABEL)
+    return (placement,) if placement else ()
