@@ -499,7 +499,7 @@ class Stage:
     async def config(self) -> kueue.MultiKueueConfig | None:
         return await self.get(kueue.MultiKueueConfig, self.name)
 
-    async def lists(self, *names: str) -> None:
+    async def lists(self, *names: str, within: float = PATIENCE) -> None:
         """Wait until the config lists exactly these clusters."""
         members = {f"{self.name}-{name}" for name in names}
 
@@ -507,7 +507,7 @@ class Stage:
             config = await self.config()
             return set(config.spec.clusters if config else ()) == members
 
-        await eventually(listed, f"the config lists {names}")
+        await eventually(listed, f"the config lists {names}", within=within)
 
     async def check(self) -> kueue.AdmissionCheck:
         found = await self.get(kueue.AdmissionCheck, self.name)

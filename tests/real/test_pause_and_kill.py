@@ -76,7 +76,7 @@ async def test_kueue_restarted_while_jobs_are_nominated_run_and_drain(stage):
     async with stage.heart(**{**SETTINGS, "drain_timeout": 0.0}):
         await stage.lists(*ALL)
         for number in range(4):
-            await stage.submit(f"job{number}", run_for="15s")
+            await stage.submit(f"job{number}", run_for="30s")  # longer than a restart takes on a busy machine
         await stage.world.fleet.restart("hub/kueue")
         places = [await stage.running_on(f"job{number}") for number in range(4)]
         await stage.select(*(ALL - {places[0]}))
