@@ -187,11 +187,11 @@ class Heart:
         await asyncio.wait_for(self.manager.ready.wait(), PATIENCE)
 
     async def kill(self) -> None:
-        assert self._task is not None
         self.is_dead = True
         self.door.dead.set()
-        self._task.cancel()
-        await asyncio.wait({self._task})
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
         await self.room.close()
         await self.hub.client.close()
 
@@ -402,8 +402,15 @@ class Stage:
     async def start_heart(self, dies_at: int = 0, answers_last: bool = False, **settings: Any) -> Heart:
         heart = Heart(self.world.controller_kubeconfig, PlacementAdmissionSettings(**settings), connect)
         heart.door.dies_at, heart.door.answers_last = dies_at, answers_last
+        self.hearts.append(heart)  # before it starts: who waits for that may be cancelled, and it would beat on
         await heart.start()
         return heart
+
+    async def kill_hearts(self) -> None:
+        """Leave none alive: it would go on with the work of the tests that follow."""
+        for heart in self.hearts:
+            if not heart.is_dead:
+                await heart.kill()
 
     async def replica(self, name: str, **settings: Any) -> Replica:
         """Start a controller process with the shipped roles."""
@@ -596,6 +603,7 @@ async def stage(world: World) -> AsyncIterator[Stage]:
     stage = Stage(world, f"t{next(world.numbers)}")
     await stage.set_up()
     yield stage
+    await stage.kill_hearts()
     await stage.heal()
     await stage.tear_down()
     assert stage.witness.doubles == []

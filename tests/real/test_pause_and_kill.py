@@ -37,8 +37,7 @@ async def with_a_successor(stage, heart):
     """Wait until a heart dies, and start the next one, as a Deployment would."""
     await heart.door.dead.wait()
     await heart.kill()
-    successor = await stage.start_heart(**SETTINGS)
-    stage.hearts.append(successor)
+    await stage.start_heart(**SETTINGS)
 
 
 async def run_to_the_end(stage, heart):
@@ -48,9 +47,7 @@ async def run_to_the_end(stage, heart):
     finally:
         succession.cancel()
         await asyncio.wait({succession})
-        for alive in [heart, *stage.hearts]:
-            if not alive.is_dead:
-                await alive.kill()
+        await stage.kill_hearts()
 
 
 async def test_the_story_has_that_many_writes(stage):

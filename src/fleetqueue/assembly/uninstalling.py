@@ -70,7 +70,7 @@ async def uninstall(hub: Client, removal: Removal, report: Report) -> Remains:
     await _detach(hub, {check.name for check in checks}, removal, report, remains)
     if await _stop_controller(hub, removal, report, remains):
         for check in checks:
-            await _drop_finalizer(hub, check, report)
+            await _drop_finalizer(hub, check.name, report)
         if removal.purge:
             await _purge(hub, removal, report)
     remains.notes += await _what_stays(hub, removal)
@@ -156,13 +156,25 @@ def is_held(lease: Lease) -> bool:
     return clock.now() < spec.renew_time + timedelta(seconds=spec.lease_duration_seconds)
 
 
-async def _drop_finalizer(hub: Client, check: kueue.AdmissionCheck, report: Report) -> None:
-    if FINALIZER not in check.metadata.finalizers:
-        return
-    kept = [finalizer for finalizer in check.metadata.finalizers if finalizer != FINALIZER]
-    metadata = {"uid": check.uid, "resourceVersion": check.metadata.resource_version, "finalizers": kept or None}
-    await hub.merge(check.resource, check.name, "", {"metadata": metadata})
-    report(f'AdmissionCheck "{check.name}" is free of our finalizer')
+async def _drop_finalizer(hub: Client, name: str, report: Report) -> None:
+    """Let a check go, as it is now: Kueue and our controller have written to it since it was listed."""
+    for is_last in (False, False, True):
+        try:
+            check = kueue.AdmissionCheck.view(await hub.get(kueue.AdmissionCheck.resource, name))
+        except errors.NotFound:
+            return
+        kept = [finalizer for finalizer in check.metadata.finalizers if finalizer != FINALIZER]
+        if len(kept) == len(check.metadata.finalizers):
+            return
+        metadata = {"uid": check.uid, "resourceVersion": check.metadata.resource_version, "finalizers": kept or None}
+        try:
+            await hub.merge(check.resource, name, "", {"metadata": metadata})
+        except errors.Conflict:
+            if is_last:
+                raise
+        else:
+            report(f'AdmissionCheck "{name}" is free of our finalizer')
+            return
 
 
 async def _purge(hub: Client, removal: Removal, report: Report) -> None:

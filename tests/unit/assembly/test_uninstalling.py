@@ -93,6 +93,14 @@ async def test_our_finalizer_goes_and_that_of_others_stays(hub):
     assert hub.get(kueue.AdmissionCheck, "gpu").metadata.finalizers == ("kueue.x-k8s.io/resource-in-use",)
 
 
+async def test_a_check_that_somebody_writes_to_meanwhile_is_let_go_all_the_same(hub):
+    hub.fail_on("patch admissionchecks/gpu", errors.Conflict("Kueue was faster"), times=2)
+
+    await remove(hub)
+
+    assert FINALIZER not in hub.get(kueue.AdmissionCheck, "gpu").metadata.finalizers
+
+
 async def test_what_queues_use_stays_listed(hub):
     await remove(hub, Removal(detach_checks=True, purge=True))
 
