@@ -43,6 +43,8 @@ WORKERS = ("cluster1", "cluster2", "cluster3")
 KUEUE = "kueue-system"
 LABEL = "fleetqueue.dev/bench"
 PORT = 18080
+CLEAR_SECONDS = 900
+"""Kueue removes copies as slowly as it makes them, and does that three times over where it sent each job everywhere."""
 
 
 class Bench:
@@ -211,7 +213,7 @@ class Bench:
             ]
             return not any(page.items for page in pages)
 
-        await self.until(empty, 300)
+        await self.until(empty, CLEAR_SECONDS)
 
     async def fill(self, clusters: int, finished: int) -> None:
         """Make the hub as large as one that has been used for a while: more clusters, and jobs that are over."""
