@@ -6,6 +6,7 @@ puts another clock in place for the current context and everything that it start
 
 import asyncio
 import random
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -79,3 +80,8 @@ def between(low: float, high: float) -> float:
 def suffix(length: int = 5) -> str:
     """Draw a name suffix from the letters that Kubernetes uses (no vowels, nothing that looks like another)."""
     return "".join(_current.get().chance.choices("bcdfghjklmnpqrstvwxz2456789", k=length))
+
+
+def uid() -> str:
+    """Draw the identity of an object or a token: a UUID of version 4."""
+    return str(uuid.UUID(int=_current.get().chance.getrandbits(128), version=4))

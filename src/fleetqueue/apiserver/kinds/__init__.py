@@ -1,0 +1,1 @@
+"""What the server knows of each kind: its shape, its columns, its rules, as data."""
