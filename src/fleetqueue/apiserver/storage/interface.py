@@ -1,0 +1,164 @@
+"""The contract of a cluster's storage: what can be asked of it, and what it promises.
+
+Reads are plain functions, since the whole state is in memory: one that runs to its end sees one state. Writes are
+awaited, and return when the change is safe. `docs/en/design/storage.md` tells the story.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final, Literal, NamedTuple, Protocol, Self
+
+import orjson
+
+from fleetqueue.api.scheme import Manifest
+
+ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+READ_AT_ONCE: Final = 1000
+"""How many changes a watch hands out in one go, so that one that is far behind does not hold up the others."""
+
+
+class Entry:
+    """One version of one object. Neither it nor its object is ever changed, so everybody shares both."""
+
+    __slots__ = ("_encoded", "_json", "key", "object", "revision")
+
+    def __init__(self, key: str, manifest: Manifest, revision: int, json: bytes | None = None) -> None:
+        self.key = key
+        self.object = manifest
+        self.revision = revision
+        self._json = json
+        self._encoded: dict[str, bytes] | None = None
+
+    @classmethod
+    def of(cls, key: str, manifest: Manifest, revision: int) -> Self:
+        """Make a new version: a copy that says its revision and shares all the rest."""
+        metadata = {**(manifest.get("metadata") or {}), "resourceVersion": str(revision)}
+        return cls(key, {**manifest, "metadata": metadata}, revision)
+
+    @property
+    def json(self) -> bytes:
+        """The object as JSON, encoded at most once."""
+        if self._json is None:
+            self._json = orjson.dumps(self.object)
+        return self._json
+
+    def encoded(self, form: str, encode: Callable[[Manifest], bytes]) -> bytes:
+        """Return the object in another form (another version, say, or metadata only), also encoded at most once."""
+        if self._encoded is None:
+            self._encoded = {}
+        found = self._encoded.get(form)
+        if found is None:
+            found = self._encoded[form] = encode(self.object)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Entry {self.key} at {self.revision}>"
+
+
+class Change(NamedTuple):
+    """What happened to one object at one revision."""
+
+    type: ChangeType
+    entry: Entry
+    """The new version; of a deleted object its last one, with the revision of the deletion."""
+    previous: Entry | None
+    """The version before; None of an added object."""
+
+    @property
+    def revision(self) -> int:
+        return self.entry.revision
+
+    @property
+    def key(self) -> str:
+        return self.entry.key
+
+
+class Page(NamedTuple):
+    """A part of a list; the next one begins after the key of its last entry, at the same revision."""
+
+    entries: Sequence[Entry]
+    revision: int
+    """The revision whose state this is."""
+    remaining: int
+    """How many entries come after the last one; 0 at the end."""
+
+
+class Watch(Protocol):
+    """Changes in order, none missing, none twice. It needs no closing: who stops reading has left.
+
+    Errors: Gone, when the changes that would come next are forgotten.
+    """
+
+    @property
+    def revision(self) -> int:
+        """The revision up to which all changes were handed out: what a bookmark may say."""
+        ...
+
+    async def read(self, *, limit: int = READ_AT_ONCE, timeout: float | None = None) -> Sequence[Change]:
+        """Return what there is, waiting for at least one change; nothing when the timeout has passed."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[Change]: ...
+
+    async def __anext__(self) -> Change: ...
+
+
+class Storage(Protocol):
+    """One cluster's objects, by keys as in `keys`.
+
+    Errors are those of `fleetqueue.api.errors`, ready to be answered: NotFound, AlreadyExists, Conflict (`expected` is
+    stale), Gone (a revision whose changes are forgotten) and ServerError (a commit failed, or a revision is not there).
+    """
+
+    @property
+    def revision(self) -> int:
+        """The newest committed revision."""
+        ...
+
+    @property
+    def compacted(self) -> int:
+        """The oldest revision that can be listed, or watched from."""
+        ...
+
+    def get(self, key: str) -> Entry:
+        """Return the committed version of an object."""
+        ...
+
+    def head(self, key: str) -> Entry | None:
+        """Return the version that a writer must build on: maybe not committed yet, so nothing to answer with.
+
+        Who decides by it to write nothing waits for `reached(entry.revision)` before saying so.
+        """
+        ...
+
+    def list(self, prefix: str, *, after: str = "", limit: int = 0, at: int | None = None) -> Page:
+        """Return committed versions in the order of their keys, the newest or those of a revision; limit 0 is all."""
+        ...
+
+    def changes(self, prefix: str) -> int:
+        """Return how often anything of a kind was changed: another number means another state."""
+        ...
+
+    def watch(self, prefix: str, *, since: int) -> Watch:
+        """Follow all changes after a revision, which may lie in the future."""
+        ...
+
+    async def create(self, key: str, manifest: Manifest) -> Entry: ...
+
+    async def update(self, key: str, manifest: Manifest, *, expected: int) -> Entry: ...
+
+    async def delete(self, key: str, *, expected: int) -> Entry:
+        """Remove an object; return its last version, with the revision of the deletion."""
+        ...
+
+    async def reached(self, revision: int, *, timeout: float = 3.0) -> None:
+        """Wait until a revision is committed."""
+        ...
+
+    async def compact(self, revision: int) -> None:
+        """Forget all changes up to a revision."""
+        ...
+
+    async def close(self) -> None:
+        """Let pending changes commit, and refuse new ones."""
+        ...
