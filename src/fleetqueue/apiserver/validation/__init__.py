@@ -1,0 +1,1 @@
+"""What an object must look like before it is stored."""

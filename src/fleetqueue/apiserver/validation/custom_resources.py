@@ -1,0 +1,69 @@
+"""Is a custom object right? All checks of the real server, in its order."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.validation import embedded_objects, faults, list_types
+from fleetqueue.apiserver.validation.broken_rules import broken_rules
+from fleetqueue.apiserver.validation.correlation import Correlation
+from fleetqueue.apiserver.validation.reports import Reporter
+from fleetqueue.apiserver.validation.structural_schema import CustomSchema
+
+_BLOCKING = frozenset({
+    "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid",
+})  # fmt: skip
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
+
+
+def validate(
+    obj: Manifest, custom: CustomSchema, old: Manifest | None = None, earlier: Sequence[Cause] = ()
+) -> list[Cause]:
+    """Return all that is wrong with an object, or with the change that an update makes.
+
+    `earlier` are faults that were found before, such as those of its metadata: they come first, and some of them
+    keep the rules from being asked.
+    """
+    before = None if old is None else Correlation(obj, old, custom.schema)
+    found = list(earlier)
+    if not custom.check(obj):
+        found += Reporter().ratcheted(obj, custom.openapi, "", before).faults.values()
+    found += embedded_objects.faults_below(obj, custom.schema)
+    found += new_duplicates(obj, custom, old)
+    return found + rule_faults(obj, custom, old, before, found)
+
+
+def validate_status(obj: Manifest, custom: CustomSchema, old: Manifest, earlier: Sequence[Cause] = ()) -> list[Cause]:
+    """Return what is wrong with an object after a change of its status alone."""
+    found = list(earlier)
+    openapi = (custom.openapi.get("properties") or {}).get("status")
+    status = obj.get("status")
+    if "status" in obj and openapi is not None and not custom.status_check(status):
+        before = Correlation(status, old.get("status"), custom.schema.properties["status"])
+        found += Reporter("status").ratcheted(status, openapi, "", before).faults.values()
+    found += new_duplicates(obj, custom, old)
+    return found + rule_faults(obj, custom, old, Correlation(obj, old, custom.schema), found)
+
+
+def new_duplicates(obj: Manifest, custom: CustomSchema, old: Manifest | None) -> list[Cause]:
+    """Return what occurs twice in sets and maps; nothing if the old object was no better."""
+    if not list_types.has_duplicates(obj, custom.schema):
+        return []
+    if old is not None and list_types.has_duplicates(old, custom.schema):
+        return []
+    return list(list_types.duplicates(obj, custom.schema))
+
+
+def rule_faults(
+    obj: Manifest, custom: CustomSchema, old: Any, before: Correlation | None, found: Sequence[Cause]
+) -> list[Cause]:
+    node = custom.rules
+    if node is None:
+        return []
+    if any(cause.reason in _BLOCKING for cause in found):
+        return [faults.invalid(faults.NOWHERE, None, _UNCHECKED)]
+    return broken_rules(node, obj, old, before)
