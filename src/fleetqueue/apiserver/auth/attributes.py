@@ -1,0 +1,45 @@
+"""What is asked, in the words in which roles speak of it."""
+
+from dataclasses import dataclass
+
+from fleetqueue.api import errors
+from fleetqueue.apiserver.auth.users import User
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """One request; `path` is set instead of a resource where the request is for none."""
+
+    user: User
+    verb: str
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    name: str = ""
+    namespace: str = ""
+    path: str = ""
+
+    @property
+    def full_resource(self) -> str:
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+def forbidden(asked: Attributes, reason: str = "") -> errors.Forbidden:
+    """Build the answer to who may not do this."""
+    message = f'User "{asked.user.name}" cannot {asked.verb} '
+    if asked.path:
+        message = f'forbidden: {message}path "{asked.path}"'
+        details = {}
+    else:
+        scope = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
+        message += f'resource "{asked.full_resource}" in API group "{asked.group}" {scope}'
+        message = f"{_qualified(asked)} is forbidden: {message}"
+        details = {"name": asked.name, "group": asked.group, "kind": asked.resource}
+    if reason:
+        message += f": {reason}"
+    return errors.Forbidden(message, reason="Forbidden", details={k: v for k, v in details.items() if v})
+
+
+def _qualified(asked: Attributes) -> str:
+    kind = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
+    return f'{kind} "{asked.name}"' if asked.name else kind

@@ -1,0 +1,116 @@
+"""Tokens of service accounts: signed with the cluster's own key (ES256), valid while their account exists."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+
+from fleetqueue import clock
+from fleetqueue.apiserver.auth.base64url import decode, encode
+from fleetqueue.apiserver.auth.users import SERVICE_ACCOUNT_PREFIX, User, service_account
+
+CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
+HEADER: Final = encode(orjson.dumps({"alg": "ES256", "kid": "fleetqueue"}))
+SCALAR_BYTES: Final = 32
+ALGORITHM: Final = ec.ECDSA(hashes.SHA256())
+
+FindUid = Callable[[str, str, str], str | None]
+"""Returns the uid of an object by resource (serviceaccounts, pods, secrets, nodes), namespace and name; None where
+there is none."""
+
+
+class TokenError(Exception):
+    """A token that does not hold; says why, for the server's log only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The object that a token dies with, beside its account."""
+
+    resource: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAccountTokens:
+    """Signs and verifies the tokens of one cluster."""
+
+    key: ec.EllipticCurvePrivateKey
+    issuer: str
+    find_uid: FindUid
+
+    def sign(
+        self,
+        account: tuple[str, str, str],
+        *,
+        audiences: Sequence[str],
+        seconds: int,
+        bound: Bound | None = None,
+    ) -> tuple[str, int]:
+        """Return a token for an account (namespace, name, uid), and the second of its end."""
+        namespace, name, uid = account
+        now = int(clock.now().timestamp())
+        about: dict[str, Any] = {"namespace": namespace, "serviceaccount": {"name": name, "uid": uid}}
+        if bound is not None:
+            about[bound.resource.removesuffix("s")] = {"name": bound.name, "uid": bound.uid}
+        claims = {
+            "aud": list(audiences),
+            "exp": now + seconds,
+            "iat": now,
+            "iss": self.issuer,
+            "jti": clock.uid(),
+            "kubernetes.io": about,
+            "nbf": now,
+            "sub": f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}",
+        }
+        signed = f"{HEADER}.{encode(orjson.dumps(claims))}"
+        r, s = decode_dss_signature(self.key.sign(signed.encode(), ALGORITHM))
+        signature = r.to_bytes(SCALAR_BYTES, "big") + s.to_bytes(SCALAR_BYTES, "big")
+        return f"{signed}.{encode(signature)}", now + seconds
+
+    def verify(self, token: str, audiences: Sequence[str]) -> tuple[User, Sequence[str]]:
+        """Return whom a token stands for, and for which of the audiences; raises TokenError."""
+        claims = self._claims(token)
+        held = set(claims.get("aud") or ())
+        accepted = [audience for audience in audiences if audience in held]
+        if not accepted:
+            raise TokenError("for another audience")
+        now = clock.now().timestamp()
+        if claims.get("iss") != self.issuer or not claims.get("nbf", now) <= now < claims.get("exp", 0):
+            raise TokenError("expired, not valid yet, or of another issuer")
+        return self._user(claims), accepted
+
+    def _claims(self, token: str) -> Mapping[str, Any]:
+        try:
+            header, claims, signature = token.split(".")
+            scalars = decode(signature)
+            if header != HEADER or len(scalars) != 2 * SCALAR_BYTES:
+                raise TokenError("not one of ours")
+            r, s = (int.from_bytes(part, "big") for part in (scalars[:SCALAR_BYTES], scalars[SCALAR_BYTES:]))
+            der = encode_dss_signature(r, s)
+            self.key.public_key().verify(der, f"{header}.{claims}".encode(), ALGORITHM)
+            found = orjson.loads(decode(claims))
+        except (ValueError, InvalidSignature) as error:
+            raise TokenError("not a token, or a forged one") from error
+        if not isinstance(found, dict):
+            raise TokenError("not a token")
+        return found
+
+    def _user(self, claims: Mapping[str, Any]) -> User:
+        about = claims.get("kubernetes.io") or {}
+        namespace, account = about.get("namespace", ""), about.get("serviceaccount") or {}
+        references = {"serviceaccounts": account} | {
+            f"{kind}s": about[kind] for kind in ("pod", "secret", "node") if kind in about
+        }
+        for resource, reference in references.items():
+            scope = "" if resource == "nodes" else namespace
+            if self.find_uid(resource, scope, reference.get("name", "")) != reference.get("uid"):
+                raise TokenError(f"its {resource} is gone")
+        extra = {CREDENTIAL_ID: (f"JTI={claims.get('jti', '')}",)}
+        return service_account(namespace, account.get("name", ""), account.get("uid", ""), **extra)
