@@ -15,6 +15,7 @@ import random
 import selectors
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from contextvars import Context
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar, TypeVarTuple
 
@@ -48,6 +49,13 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         settled = self.create_future()
         self._settling.append(settled)
         await settled
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        # A timer is due a little before its time; whoever then waits for the rest must get it, or it never passes.
+        soonest = self._now + 2 * self._clock_resolution
+        return super().call_at(soonest if self._now < when < soonest else when, callback, *args, context=context)
 
     def run_in_executor(self, executor: Any, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         future = super().run_in_executor(executor, func, *args)

@@ -49,6 +49,16 @@ async def test_settling_lets_everything_happen_that_needs_no_time():
         assert clock.monotonic() == 0
 
 
+async def test_the_last_of_a_wait_passes_too():
+    """A timer may be due a little early; who then waits for the rest must not be woken at once, for ever."""
+    deadline = clock.monotonic() + 0.0000005
+
+    while clock.monotonic() < deadline:  # noqa: ASYNC110 - just this is asked
+        await asyncio.sleep(deadline - clock.monotonic())
+
+    assert clock.monotonic() >= deadline
+
+
 async def test_two_may_settle_at_once():
     await asyncio.gather(settle(), settle())
 

@@ -1,0 +1,108 @@
+"""A question to the server and its answer, after media types and before bytes: the same through every door."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from fleetqueue.api import errors
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.auth.users import User
+from fleetqueue.apiserver.http.request_info import RequestInfo
+from fleetqueue.apiserver.registry.continue_tokens import Expired
+from fleetqueue.apiserver.storage.interface import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    info: RequestInfo
+    user: User
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    """Decoded; a patch is what its media type makes of it."""
+    content_type: str = "application/json"
+    agent: str = ""
+    """Who asks, as programs say it: the field manager where the query names none."""
+    form: str = ""
+    """What objects are to become: nothing, Table, PartialObjectMetadata or PartialObjectMetadataList."""
+    mistakes: Sequence[str] = ()
+    """What is wrong with the body and can be lived with, such as a field that stands there twice."""
+    form_version: str = "v1"
+    """The version of the form, in `meta.k8s.io`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of objects as they are, which have their JSON already."""
+
+    kind: str
+    api_version: str
+    metadata: Manifest
+    entries: Sequence[Entry]
+    omitted: bytes = b""
+    """How the JSON of an item begins, where a client knows that beginning from the list."""
+
+    @property
+    def manifest(self) -> Manifest:
+        return {**self._head, "items": [entry.object for entry in self.entries]}
+
+    @property
+    def json(self) -> bytes:
+        """The JSON of the list, put together from that of its items."""
+        skipped = len(self.omitted)
+        items = b",".join(
+            b"{" + entry.json[skipped:] if skipped and entry.json.startswith(self.omitted) else entry.json
+            for entry in self.entries
+        )
+        return orjson.dumps(self._head)[:-1] + b',"items":[' + items + b"]}"
+
+    @property
+    def _head(self) -> Manifest:
+        return {"kind": self.kind, "apiVersion": self.api_version, "metadata": self.metadata}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: Manifest | Entry | Listing | bytes | str
+    """An Entry and a Listing have their JSON already, bytes are JSON; text is for health and metrics."""
+    warnings: Sequence[str] = ()
+
+    @property
+    def manifest(self) -> Any:
+        body = self.body
+        if isinstance(body, bytes):
+            return orjson.loads(body)
+        if isinstance(body, Entry):
+            return body.object
+        return body.manifest if isinstance(body, Listing) else body
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A watch: each item is one event."""
+
+    events: AsyncGenerator[tuple[str, Manifest | Entry]]
+    warnings: Sequence[str] = ()
+
+
+WITH_DETAILS: Final = ("NotFound", "Invalid", "Forbidden", "MethodNotAllowed")
+"""Reasons whose details are there even if they are empty."""
+
+
+def status_of(error: errors.ApiError) -> Manifest:
+    """Build the Status that an error is on the wire."""
+    metadata = {"continue": error.token} if isinstance(error, Expired) else {}
+    status: Manifest = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": metadata,
+        "status": "Failure",
+        "message": error.message,
+    }
+    if error.reason:
+        status["reason"] = error.reason
+    if error.details or error.reason in WITH_DETAILS:
+        status["details"] = dict(error.details)
+    return {**status, "code": error.code}

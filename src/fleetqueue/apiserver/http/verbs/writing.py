@@ -1,0 +1,195 @@
+"""Create, update and patch."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.requests import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.http.exchange import Answer, Question
+from fleetqueue.apiserver.http.forms import Forms
+from fleetqueue.apiserver.http.verbs.reading import place
+from fleetqueue.apiserver.kinds.causes import forbidden, invalid, not_supported, required
+from fleetqueue.apiserver.kinds.schema import Schema
+from fleetqueue.apiserver.kinds.table import UnknownKind, type_of
+from fleetqueue.apiserver.patching.apply import apply
+from fleetqueue.apiserver.patching.go_text import text
+from fleetqueue.apiserver.patching.json_patch import apply_json_patch
+from fleetqueue.apiserver.patching.merge_patch import apply_merge_patch
+from fleetqueue.apiserver.patching.strategic_merge import apply_strategic_merge
+from fleetqueue.apiserver.registry.served import Served
+from fleetqueue.apiserver.registry.store import Change, Store, Write, reset_fields
+from fleetqueue.apiserver.storage import keys, refusals
+from fleetqueue.apiserver.validation.faults import json_text
+
+STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
+PATCHES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+CUSTOM_PATCHES: Final = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+"""Custom kinds have no rules for a strategic merge."""
+
+
+class WritingVerbs:
+    def __init__(self, store: Store, forms: Forms) -> None:
+        self.store = store
+        self.forms = forms
+
+    async def create(self, served: Served, question: Question) -> Answer:
+        body = _object(served, question)
+        write = write_of(served, question, "CreateOptions")
+        entry = await self.store.create(served, question.info.namespace, body, write)
+        return Answer(201, self.forms.one(served, entry, question), write.warnings)
+
+    async def update(self, served: Served, question: Question) -> Answer:
+        body = _object(served, question)
+        metadata = body.get("metadata") or {}
+        if isinstance(metadata, dict) and not metadata.get("name"):
+            raise errors.BadRequest("name must be provided", reason="BadRequest")
+
+        def change(live: Manifest | None) -> Manifest:
+            if live is None and not served.strategy.creates_on_update:
+                raise _missing(served, question)
+            return body
+
+        return await self._change(served, question, change, write_of(served, question, "UpdateOptions"))
+
+    async def patch(self, served: Served, question: Question) -> Answer:
+        write = write_of(served, question, "PatchOptions")
+        change = self._patch(served, question, write)
+        return await self._change(served, question, change, write)
+
+    async def _change(self, served: Served, question: Question, change: Change, write: Write) -> Answer:
+        namespace, name = place(served, question)
+        entry, is_new = await self.store.update(served, namespace, name, change, write)
+        return Answer(201 if is_new else 200, self.forms.one(served, entry, question), write.warnings)
+
+    def _patch(self, served: Served, question: Question, write: Write) -> Change:
+        kind = question.content_type
+        known = CUSTOM_PATCHES if served.is_custom else PATCHES
+        if kind not in known:
+            raise unsupported(known)
+        if kind == APPLY_PATCH:
+            return _apply(served, question, write)
+        patched = patcher(question, served.schema)
+        write.patch = (lambda _: text(question.body)) if kind == STRATEGIC_MERGE_PATCH else json_text
+
+        def change(live: Manifest | None) -> Manifest:
+            if live is None:
+                raise _missing(served, question)
+            return patched(live)
+
+        return change
+
+
+def patcher(question: Question, schema: Schema) -> Callable[[Manifest], Manifest]:
+    """Return what a patch makes of an object; any sort but an apply."""
+    kind, body = question.content_type, question.body
+    patching: dict[str, Callable[[Manifest], Any]] = {
+        JSON_PATCH: lambda live: apply_json_patch(live, body),
+        MERGE_PATCH: lambda live: apply_merge_patch(live, body),
+        STRATEGIC_MERGE_PATCH: lambda live: apply_strategic_merge(live, body, schema),
+    }
+    if kind not in patching:
+        raise unsupported(tuple(patching))
+
+    def patched(live: Manifest) -> Manifest:
+        after = patching[kind](live)
+        if not isinstance(after, dict):
+            raise errors.BadRequest("the patch leaves no object", reason="BadRequest")
+        return after
+
+    return patched
+
+
+def _apply(served: Served, question: Question, write: Write) -> Change:
+    """Return the change that a server-side apply makes; it also creates."""
+    if not question.query.get("fieldManager"):
+        raise invalid("PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")])
+    force = question.query.get("force", "").lower() in ("true", "1")
+    write.is_apply = True
+
+    def change(live: Manifest | None) -> Manifest:
+        if live is None and write.subresource:
+            raise _missing(served, question)
+        return apply(
+            live,
+            question.body,
+            served.schema,
+            write.manager,
+            served.resource.api_version,
+            write.subresource,
+            timestamp(clock.now()),
+            kind=served.resource.kind,
+            force=force,
+            reset=reset_fields(served, write.subresource),
+        )
+
+    return change
+
+
+def _object(served: Served, question: Question) -> Manifest:
+    """Return the body, if it is an object of this kind."""
+    body, resource = question.body, served.resource
+    if not isinstance(body, dict):
+        kind = resource.kind
+        raise errors.BadRequest(
+            f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind",
+            reason="BadRequest",
+        )
+    given = (body.get("apiVersion") or resource.api_version, body.get("kind") or resource.kind)
+    if given[1] != resource.kind:
+        message = f'{given[1]} in version "{given[0]}" cannot be handled as a {resource.kind}'
+        raise errors.BadRequest(f"{message}: converting to {resource.kind} is not possible", reason="BadRequest")
+    if given[0] != resource.api_version:
+        _check_kind(served, *given)
+        message = f"the API version in the data ({given[0]}) does not match the expected API version"
+        raise errors.BadRequest(f"{message} ({resource.api_version})", reason="BadRequest")
+    return body
+
+
+def _check_kind(served: Served, api_version: str, kind: str) -> None:
+    """Refuse a version in which a built-in kind does not exist at all."""
+    group, _, version = api_version.rpartition("/")
+    try:
+        if not served.is_custom:
+            type_of(group, version, kind)
+    except UnknownKind as error:
+        message = f'{kind} in version "{version}" cannot be handled as a {served.resource.kind}: {error}'
+        raise errors.BadRequest(message, reason="BadRequest") from error
+
+
+def write_of(served: Served, question: Question, options: str) -> Write:
+    query = question.query
+    dry_run = query.get("dryRun", "")
+    faults = []
+    if dry_run not in ("", "All"):
+        faults.append(not_supported("dryRun", [dry_run], ["All"]))
+    if query.get("force") and question.content_type != APPLY_PATCH and options == "PatchOptions":
+        faults.append(forbidden("force", "may not be specified for non-apply patch"))
+    validation = query.get("fieldValidation", "")
+    if validation not in ("", "Ignore", "Warn", "Strict"):
+        faults.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
+    if faults:
+        raise invalid(options, "meta.k8s.io", "", faults)
+    manager = query.get("fieldManager") or question.agent.partition("/")[0]
+    warnings = [served.deprecation] if served.deprecation else []
+    return Write(
+        question.user,
+        manager,
+        question.info.subresource,
+        bool(dry_run),
+        warnings=warnings,
+        validation=validation,
+        mistakes=question.mistakes,
+    )
+
+
+def unsupported(known: tuple[str, ...]) -> errors.ApiError:
+    message = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(known)
+    return errors.ApiError(message, reason="UnsupportedMediaType", code=415)
+
+
+def _missing(served: Served, question: Question) -> errors.NotFound:
+    resource = served.resource
+    return refusals.not_found(keys.key_of(resource.group, resource.plural, "", question.info.name))

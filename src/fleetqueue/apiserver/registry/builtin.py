@@ -1,0 +1,264 @@
+"""The built-in kinds: what each does differently from the others."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+from typing import Any, Final
+
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds import facts
+from fleetqueue.apiserver.kinds.normalising import empty_field, normalised
+from fleetqueue.apiserver.kinds.table import BuiltIn, type_of
+from fleetqueue.apiserver.registry.kinds import (
+    certificates,
+    claims,
+    config,
+    cron_jobs,
+    defaults_only,
+    definitions,
+    events,
+    jobs,
+    limits,
+    namespaces,
+    nodes,
+    pods,
+    roles,
+    services,
+    slices,
+    workloads,
+)
+from fleetqueue.apiserver.registry.served import Served, Strategy
+from fleetqueue.apiserver.validation.metadata import path_segment
+
+Fields = Mapping[str, Callable[[Manifest], str]]
+
+RBAC: Final = "rbac.authorization.k8s.io"
+
+WITHOUT_GENERATION: Final = {
+    "": {
+        "configmaps",
+        "endpoints",
+        "events",
+        "limitranges",
+        "namespaces",
+        "nodes",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "resourcequotas",
+        "secrets",
+        "serviceaccounts",
+        "services",
+    },
+    "apiregistration.k8s.io": {"apiservices"},
+    "apps": {"controllerrevisions"},
+    "autoscaling": {"horizontalpodautoscalers"},
+    "certificates.k8s.io": {"certificatesigningrequests"},
+    "coordination.k8s.io": {"leases"},
+    "events.k8s.io": {"events"},
+    "networking.k8s.io": {"ipaddresses", "servicecidrs"},
+    "node.k8s.io": {"runtimeclasses"},
+    "resource.k8s.io": {"resourceclaims", "resourceclaimtemplates"},
+    "storage.k8s.io": {
+        "csidrivers",
+        "csinodes",
+        "csistoragecapacities",
+        "storageclasses",
+        "volumeattachments",
+        "volumeattributesclasses",
+    },
+    RBAC: {"clusterrolebindings", "clusterroles", "rolebindings", "roles"},
+}
+CREATED_BY_UPDATE: Final = {
+    "": {"endpoints", "events", "limitranges", "services"},
+    "coordination.k8s.io": {"leases"},
+    "node.k8s.io": {"runtimeclasses"},
+    RBAC: {"clusterrolebindings", "clusterroles", "rolebindings", "roles"},
+}
+WITH_ANY_FINALIZER: Final = {
+    "": {"events"},
+    "coordination.k8s.io": {"leases"},
+    "policy": {"poddisruptionbudgets"},
+}
+UPDATED_BY_VERSION: Final = {
+    "admissionregistration.k8s.io": {
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    },
+    "apiextensions.k8s.io": {"customresourcedefinitions"},
+    "apiregistration.k8s.io": {"apiservices"},
+    "coordination.k8s.io": {"leases"},
+    "node.k8s.io": {"runtimeclasses"},
+    "policy": {"poddisruptionbudgets"},
+    "storage.k8s.io": {"csidrivers", "csinodes", "csistoragecapacities", "volumeattachments"},
+}
+"""What an update must know the version of."""
+NOT_SERVED: Final = {("autoscaling", "v1", "horizontalpodautoscalers"), ("", "v1", "componentstatuses")}
+"""Old faces of things that are served otherwise, or that Kubernetes itself has given up."""
+ANSWERED_ELSEWHERE: Final = {"attach", "binding", "eviction", "exec", "log", "portforward", "proxy", "scale", "token"}
+"""Subresources that are no part of the stored object."""
+
+
+@cache
+def built_in() -> tuple[Served, ...]:
+    """Return every built-in resource that is stored; all servers of a process share them."""
+    return tuple(_served(kind) for kind in facts.kinds() if _is_stored(kind))
+
+
+def _is_stored(kind: BuiltIn) -> bool:
+    path = (kind.group, kind.version, kind.plural)
+    return kind.is_on_by_default and "list" in kind.verbs and path not in NOT_SERVED
+
+
+def _served(kind: BuiltIn) -> Served:
+    is_new_event = (kind.group, kind.plural) == ("events.k8s.io", "events")
+    return Served(
+        kind.resource,
+        facts.schema(kind.group, kind.version, kind.kind),
+        _strategy(kind),
+        list_kind=kind.list_kind,
+        singular=kind.singular,
+        short_names=kind.short_names,
+        categories=kind.categories,
+        verbs=kind.verbs,
+        subresources=tuple(part.name for part in kind.subresources if part.name not in ANSWERED_ELSEWHERE),
+        place=events.PLACE if is_new_event else None,
+        to_store=events.to_store if is_new_event else None,
+        from_store=events.from_store if is_new_event else None,
+    )
+
+
+def _strategy(kind: BuiltIn) -> Strategy:
+    group, plural = kind.group, kind.plural
+    options: dict[str, Any] = {
+        "read": partial(normalised, type_name=type_of(group, kind.version, kind.kind)),
+        "has_generation": plural not in WITHOUT_GENERATION.get(group, ()),
+        "knows_finalizers": plural not in WITH_ANY_FINALIZER.get(group, ()),
+        "creates_on_update": plural in CREATED_BY_UPDATE.get(group, ()),
+        "updates_blindly": plural not in UPDATED_BY_VERSION.get(group, ()),
+        "fields": FIELDS.get((group, plural), {}),
+        "new_status": empty_field(type_of(group, kind.version, kind.kind), "status"),
+    }
+    if group == RBAC:
+        options["name_rule"] = path_segment
+    return Strategy(**{**options, **OWN.get((group, plural), {})})
+
+
+OWN: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
+    **defaults_only.STRATEGIES,
+    ("", "configmaps"): config.CONFIG_MAPS,
+    ("", "events"): events.OLD,
+    ("", "limitranges"): limits.RANGES,
+    ("", "namespaces"): namespaces.STRATEGY,
+    ("", "nodes"): nodes.STRATEGY,
+    ("", "persistentvolumeclaims"): claims.CLAIMS,
+    ("", "pods"): pods.STRATEGY,
+    ("", "resourcequotas"): limits.QUOTAS,
+    ("", "secrets"): config.SECRETS,
+    ("", "services"): services.STRATEGY,
+    (definitions.GROUP, definitions.PLURAL): {
+        "default": definitions.default,
+        "prepare": definitions.prepare,
+        "faults": definitions.faults,
+        "dying": definitions.dying,
+    },
+    ("apps", "daemonsets"): workloads.DAEMON_SETS,
+    ("apps", "deployments"): workloads.DEPLOYMENTS,
+    ("apps", "replicasets"): workloads.REPLICA_SETS,
+    ("apps", "statefulsets"): workloads.STATEFUL_SETS,
+    ("batch", "cronjobs"): cron_jobs.STRATEGY,
+    ("batch", "jobs"): jobs.STRATEGY,
+    ("certificates.k8s.io", "certificatesigningrequests"): certificates.STRATEGY,
+    ("coordination.k8s.io", "leases"): slices.LEASES,
+    ("discovery.k8s.io", "endpointslices"): slices.STRATEGY,
+    ("events.k8s.io", "events"): events.NEW,
+    ("policy", "poddisruptionbudgets"): limits.BUDGETS,
+    (RBAC, "clusterrolebindings"): roles.CLUSTER_BINDINGS,
+    (RBAC, "clusterroles"): roles.CLUSTER_ROLES,
+    (RBAC, "rolebindings"): roles.BINDINGS,
+    (RBAC, "roles"): roles.ROLES,
+    ("scheduling.k8s.io", "priorityclasses"): limits.CLASSES,
+    ("storage.k8s.io", "storageclasses"): claims.CLASSES,
+}
+"""What kinds do by themselves, as options of their strategies."""
+
+
+def _at(path: str) -> Callable[[Manifest], str]:
+    """Return what reads a field by its path; booleans and numbers are compared as text."""
+    parts = path.split(".")
+
+    def read(obj: Manifest) -> str:
+        value: Any = obj
+        for part in parts:
+            value = value.get(part) if isinstance(value, dict) else None
+        return _text(value)
+
+    return read
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _fields(*paths: str, **others: str) -> Fields:
+    return {path: _at(path) for path in paths} | {name.replace("__", "."): _at(path) for name, path in others.items()}
+
+
+def _flags(*paths: str) -> Fields:
+    """Return fields that are false where they are absent."""
+
+    def flag(path: str) -> Callable[[Manifest], str]:
+        read = _at(path)
+        return lambda obj: read(obj) or "false"
+
+    return {path: flag(path) for path in paths}
+
+
+def _numbers(*paths: str) -> Fields:
+    def number(path: str) -> Callable[[Manifest], str]:
+        read = _at(path)
+        return lambda obj: read(obj) or "0"
+
+    return {path: number(path) for path in paths}
+
+
+def _of_events(about: str, source: str, component: str) -> Fields:
+    parts: Iterable[str] = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+    read = {f"{name}.{part}": _at(f"{about}.{part}") for name in ("involvedObject", "regarding") for part in parts}
+    return {
+        **read,
+        "reason": _at("reason"),
+        "type": _at("type"),
+        "source": _at(source),
+        "reportingComponent": _at(component),
+    }
+
+
+FIELDS: Final[Mapping[tuple[str, str], Fields]] = {
+    ("", "pods"): {
+        **_fields(
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        ),
+        **_flags("spec.hostNetwork"),
+    },
+    ("", "events"): _of_events("involvedObject", "source.component", "reportingComponent"),
+    ("events.k8s.io", "events"): _of_events("regarding", "deprecatedSource.component", "reportingController"),
+    ("", "namespaces"): _fields("status.phase"),
+    ("", "nodes"): _flags("spec.unschedulable"),
+    ("", "secrets"): _fields("type"),
+    ("", "services"): _fields("spec.clusterIP", "spec.type"),
+    ("", "replicationcontrollers"): _numbers("status.replicas"),
+    ("apps", "replicasets"): _numbers("status.replicas"),
+    ("batch", "jobs"): {"status.successful": lambda job: _at("status.succeeded")(job) or "0"},
+    ("certificates.k8s.io", "certificatesigningrequests"): _fields("spec.signerName"),
+}

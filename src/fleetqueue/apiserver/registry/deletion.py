@@ -1,0 +1,161 @@
+"""What a deletion does: whether the object goes, or stays marked until its finalizers and its grace period are over."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from fleetqueue.api import errors
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds.causes import invalid as invalid_object
+from fleetqueue.apiserver.kinds.causes import invalid_value, not_supported
+from fleetqueue.apiserver.registry.served import Served
+from fleetqueue.apiserver.validation.metadata import FOREGROUND, ORPHAN
+
+POLICIES: Final = ("Background", "Foreground", "Orphan")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    grace: int | None = None
+    propagation: str = ""
+    orphan: bool | None = None
+    """The old form of the propagation."""
+    uid: str = ""
+    resource_version: str = ""
+    dry_run: bool = False
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any], query: Mapping[str, str]) -> "DeleteOptions":
+        """Read the options from the body or, without one, from the query."""
+        preconditions = body.get("preconditions") or {}
+        grace = body.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
+        orphan = body.get("orphanDependents", query.get("orphanDependents"))
+        found = cls(
+            _integer(grace),
+            str(body.get("propagationPolicy") or query.get("propagationPolicy") or ""),
+            None if orphan is None else orphan in (True, "true", "1"),
+            str(preconditions.get("uid") or ""),
+            str(preconditions.get("resourceVersion") or ""),
+            "All" in (body.get("dryRun") or query.get("dryRun", "").split(",")),
+        )
+        found._check()
+        return found
+
+    def _check(self) -> None:
+        causes = []
+        if self.propagation and self.propagation not in POLICIES:
+            causes.append(not_supported("propagationPolicy", self.propagation, [*POLICIES, "nil"]))
+        if self.propagation and self.orphan is not None:
+            detail = "orphanDependents and deletionPropagation cannot be both set"
+            causes.append(invalid_value("propagationPolicy", self.propagation, detail))
+        if causes:
+            raise invalid_object("DeleteOptions", "meta.k8s.io", "", causes)
+
+
+def check_preconditions(served: Served, obj: Manifest, options: DeleteOptions) -> None:
+    """Refuse to delete another object than the one that is meant."""
+    metadata = obj["metadata"]
+    for given, field, what, hint in (
+        (options.uid, "uid", "UID", "The object might have been deleted and then recreated"),
+        (options.resource_version, "resourceVersion", "ResourceVersion", "The object might have been modified"),
+    ):
+        if given and given != metadata.get(field):
+            why = f"the {what} in the precondition ({given}) does not match the {what} in record ({metadata[field]})."
+            raise conflict(served, metadata["name"], f"{why} {hint}")
+
+
+def conflict(served: Served, name: str, why: str) -> errors.Conflict:
+    """Say why an operation cannot be done on an object as it is."""
+    resource = served.resource
+    message = f'Operation cannot be fulfilled on {resource} "{name}": {why}'
+    details = {"name": name, "group": resource.group, "kind": resource.plural}
+    return errors.Conflict(message, reason="Conflict", details={k: v for k, v in details.items() if v})
+
+
+def marked(served: Served, obj: Manifest, options: DeleteOptions, now: datetime) -> Manifest | None:
+    """Return the object as a deletion leaves it; None where it goes at once."""
+    if served.strategy.dying is not None and not obj["metadata"].get("deletionTimestamp"):
+        obj = served.strategy.dying(obj)
+    finalizers = finalizers_of(served, obj, options)
+    grace = _grace(served, obj, options)
+    metadata = obj["metadata"]
+    if not finalizers and grace == 0 and not is_held(served, obj):
+        return None
+    if metadata.get("deletionTimestamp"):
+        return _hastened(obj, finalizers, grace)
+    after = {**metadata, "deletionTimestamp": timestamp(now + timedelta(seconds=grace))}
+    if not is_held(served, obj):
+        after["deletionGracePeriodSeconds"] = grace
+    if metadata.get("generation"):
+        after["generation"] = metadata["generation"] + 1
+    return {**obj, "metadata": _with_finalizers(after, finalizers)}
+
+
+def is_held(served: Served, obj: Manifest) -> bool:
+    """Tell whether something beside finalizers keeps a deleted object."""
+    return served.strategy.is_held is not None and served.strategy.is_held(obj)
+
+
+def finalizers_of(served: Served, obj: Manifest, options: DeleteOptions) -> Sequence[str]:
+    """Return the finalizers that the object has after the deletion was asked for."""
+    present = list(obj["metadata"].get("finalizers") or ())
+    others = [name for name in present if name not in (ORPHAN, FOREGROUND)]
+    wanted = _propagation(served, present, options)
+    return [*others, wanted] if wanted else others
+
+
+def may_go(served: Served, obj: Manifest) -> bool:
+    """Tell of an object whether it was deleted and nothing holds it any more."""
+    metadata = obj["metadata"]
+    is_over = not metadata.get("deletionGracePeriodSeconds") and not metadata.get("finalizers")
+    return bool(metadata.get("deletionTimestamp")) and is_over and not is_held(served, obj)
+
+
+def _propagation(served: Served, present: Sequence[str], options: DeleteOptions) -> str:
+    if options.orphan is not None:
+        return ORPHAN if options.orphan else ""
+    if options.propagation:
+        return {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(options.propagation, "")
+    for name in (ORPHAN, FOREGROUND):
+        if name in present:
+            return name
+    return ORPHAN if served.strategy.orphans_by_default else ""
+
+
+def _grace(served: Served, obj: Manifest, options: DeleteOptions) -> int:
+    if served.strategy.grace is None:
+        return 0
+    given = options.grace if options.grace is None or options.grace >= 0 else 1
+    under_way = obj["metadata"].get("deletionGracePeriodSeconds")
+    if obj["metadata"].get("deletionTimestamp"):
+        return under_way or 0 if given is None else min(given, under_way or 0)
+    return served.strategy.grace(obj, given)
+
+
+def _hastened(obj: Manifest, finalizers: Sequence[str], grace: int) -> Manifest:
+    """Return a deleted object with a shorter time; the same one where nothing changes."""
+    metadata = obj["metadata"]
+    before = metadata.get("deletionGracePeriodSeconds") or 0
+    after = metadata
+    if grace < before:
+        moment = datetime.fromisoformat(metadata["deletionTimestamp"]) - timedelta(seconds=before - grace)
+        after = {**metadata, "deletionTimestamp": timestamp(moment), "deletionGracePeriodSeconds": grace}
+    if list(finalizers) != list(metadata.get("finalizers") or ()):
+        after = _with_finalizers(after, finalizers)
+    return obj if after is metadata else {**obj, "metadata": after}
+
+
+def _with_finalizers(metadata: Mapping[str, Any], finalizers: Sequence[str]) -> dict[str, Any]:
+    rest = {key: value for key, value in metadata.items() if key != "finalizers"}
+    return {**rest, "finalizers": list(finalizers)} if finalizers else rest
+
+
+def _integer(value: Any) -> int | None:
+    if value is None or value == "":
+        return None
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise errors.BadRequest(f'strconv.ParseInt: parsing "{value}": invalid syntax', reason="BadRequest") from None

@@ -1,0 +1,182 @@
+"""Serve what CustomResourceDefinitions define: accept their names, establish them, clean up after them.
+
+Everything follows from the stored definitions, so that a restart serves the same as before.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.auth.users import User
+from fleetqueue.apiserver.registry.custom_kinds import custom_kinds
+from fleetqueue.apiserver.registry.deletion import DeleteOptions
+from fleetqueue.apiserver.registry.kinds.definitions import CLEANUP, GROUP, PLURAL
+from fleetqueue.apiserver.registry.resources import Resources
+from fleetqueue.apiserver.registry.store import STATUS, Store, Write
+from fleetqueue.apiserver.storage import keys
+
+VERSION: Final = "v1"
+RETRY_SECONDS: Final = 1.0
+"""Between two looks at instances that their own finalizers still hold."""
+
+
+class Establishing:
+    def __init__(self, store: Store, resources: Resources, user: User) -> None:
+        self.store = store
+        self.storage = store.storage
+        self.resources = resources
+        self.user = user
+        self.prefix = keys.prefix_of(GROUP, PLURAL)
+
+    async def run(self) -> None:
+        """Follow the definitions until cancelled; what is there already is served before anything else happens."""
+        since = self.storage.revision
+        for entry in self.storage.list(self.prefix).entries:
+            await self._settle(entry.object["metadata"]["name"])
+        watch = self.storage.watch(self.prefix, since=since)
+        waiting: set[str] = set()
+        while True:
+            changes = await watch.read(timeout=RETRY_SECONDS if waiting else None)
+            names = {keys.parts_of(change.key).name for change in changes} | waiting
+            waiting = {name for name in sorted(names) if await self._settle(name)}
+
+    async def _settle(self, name: str) -> bool:
+        """Do what one definition needs now; tell whether it must be looked at again."""
+        try:
+            definition = self.storage.get(self.prefix + name).object
+        except errors.NotFound:
+            plural, _, group = name.partition(".")
+            self.resources.remove(group, plural)
+            return False
+        try:
+            if definition["metadata"].get("deletionTimestamp"):
+                return await self._clean_up(definition)
+            await self._establish(definition)
+        except errors.Conflict:
+            pass  # it changed meanwhile, and that wakes us
+        return False
+
+    # Serving
+
+    async def _establish(self, definition: Manifest) -> None:
+        """Accept names that are free, serve them, and then say so."""
+        accepted, conflict = accepted_names(definition, self._taken(definition))
+        conditions = [_names_condition(conflict)]
+        is_established = _is_true(definition, "Established") or not conflict
+        conditions.append(_established_condition(is_established))
+        ready = {**definition, STATUS: {**(definition.get(STATUS) or {}), "acceptedNames": accepted}}
+        if is_established:
+            for served in custom_kinds(ready):
+                self.resources.add(served)
+        await self._write_status(definition, accepted, conditions)
+
+    def _taken(self, definition: Manifest) -> set[str]:
+        """Return the names that other definitions of the group have."""
+        taken: set[str] = set()
+        for entry in self.storage.list(self.prefix).entries:
+            other = entry.object
+            is_same = other["metadata"]["uid"] == definition["metadata"]["uid"]
+            if not is_same and other["spec"]["group"] == definition["spec"]["group"]:
+                names = (other.get(STATUS) or {}).get("acceptedNames") or {}
+                taken |= {names[part] for part in ("plural", "singular", "kind", "listKind") if names.get(part)}
+                taken |= set(names.get("shortNames") or ())
+        return taken
+
+    # Cleaning up
+
+    async def _clean_up(self, definition: Manifest) -> bool:
+        """Delete all instances of a definition that is deleted, and let it go when none is left."""
+        if CLEANUP not in (definition["metadata"].get("finalizers") or ()):
+            return False
+        spec = definition["spec"]
+        for served in custom_kinds(definition)[:1] if _is_true(definition, "Established") else ():
+            write = Write(self.user)
+            for entry in self.storage.list(served.prefix()).entries:
+                metadata = entry.object["metadata"]
+                with suppress(errors.NotFound):
+                    place = (metadata.get("namespace", ""), metadata["name"])
+                    await self.store.delete(served, *place, DeleteOptions(), write)
+        if self.storage.list(keys.prefix_of(spec["group"], spec["names"]["plural"])).entries:
+            return True
+        await self._change(definition, _without_cleanup)
+        return False
+
+    # Writing
+
+    async def _write_status(
+        self, definition: Manifest, accepted: Mapping[str, Any], conditions: Sequence[Manifest]
+    ) -> None:
+        status = definition.get(STATUS) or {}
+        after = {**status, "acceptedNames": dict(accepted), "conditions": merged(status.get("conditions"), conditions)}
+        if after != status:
+            await self._change(definition, lambda live: {**live, STATUS: after}, subresource=STATUS)
+
+    async def _change(self, definition: Manifest, change: Any, subresource: str = "") -> None:
+        """Change a definition as it was seen; a Conflict if it is another one by now."""
+        served = self.resources.find(GROUP, VERSION, PLURAL)
+        version = definition["metadata"]["resourceVersion"]
+
+        def bound(live: Manifest | None) -> Manifest:
+            after = change(live or definition)
+            return {**after, "metadata": {**after["metadata"], "resourceVersion": version}}
+
+        write = Write(self.user, "kube-apiserver", subresource)
+        await self.store.update(served, "", definition["metadata"]["name"], bound, write)
+
+
+def accepted_names(definition: Manifest, taken: set[str]) -> tuple[Manifest, str]:
+    """Return the names that a definition has now, and the first that it cannot have, if any."""
+    wanted = definition["spec"]["names"]
+    held = dict((definition.get(STATUS) or {}).get("acceptedNames") or {})
+    after, conflict = dict(held), ""
+    for part in ("plural", "singular", "kind", "listKind"):
+        if wanted.get(part) == held.get(part) or wanted.get(part) not in taken:
+            after[part] = wanted.get(part, "")
+        else:
+            conflict = conflict or wanted[part]
+    short = wanted.get("shortNames") or []
+    blocked = [name for name in short if name in taken and name not in (held.get("shortNames") or ())]
+    for part, value in (("shortNames", None if blocked else short), ("categories", wanted.get("categories") or [])):
+        if value:
+            after[part] = value
+    return after, conflict or (blocked[0] if blocked else "")
+
+
+def merged(before: Sequence[Manifest] | None, after: Sequence[Manifest]) -> list[Manifest]:
+    """Return the conditions with new ones in their place; one that says the same keeps its time."""
+    now = timestamp(clock.now())
+    known = {condition["type"]: condition for condition in before or ()}
+    for condition in after:
+        old = known.get(condition["type"]) or {}
+        since = old.get("lastTransitionTime", now) if old.get("status") == condition["status"] else now
+        known[condition["type"]] = {"lastTransitionTime": since, **condition}
+    return list(known.values())
+
+
+def _names_condition(conflict: str) -> Manifest:
+    if conflict:
+        message = f'"{conflict}" is already in use'
+        return {"type": "NamesAccepted", "status": "False", "reason": "NamesConflict", "message": message}
+    return {"type": "NamesAccepted", "status": "True", "reason": "NoConflicts", "message": "no conflicts found"}
+
+
+def _established_condition(is_established: bool) -> Manifest:
+    if is_established:
+        message = "the initial names have been accepted"
+        return {"type": "Established", "status": "True", "reason": "InitialNamesAccepted", "message": message}
+    message = "not all names are accepted"
+    return {"type": "Established", "status": "False", "reason": "NotAccepted", "message": message}
+
+
+def _is_true(definition: Manifest, kind: str) -> bool:
+    conditions = (definition.get(STATUS) or {}).get("conditions") or ()
+    return any(condition["type"] == kind and condition["status"] == "True" for condition in conditions)
+
+
+def _without_cleanup(live: Manifest) -> Manifest:
+    finalizers = [name for name in live["metadata"].get("finalizers") or () if name != CLEANUP]
+    return {**live, "metadata": {**live["metadata"], "finalizers": finalizers}}

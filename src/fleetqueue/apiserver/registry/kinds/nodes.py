@@ -1,0 +1,50 @@
+"""Nodes: who creates one says its status at once, and its addresses are given once."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds.causes import Cause, duplicate, forbidden, invalid_value, not_supported
+from fleetqueue.apiserver.registry.kinds.checks import Faults
+from fleetqueue.apiserver.registry.kinds.copying import within
+from fleetqueue.apiserver.registry.kinds.pod_rules import EFFECTS
+from fleetqueue.apiserver.validation.metadata import label_value, qualified_name
+
+
+def default(node: Manifest) -> Manifest:
+    return within(node, "status", _status)
+
+
+def _status(status: Manifest) -> Manifest:
+    if status.get("capacity") and "allocatable" not in status:
+        return {**status, "allocatable": status["capacity"]}
+    return status
+
+
+def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
+    spec, before = new.get("spec") or {}, (old or {}).get("spec") or {}
+    found = list(_taint_faults(spec.get("taints") or ()))
+    if old is None:
+        return found
+    for name, said in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
+        if before.get(name) and spec.get(name) != before[name]:
+            found.append(forbidden(f"spec.{name}", f'node updates may not change {said} except from "" to valid'))
+    return found
+
+
+def _taint_faults(taints: Sequence[Manifest]) -> Faults:
+    seen: set[tuple[str, str]] = set()
+    for position, taint in enumerate(taints):
+        field, key, effect = f"metadata.taints[{position}]", taint.get("key", ""), taint.get("effect", "")
+        yield from (invalid_value(f"{field}.key", key, why) for why in qualified_name(key))
+        problems = label_value(taint.get("value", ""))
+        if problems:
+            yield invalid_value(f"{field}.value", taint["value"], ";".join(problems))
+        if effect not in EFFECTS:
+            yield not_supported(f"{field}.effect", effect, EFFECTS)
+        if (key, effect) in seen:
+            yield duplicate(field, taint)
+        seen.add((key, effect))
+
+
+STRATEGY: Final[dict[str, Any]] = {"default": default, "faults": faults, "keeps_new_status": True}

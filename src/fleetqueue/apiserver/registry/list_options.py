@@ -1,0 +1,129 @@
+"""What a list or a watch asks for, read from the query and checked."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fleetqueue.api import errors
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid, not_supported
+from fleetqueue.apiserver.kinds.selectors import parse_fields, parse_labels
+from fleetqueue.apiserver.registry.served import Served
+
+EXACT: Final = "Exact"
+NOT_OLDER: Final = "NotOlderThan"
+Wanted = Callable[[Manifest], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    wants: Wanted | None = None
+    """Which objects are selected; None for all."""
+    name: str = ""
+    """The one object that is wanted, where the selector names one."""
+    limit: int = 0
+    token: str = ""
+    """Where to go on (`continue`)."""
+    revision: int | None = None
+    """None where the newest state is asked for, 0 where any will do."""
+    match: str = ""
+    timeout: float | None = None
+    bookmarks: bool = False
+    initial_events: bool = False
+
+
+def list_options(served: Served, query: Mapping[str, str], *, watch: bool = False) -> ListOptions:
+    """Read the query of a list or a watch; raises BadRequest or Invalid."""
+    match, initial = query.get("resourceVersionMatch", ""), query.get("sendInitialEvents")
+    faults = _watch_faults(query, match, initial) if watch else _list_faults(query, match, initial)
+    if faults:
+        raise invalid("ListOptions", "meta.k8s.io", "", faults)
+    wants, name = selector(served, query.get("labelSelector", ""), query.get("fieldSelector", ""))
+    return ListOptions(
+        wants,
+        name,
+        _number(query, "limit") or 0,
+        query.get("continue", ""),
+        _revision(query.get("resourceVersion", "")),
+        match,
+        _number(query, "timeoutSeconds"),
+        _flag(query.get("allowWatchBookmarks")),
+        _flag(initial),
+    )
+
+
+def selector(served: Served, labels: str, fields: str) -> tuple[Wanted | None, str]:
+    """Return the test that two selectors stand for, and the one name that they allow, if any."""
+    try:
+        label_test, terms = parse_labels(labels), parse_fields(fields)
+    except ValueError as error:
+        raise errors.BadRequest(str(error), reason="BadRequest") from None
+    tests: list[Wanted] = []
+    if label_test is not None:
+        tests.append(lambda obj: label_test(obj["metadata"].get("labels") or {}))
+    name = ""
+    for term in terms:
+        read = served.select(term.path)
+        if read is None:
+            raise errors.BadRequest(f"field label not supported: {term.path}", reason="BadRequest")
+        if term.path == "metadata.name" and term.is_equal:
+            name = term.value
+        tests.append(lambda obj, read=read, term=term: term.matches(read(obj)))  # type: ignore[misc]
+    if not tests:
+        return None, name
+    return tests[0] if len(tests) == 1 else lambda obj: all(test(obj) for test in tests), name
+
+
+def _list_faults(query: Mapping[str, str], match: str, initial: str | None) -> list[Cause]:
+    field, faults = "resourceVersionMatch", []
+    version = query.get("resourceVersion", "")
+    if match and not version:
+        faults.append(forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+    if match and query.get("continue"):
+        faults.append(forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
+    if match and match not in (EXACT, NOT_OLDER):
+        faults.append(not_supported(field, match, [EXACT, NOT_OLDER, ""]))
+    if match == EXACT and version == "0":
+        faults.append(forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    if initial is not None:
+        faults.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return faults
+
+
+def _watch_faults(query: Mapping[str, str], match: str, initial: str | None) -> list[Cause]:
+    field, faults = "resourceVersionMatch", []
+    if initial is not None and match != NOT_OLDER:
+        faults.append(forbidden(field, f"sendInitialEvents requires setting resourceVersionMatch to {NOT_OLDER}"))
+    if match and initial is None:
+        detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        faults.append(forbidden(field, detail))
+    if match and match != NOT_OLDER:
+        faults.append(not_supported(field, match, [NOT_OLDER]))
+    if match and query.get("continue"):
+        faults.append(forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
+    return faults
+
+
+def _revision(text: str) -> int | None:
+    if text == "":
+        return None
+    if not text.isdigit():
+        raise errors.BadRequest(
+            f'invalid resource version "{text}": strconv.ParseUint: parsing "{text}": invalid syntax',
+            reason="BadRequest",
+        )
+    return int(text)
+
+
+def _number(query: Mapping[str, str], name: str) -> int | None:
+    text = query.get(name, "")
+    if text == "":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax', reason="BadRequest") from None
+
+
+def _flag(value: str | None) -> bool:
+    return value is not None and value.lower() not in ("false", "0")

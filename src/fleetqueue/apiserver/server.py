@@ -1,0 +1,111 @@
+"""One cluster's API: all floors wired together, on one screen."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from fleetqueue.api import errors
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.admission.chain import Chain
+from fleetqueue.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from fleetqueue.apiserver.auth.authentication import Authentication, Credentials
+from fleetqueue.apiserver.auth.bootstrap_policy import cluster_role_bindings, cluster_roles
+from fleetqueue.apiserver.auth.rbac import Rbac
+from fleetqueue.apiserver.auth.service_account_tokens import ServiceAccountTokens
+from fleetqueue.apiserver.auth.users import MASTERS, User
+from fleetqueue.apiserver.http.exchange import Answer, Question, Stream
+from fleetqueue.apiserver.http.handler import Handler
+from fleetqueue.apiserver.http.request_info import request_info
+from fleetqueue.apiserver.registry.builtin import built_in
+from fleetqueue.apiserver.registry.establishing import Establishing
+from fleetqueue.apiserver.registry.resources import Resources
+from fleetqueue.apiserver.registry.store import Store, Write
+from fleetqueue.apiserver.storage import keys
+from fleetqueue.apiserver.storage.interface import Storage
+
+ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
+NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+RBAC: Final = "rbac.authorization.k8s.io"
+SERVER: Final = User("system:apiserver", (MASTERS,))
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What a server signs and recognises its clients by; kept with the cluster's data."""
+
+    signing_key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
+    tokens: Mapping[str, User] = field(default_factory=dict)
+
+
+class ApiServer:
+    def __init__(self, storage: Storage, secrets: Secrets) -> None:
+        self.storage = storage
+        self.resources = Resources(built_in())
+        self.store = Store(storage, Chain(NamespaceLifecycle(self._namespace)))
+        self.rbac = Rbac(self._rbac_version, self._rbac_objects)
+        accounts = ServiceAccountTokens(secrets.signing_key, ISSUER, self._uid)
+        self.authentication = Authentication(accounts, [ISSUER], secrets.tokens)
+        self.establishing = Establishing(self.store, self.resources, SERVER)
+        self.handler = Handler(self.resources, self.store, self.rbac, self.authentication)
+
+    async def start(self) -> None:
+        """Make what every cluster begins with, unless it is there."""
+        for name in NAMESPACES:
+            await self._ensure("", "v1", "namespaces", {"metadata": {"name": name}})
+        for role in cluster_roles():
+            await self._ensure(RBAC, "v1", "clusterroles", role)
+        for binding in cluster_role_bindings():
+            await self._ensure(RBAC, "v1", "clusterrolebindings", binding)
+
+    async def run(self) -> None:
+        """Do what a server does by itself, until cancelled."""
+        await self.establishing.run()
+
+    async def answer(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        *,
+        credentials: Credentials,
+        body: Any = None,
+        content_type: str = "application/json",
+        agent: str = "",
+        form: str = "",
+        mistakes: Sequence[str] = (),
+    ) -> Answer | Stream:
+        """Answer one request; raises ApiError."""
+        user = self.authentication.user(credentials)
+        info = request_info(method, path, query)
+        return await self.handler.answer(Question(info, user, query, body, content_type, agent, form, mistakes))
+
+    async def _ensure(self, group: str, version: str, plural: str, manifest: Manifest) -> None:
+        served = self.resources.find(group, version, plural)
+        if self.storage.head(served.key("", manifest["metadata"]["name"])) is None:
+            await self.store.create(served, "", manifest, Write(SERVER, "kube-apiserver"))
+
+    def _namespace(self, name: str) -> Manifest | None:
+        entry = self.storage.head(keys.key_of("", "namespaces", "", name))
+        return entry.object if entry is not None else None
+
+    def _uid(self, resource: str, namespace: str, name: str) -> str | None:
+        try:
+            return str(self.storage.get(keys.key_of("", resource, namespace, name)).object["metadata"]["uid"])
+        except errors.NotFound:
+            return None
+
+    def _rbac_version(self) -> tuple[int, ...]:
+        return tuple(self.storage.changes(prefix) for prefix in _RBAC_PREFIXES)
+
+    def _rbac_objects(self) -> tuple[Iterable[Manifest], Iterable[Manifest]]:
+        roles, cluster_roles, bindings, cluster_bindings = (
+            [entry.object for entry in self.storage.list(prefix).entries] for prefix in _RBAC_PREFIXES
+        )
+        return [*roles, *cluster_roles], [*bindings, *cluster_bindings]
+
+
+_RBAC_PREFIXES: Final = tuple(
+    keys.prefix_of(RBAC, plural) for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
+)
