@@ -1,0 +1,63 @@
+"""Which kinds a cluster serves, asked of the cluster itself: one version of each, with what can be done to it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fleetqueue.api import errors
+from fleetqueue.api.scheme import Resource
+from fleetqueue.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    resource: Resource
+    verbs: frozenset[str]
+
+    def can(self, *verbs: str) -> bool:
+        return self.verbs.issuperset(verbs)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    kinds: Sequence[Kind]
+    failures: Sequence[str] = ()
+    """What could not be asked, and why; the kinds of it are missing."""
+
+
+async def discover(client: Client) -> Found:
+    """Ask for every group; one that does not answer does not hide the others."""
+    kinds: list[Kind] = []
+    failures: list[str] = []
+    groups = (await client.read("/apis")).get("groups") or ()
+    preferred = [("", "v1"), *((group["name"], group["preferredVersion"]["version"]) for group in groups)]
+    versions = preferred + [
+        (group["name"], version["version"])
+        for group in groups
+        for version in group["versions"]
+        if version["version"] != group["preferredVersion"]["version"]
+    ]
+    for group, version in versions:
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        try:
+            document = await client.read(path)
+        except (errors.ApiError, errors.Unreachable) as error:
+            failures.append(f"{path}: {error}")
+            continue
+        kinds += _kinds(group, version, document.get("resources") or ())
+    return Found(_once(kinds), failures)
+
+
+def _kinds(group: str, version: str, listed: Iterable[dict[str, Any]]) -> Iterable[Kind]:
+    for entry in listed:
+        if "/" not in entry["name"]:
+            resource = Resource(group, version, entry["kind"], entry["name"], bool(entry["namespaced"]))
+            yield Kind(resource, frozenset(entry.get("verbs") or ()))
+
+
+def _once(kinds: Iterable[Kind]) -> Sequence[Kind]:
+    """Keep the first version of each kind: the preferred one where it has it."""
+    found: dict[tuple[str, str], Kind] = {}
+    for kind in kinds:
+        found.setdefault((kind.resource.group, kind.resource.plural), kind)
+    return tuple(found.values())

@@ -1,0 +1,42 @@
+"""Put the room together: all that a cluster needs beside its API server, its scheduler and its kubelets."""
+
+from collections.abc import Sequence
+
+from fleetqueue.controllers.kubernetes.account_secrets import AccountSecretController, Sign
+from fleetqueue.controllers.kubernetes.certificate_requests import CertificateRequestController, Signer
+from fleetqueue.controllers.kubernetes.cluster_roles import ClusterRoleController
+from fleetqueue.controllers.kubernetes.deployments import DeploymentController
+from fleetqueue.controllers.kubernetes.finished_jobs import FinishedJobController
+from fleetqueue.controllers.kubernetes.garbage_collection import GarbageCollectionController
+from fleetqueue.controllers.kubernetes.jobs import JobController
+from fleetqueue.controllers.kubernetes.namespaces import NamespaceController
+from fleetqueue.controllers.kubernetes.replica_sets import ReplicaSetController
+from fleetqueue.controllers.kubernetes.service_accounts import ServiceAccountController
+from fleetqueue.controllers.kubernetes.settings import KubernetesSettings
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
+from fleetqueue.runtime.metrics import Metrics
+
+
+def controllers(
+    cluster: Cluster,
+    metrics: Metrics,
+    settings: KubernetesSettings,
+    *,
+    sign_token: Sign | None = None,
+    sign_certificate: Signer | None = None,
+) -> Sequence[Controller]:
+    """Return the controllers of one cluster; without a signer, certificates are left to somebody else."""
+    signing = [CertificateRequestController(cluster, metrics, sign=sign_certificate)] if sign_certificate else []
+    return (
+        NamespaceController(cluster, metrics),
+        GarbageCollectionController(cluster, metrics),
+        ServiceAccountController(cluster, metrics, ca=settings.ca),
+        AccountSecretController(cluster, metrics, ca=settings.ca, sign=sign_token),
+        ClusterRoleController(cluster, metrics),
+        JobController(cluster, metrics),
+        FinishedJobController(cluster, metrics),
+        ReplicaSetController(cluster, metrics),
+        DeploymentController(cluster, metrics),
+        *signing,
+    )

@@ -1,0 +1,19 @@
+"""Put the nodes of a cluster together: its scheduler, and its kubelets."""
+
+from collections.abc import Sequence
+
+from fleetqueue.nodes.kubelet import KubeletController
+from fleetqueue.nodes.leases import NodeLeaseController
+from fleetqueue.nodes.scheduler import SchedulerController
+from fleetqueue.nodes.settings import KubeletSettings
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
+from fleetqueue.runtime.metrics import Metrics
+
+
+def controllers(cluster: Cluster, metrics: Metrics, settings: KubeletSettings) -> Sequence[Controller]:
+    return (
+        SchedulerController(cluster, metrics),
+        NodeLeaseController(cluster, metrics, settings=settings),
+        KubeletController(cluster, metrics, settings=settings),
+    )
