@@ -6,11 +6,9 @@ Our parts run as processes of the fleet (`parts.py`): each has its own log, and 
 itself.
 """
 
-import asyncio
-import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -21,8 +19,7 @@ from fleetqueue.assembly.parts import PROBES
 from fleetqueue.engine import control
 from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.fleet import RealFleet, Settings
-from fleetqueue.engine.state import Ownership
-from fleetqueue.engine.supervisor import Supervisor
+from fleetqueue.engine.supervisor import serve
 
 Scenario = Literal["multikueue", "none"]
 Report = Callable[[str], None]
@@ -75,39 +72,12 @@ def refuse_foreign(data_dir: Path) -> None:
 
 async def start_in_background(data_dir: Path, settings: LabSettings, report: Report) -> None:
     """Start a lab that goes on when we end; returns when it is up."""
-    ownership = Ownership(data_dir)
-    ownership.take()  # so that a running fleet is an error here, where the user sees it
-    ownership.release()
-    log = data_dir / "supervisor.log"
-    process = spawn(data_dir, settings, log)
-    try:
-        await control.wait_until_up(data_dir, process, log, report)
-    except BaseException:
-        process.terminate()
-        raise
-
-
-def spawn(data_dir: Path, settings: LabSettings, log: Path) -> subprocess.Popen[bytes]:
-    """Start this file as a process in a session of its own, so that it outlives the terminal."""
-    command = (sys.executable, "-m", "fleetqueue.assembly.lab", str(data_dir), orjson.dumps(asdict(settings)))
-    with log.open("wb") as output:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+    await control.start_in_background(data_dir, settings, report, module="fleetqueue.assembly.lab")
 
 
 def main() -> int:
-    """Run a lab that nobody holds in a terminal; its reports go to its log."""
-
-    def log(line: str) -> None:
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
-
     settings = LabSettings(**orjson.loads(sys.argv[2]))
-    try:
-        asyncio.run(Supervisor(Lab(Path(sys.argv[1]), settings, report=log)).run())
-    except EngineError as error:
-        log(f"error: {error}")
-        return 1
-    return 0
+    return serve(lambda log: Lab(Path(sys.argv[1]), settings, report=log))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ class Engine(StrEnum):
     """What the clusters of a fleet are made of."""
 
     KUBERNETES = "kubernetes"
+    EMBEDDED = "embedded"
 
 
 class Scenario(StrEnum):

@@ -1,5 +1,7 @@
 """`fleetqueue up`: start a fleet on this machine."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,10 +22,15 @@ def up(
     ocm: Annotated[
         Ocm, typer.Option(help="Open Cluster Management: with its agents, or the placement controller alone (lighter).")
     ] = Ocm.FULL,
+    in_memory: Annotated[
+        bool, typer.Option("--in-memory", help="Embedded clusters only: keep nothing when they stop.")
+    ] = False,
 ) -> None:
-    """Start a hub and workers on this machine: real Kubernetes, Kueue and OCM, and fleetqueue at work.
+    """Start a hub and workers on this machine.
 
-    Nothing but processes: no containers, no root. A fleet that was stopped goes on with everything that it had.
+    With the engine kubernetes: real Kubernetes, Kueue and OCM as plain processes, and fleetqueue at work; half a
+    minute. With the engine embedded: bare clusters in one process, for kubectl and for controllers; a second.
+    No containers, no root. A fleet that was stopped goes on with everything that it had.
 
     \b
     Example:
@@ -31,10 +38,13 @@ def up(
       export KUBECONFIG=$(fleetqueue kubeconfig --path)
       kubectl get managedclusters
     """
+    where, report = folder(data_dir), reporter()
+    if engine is Engine.EMBEDDED:
+        _embedded(where, workers, report, detach=detach, in_memory=in_memory)
+        return
     from fleetqueue.assembly.lab import Lab, LabSettings, start_in_background
     from fleetqueue.engine.supervisor import Supervisor
 
-    where, report = folder(data_dir), reporter()
     report(f"starting a hub and {workers} workers in {where}; three take half a minute on two cores")
     settings = LabSettings(workers=workers, ocm=ocm.value, scenario=scenario.value)
     if detach:
@@ -50,3 +60,23 @@ def up(
 
     run(work())
     report("the fleet is stopped; its state is kept")
+
+
+def _embedded(where: Path, workers: int, report: Callable[[str], None], *, detach: bool, in_memory: bool) -> None:
+    from fleetqueue.assembly.embedded_lab import EmbeddedLab, EmbeddedSettings, start_in_background
+    from fleetqueue.engine.supervisor import Supervisor
+
+    settings = EmbeddedSettings(workers=workers, in_memory=in_memory)
+    if detach:
+        run(start_in_background(where, settings, report))
+        print(how_to_go_on(where, is_detached=True))
+        return
+
+    def say_so() -> None:
+        print(how_to_go_on(where, is_detached=False), flush=True)
+
+    async def work() -> None:
+        await Supervisor(EmbeddedLab(where, settings, report=report, on_up=say_so)).run()
+
+    run(work())
+    report("the fleet is stopped" + ("" if in_memory else "; its state is kept"))

@@ -12,7 +12,6 @@ from typing import Any, Final
 import orjson
 
 from fleetqueue.engine.errors import EngineError
-from fleetqueue.engine.fleet import Settings
 from fleetqueue.engine.logs import log_tail
 from fleetqueue.engine.processes import Processes, Status
 from fleetqueue.engine.sockets import reachable
@@ -24,13 +23,18 @@ START_SECONDS: Final = 300.0
 STOP_SECONDS: Final = 60.0
 
 
-async def start_in_background(data_dir: Path, settings: Settings, report: Callable[[str], None]) -> None:
-    """Start a fleet that goes on when we end; returns when it is up."""
+async def start_in_background(
+    data_dir: Path, settings: Any, report: Callable[[str], None], *, module: str = "fleetqueue.engine.supervisor"
+) -> None:
+    """Start a fleet that goes on when we end; returns when it is up.
+
+    The module runs it: `python -m <module> <data dir> <settings as JSON>`.
+    """
     ownership = Ownership(data_dir)
     ownership.take()  # so that a running fleet is an error here, where the user sees it
     ownership.release()
     log = data_dir / "supervisor.log"
-    process = spawn(data_dir, settings, log)
+    process = spawn(module, data_dir, settings, log)
     try:
         await wait_until_up(data_dir, process, log, report)
     except BaseException:
@@ -40,9 +44,9 @@ async def start_in_background(data_dir: Path, settings: Settings, report: Callab
     process.returncode = 0  # it is meant to outlive us; Popen would complain about a child that is still running
 
 
-def spawn(data_dir: Path, settings: Settings, log: Path) -> subprocess.Popen[bytes]:
+def spawn(module: str, data_dir: Path, settings: Any, log: Path) -> subprocess.Popen[bytes]:
     """Start a supervisor in a session of its own, so that it outlives the terminal."""
-    command = (sys.executable, "-m", "fleetqueue.engine.supervisor", str(data_dir), orjson.dumps(asdict(settings)))
+    command = (sys.executable, "-m", module, str(data_dir), orjson.dumps(asdict(settings)))
     with log.open("wb") as output:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
 

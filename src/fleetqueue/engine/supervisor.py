@@ -12,23 +12,39 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import orjson
 
 from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.engine.processes import Status
 from fleetqueue.engine.sockets import SOCKET, reachable
+from fleetqueue.engine.state import Ownership
 
 Report = Callable[[str], None]
 
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Fleet(Protocol):
+    """What a Supervisor keeps up: real clusters, or embedded ones."""
+
+    data_dir: Path
+    ownership: Ownership
+    report: Report
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    def status(self) -> list[Status]: ...
+
+
 class Supervisor:
     """One fleet and its door."""
 
-    def __init__(self, fleet: RealFleet) -> None:
+    def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
         self.state = "starting"
         self.lines: list[str] = []
@@ -113,6 +129,8 @@ class Supervisor:
                 return {"state": self.state, "lines": self.lines, "processes": fleet.status()}
             case "stop":
                 self.finished.set()
+            case _ if not isinstance(fleet, RealFleet):
+                raise EngineError(f'an embedded fleet cannot "{verb}"; it can status and stop')
             case "restart":
                 await fleet.restart(*arguments)
             case "pause":
@@ -128,20 +146,27 @@ class Supervisor:
         return None
 
 
-def main() -> int:
+def serve(fleet_of: Callable[[Report], Fleet]) -> int:
     """Run a fleet that nobody holds in a terminal; its reports go to its log."""
-    data_dir, settings = Path(sys.argv[1]), orjson.loads(sys.argv[2])
 
     def log(line: str) -> None:
         sys.stderr.write(line + "\n")
         sys.stderr.flush()
 
+    async def work() -> None:
+        await Supervisor(fleet_of(log)).run()
+
     try:
-        asyncio.run(Supervisor(RealFleet(data_dir, **settings, report=log)).run())
+        asyncio.run(work())
     except EngineError as error:
         log(f"error: {error}")
         return 1
     return 0
+
+
+def main() -> int:
+    data_dir, settings = Path(sys.argv[1]), orjson.loads(sys.argv[2])
+    return serve(lambda log: RealFleet(data_dir, **settings, report=log))
 
 
 if __name__ == "__main__":
