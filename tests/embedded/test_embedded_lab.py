@@ -90,6 +90,13 @@ async def test_a_folder_has_one_owner(tmp_path):
         await lab.stop()
 
 
+async def test_a_folder_of_real_clusters_is_left_alone(tmp_path):
+    (tmp_path / "fleet.json").write_text('{"workers": 3, "ocm": "full", "kueue": true, "fsync": false}')
+
+    with pytest.raises(EngineError, match="is made of kubernetes clusters, not of embedded ones"):
+        await EmbeddedLab(tmp_path, EmbeddedSettings(workers=0)).start()
+
+
 def fleetqueue(*arguments):
     command = (sys.executable, "-m", "fleetqueue", *arguments)
     return subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ, check=False)

@@ -32,7 +32,7 @@ from fleetqueue.assembly.cluster_parts import cluster_parts
 from fleetqueue.engine import control, kubeconfigs, ports
 from fleetqueue.engine.pki import ensure_pki, read_pair
 from fleetqueue.engine.processes import Status
-from fleetqueue.engine.state import Ownership, read_json, write_json, write_private
+from fleetqueue.engine.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.engine.supervisor import serve
 
 Report = Callable[[str], None]
@@ -126,6 +126,7 @@ class EmbeddedLab:
         """Bring everything up; if anything fails, nothing stays open."""
         self.ownership.take()
         try:
+            refuse_other_engine(self.data_dir, self.settings.engine)
             self.endpoints = self._place()
             for endpoint in self.endpoints.values():
                 await endpoint.start(self._log(endpoint))

@@ -38,6 +38,9 @@ def demo(
     from fleetqueue.cli.narrator import Terminal
     from fleetqueue.engine.state import default_data_dir
 
+    if engine is Engine.EMBEDDED:
+        why = "the stories need Kueue and OCM, which embedded clusters do not run yet: use --engine kubernetes"
+        raise Failure(why, Code.USAGE)
     try:
         wanted = Which(which)
     except ValueError:

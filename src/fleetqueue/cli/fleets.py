@@ -43,16 +43,17 @@ def reporter() -> Callable[[str], None]:
     return report
 
 
-def how_to_go_on(data_dir: Path, *, is_detached: bool) -> str:
+def how_to_go_on(data_dir: Path, *, is_detached: bool, has_ocm: bool = True) -> str:
     """Say what a person can do with a fleet that is up."""
+    look = ["kubectl get managedclusters", "fleetqueue get clusters"] if has_ocm else ["kubectl get nodes"]
     end = "fleetqueue down" + (f" --data-dir {data_dir}" if data_dir != folder(None) else "")
     return "\n".join(
         [
             "",
             "The fleet is up. To use it:",
             f"  export KUBECONFIG={data_dir / 'kubeconfig'}",
-            "  kubectl get managedclusters           # contexts: hub, cluster1, ... and kind-hub, kind-cluster1, ...",
-            "  fleetqueue get clusters",
+            f"  {look[0]:<36}  # contexts: hub, cluster1, ... and kind-hub, kind-cluster1, ...",
+            *(f"  {line}" for line in look[1:]),
             f"To end it: {end if is_detached else 'press Ctrl-C'}",
         ]
     )

@@ -29,7 +29,7 @@ def up(
     """Start a hub and workers on this machine.
 
     With the engine kubernetes: real Kubernetes, Kueue and OCM as plain processes, and fleetqueue at work; half a
-    minute. With the engine embedded: bare clusters in one process, for kubectl and for controllers; a second.
+    minute. With the engine embedded: bare clusters in one process, for kubectl and for controllers; seconds.
     No containers, no root. A fleet that was stopped goes on with everything that it had.
 
     \b
@@ -69,11 +69,11 @@ def _embedded(where: Path, workers: int, report: Callable[[str], None], *, detac
     settings = EmbeddedSettings(workers=workers, in_memory=in_memory)
     if detach:
         run(start_in_background(where, settings, report))
-        print(how_to_go_on(where, is_detached=True))
+        print(how_to_go_on(where, is_detached=True, has_ocm=False))
         return
 
     def say_so() -> None:
-        print(how_to_go_on(where, is_detached=False), flush=True)
+        print(how_to_go_on(where, is_detached=False, has_ocm=False), flush=True)
 
     async def work() -> None:
         await Supervisor(EmbeddedLab(where, settings, report=report, on_up=say_so)).run()

@@ -26,7 +26,7 @@ from fleetqueue.engine.ocm_agents import PORTS as AGENT_PORTS
 from fleetqueue.engine.ocm_agents import OcmWorker
 from fleetqueue.engine.probes import accepts
 from fleetqueue.engine.processes import Command, Processes, Status, Tier
-from fleetqueue.engine.state import Ownership, read_json, write_json, write_private
+from fleetqueue.engine.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.engine.together import together
 
 HUB: Final = "hub"
@@ -100,6 +100,7 @@ class RealFleet:
         engine = layout.require()
         self.ownership.take()
         try:
+            refuse_other_engine(self.data_dir, "kubernetes")
             for name in await self.processes.end_leftovers():
                 self.report(f"ended {name}, left behind by an earlier run")
             self.clusters = self.place(engine)

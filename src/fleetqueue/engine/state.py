@@ -52,6 +52,17 @@ def read_json(path: Path, default: Any) -> Any:
         raise EngineError(f"{path} is not JSON ({error}); delete it, or the whole folder, and start again") from error
 
 
+def refuse_other_engine(data_dir: Path, engine: str) -> None:
+    """Refuse a folder whose fleet is made of something else: its clusters would be lost."""
+    found = read_json(data_dir / "fleet.json", None)
+    other = found.get("engine", "kubernetes") if found is not None else engine
+    if other != engine:
+        raise EngineError(
+            f"the fleet in {data_dir} is made of {other} clusters, not of {engine} ones; "
+            "choose another folder with --data-dir, or forget it with `fleetqueue down --delete`"
+        )
+
+
 class Ownership:
     """The lock that lets one process at a time run the fleet of a folder; the kernel frees it when we die."""
 
