@@ -139,23 +139,24 @@ class FaultyStream:
 
     async def lines(self) -> AsyncIterator[dict[str, Any]]:
         assert self._stream is not None
-        assert self._broken is not None
-        assert self._way is not None
         lines = aiter(self._stream.lines())
-        while True:
-            coming = asyncio.ensure_future(anext(lines, None))
-            either: set[asyncio.Future[Any]] = {coming, self._broken}
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if self._broken.done() or self._way.is_silent:
-                coming.cancel()
-                await self._end()
-            line = coming.result()
-            if line is None:
-                return
+        while (line := await self._next(lines)) is not None:
             yield line
 
-    async def _end(self) -> None:
-        if self._way is not None and self._way.is_silent:
+    async def _next(self, lines: AsyncIterator[dict[str, Any]]) -> dict[str, Any] | None:
+        """Return the next line, or None at the end; raises Unreachable if the way breaks meanwhile."""
+        assert self._broken is not None
+        assert self._way is not None
+        coming = asyncio.ensure_future(anext(lines, None))
+        either: set[asyncio.Future[Any]] = {coming, self._broken}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not self._broken.done() and not self._way.is_silent:
+                return coming.result()
+        finally:
+            coming.cancel()
+            await asyncio.wait({coming})  # else the stream would be closed under its reader
+        if self._way.is_silent:
             await asyncio.sleep(self._silence)
         raise errors.Unreachable("the stream broke")
 

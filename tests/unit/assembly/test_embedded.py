@@ -147,6 +147,17 @@ async def test_an_answer_can_fail(fleet, worker, happens):
     await worker.create(ConfigMap.resource, a_map("next"))
 
 
+async def test_a_watch_can_be_left_at_any_time(worker):
+    informer = Informer(worker, ConfigMap)
+    following = asyncio.create_task(informer.run())
+    await informer.synced.wait()
+
+    following.cancel()
+    await asyncio.wait({following})
+
+    assert following.cancelled()
+
+
 @pytest.mark.parametrize("silently", [False, True], ids=["refused", "silent"])
 async def test_a_watch_survives_a_cut(fleet, worker, silently):
     informer = Informer(worker, ConfigMap)
