@@ -1,6 +1,6 @@
 """One cluster's API: all floors wired together, on one screen."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -73,13 +73,11 @@ class ApiServer:
         body: Any = None,
         content_type: str = "application/json",
         agent: str = "",
-        form: str = "",
-        mistakes: Sequence[str] = (),
     ) -> Answer | Stream:
-        """Answer one request; raises ApiError."""
+        """Answer one request that comes without bytes; raises ApiError."""
         user = self.authentication.user(credentials)
         info = request_info(method, path, query)
-        return await self.handler.answer(Question(info, user, query, body, content_type, agent, form, mistakes))
+        return await self.handler.answer(Question(info, user, query, body, content_type, agent))
 
     async def _ensure(self, group: str, version: str, plural: str, manifest: Manifest) -> None:
         served = self.resources.find(group, version, plural)

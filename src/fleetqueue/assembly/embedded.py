@@ -17,8 +17,8 @@ from fleetqueue.assembly.faults import FaultyDoor, Way
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, render
+from fleetqueue.engine.fleet import HUB, cluster_names
 
-HUB: Final = "hub"
 ADMIN: Final = User("kubernetes-admin", (MASTERS,))
 CA: Final = b"no certificate: this cluster has no sockets"
 
@@ -59,8 +59,7 @@ class EmbeddedFleet:
     @asynccontextmanager
     async def open(cls, workers: int = 3) -> AsyncIterator["EmbeddedFleet"]:
         """Start a hub and workers; all that they are is gone when the block ends."""
-        names = [HUB, *(f"cluster{number}" for number in range(1, workers + 1))]
-        fleet = cls([await _cluster(name) for name in names])
+        fleet = cls([await _cluster(name) for name in cluster_names(workers)])
         tasks = [task for cluster in fleet.clusters.values() for task in cluster.start()]
         try:
             yield fleet

@@ -30,13 +30,13 @@ from fleetqueue.apiserver.storage.sqlite import SqliteLog, writer_thread
 from fleetqueue.apiserver.storage.storage import ClusterStorage
 from fleetqueue.assembly.cluster_parts import cluster_parts
 from fleetqueue.engine import control, kubeconfigs, ports
+from fleetqueue.engine.fleet import HUB, cluster_names
 from fleetqueue.engine.pki import ensure_pki, read_pair
 from fleetqueue.engine.processes import Status
 from fleetqueue.engine.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.engine.supervisor import serve
 
 Report = Callable[[str], None]
-HUB: Final = "hub"
 API: Final = "apiserver"
 PARTS: Final = User("system:kube-controller-manager", (MASTERS,))
 
@@ -51,7 +51,7 @@ class EmbeddedSettings:
 
     @property
     def clusters(self) -> tuple[str, ...]:
-        return (HUB, *(f"cluster{number}" for number in range(1, self.workers + 1)))
+        return cluster_names(self.workers)
 
 
 class Endpoint:

@@ -33,6 +33,11 @@ HUB: Final = "hub"
 FORWARDER: Final = str(Path(forwarder.__file__))
 
 
+def cluster_names(workers: int) -> tuple[str, ...]:
+    """The names of all clusters of a fleet, the hub first."""
+    return (HUB, *(f"cluster{number}" for number in range(1, workers + 1)))
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How a fleet is made up; kept with its state."""
@@ -45,8 +50,7 @@ class Settings:
 
     @property
     def clusters(self) -> tuple[str, ...]:
-        """The names of all clusters, the hub first."""
-        return (HUB, *(f"cluster{number}" for number in range(1, self.workers + 1)))
+        return cluster_names(self.workers)
 
     def ports(self, cluster: str) -> tuple[str, ...]:
         """The names of all ports of one cluster."""

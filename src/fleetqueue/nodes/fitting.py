@@ -6,6 +6,7 @@ from typing import Final
 
 from fleetqueue.api import quantity
 from fleetqueue.api.core_v1 import Taint
+from fleetqueue.api.pod_requests import Starter, pod_requests
 from fleetqueue.api.quantity import Amounts
 from fleetqueue.api.selectors import Requirement
 from fleetqueue.nodes.objects import Container, Node, Pod, Term, Toleration
@@ -39,18 +40,14 @@ def room_of(node: Node) -> Amounts:
 
 def needs_of(pod: Pod) -> Amounts:
     """Return what is set aside for a pod: the more of what starts it and what runs, and a place."""
-    sidecars: Amounts = {}
-    starting: Amounts = {}
-    for container in pod.spec.init_containers:
-        beside = quantity.add((sidecars, _asked(container)))
-        starting = _larger(starting, beside)
-        if container.restart_policy == "Always":
-            sidecars = beside
-    running = quantity.add((sidecars, *(_asked(container) for container in pod.spec.containers)))
-    needs = _larger(starting, running)
-    whole = pod.spec.resources.asked
-    needs |= {name: quantity.parse(whole[name]) for name in SHARED if name in whole}
-    return quantity.add((needs, quantity.parse_all(pod.spec.overhead), {"pods": Decimal(1)}))
+    spec, whole = pod.spec, pod.spec.resources.asked
+    needs = pod_requests(
+        (Starter(_asked(one), one.restart_policy == "Always") for one in spec.init_containers),
+        map(_asked, spec.containers),
+        whole={name: quantity.parse(whole[name]) for name in SHARED if name in whole},
+        overhead=quantity.parse_all(spec.overhead),
+    )
+    return quantity.add((needs, {"pods": Decimal(1)}))
 
 
 def load(needs: Amounts, room: Amounts, used: Mapping[str, Decimal]) -> Decimal:
@@ -124,7 +121,3 @@ def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
 
 def _asked(container: Container) -> Amounts:
     return quantity.parse_all(container.resources.asked)
-
-
-def _larger(one: Amounts, other: Amounts) -> Amounts:
-    return {name: max(one.get(name, ZERO), other.get(name, ZERO)) for name in (*one, *other)}

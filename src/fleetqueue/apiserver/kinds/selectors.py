@@ -7,7 +7,7 @@ words that Kubernetes uses.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 Labels = Mapping[str, str]
 LabelTest = Callable[[Labels], bool]
@@ -200,6 +200,21 @@ def parse_fields(text: str) -> Sequence[FieldTerm]:
     """Read a field selector: terms `path=value`, `path==value` and `path!=value`, separated by commas."""
     terms = re.findall(r"(?:[^\\,]|\\.?)+", text, re.DOTALL)
     return [_field_term(term, text) for term in terms]
+
+
+def field_reader(path: str) -> Callable[[Mapping[str, Any]], str]:
+    """Return what reads a field of an object by its path; booleans and numbers are compared as text."""
+    parts = path.split(".")
+
+    def read(obj: Mapping[str, Any]) -> str:
+        value: Any = obj
+        for part in parts:
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is None:
+            return ""
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return read
 
 
 def _field_term(term: str, whole: str) -> FieldTerm:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.kinds.schema import ANY, ATOMIC, Schema
-from fleetqueue.apiserver.patching import go_text
 from fleetqueue.apiserver.patching.elements import FIELD, ITSELF, ItemError, as_text, of_item
 from fleetqueue.apiserver.patching.field_sets import LEAF, Fields
 

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from fleetqueue.api import errors
-from fleetqueue.apiserver.patching import go_text
+from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.patching.elements import as_text
 from fleetqueue.apiserver.patching.field_sets import Fields, paths
 from fleetqueue.apiserver.patching.owners import UPDATE, Owner, name_in_order

@@ -11,8 +11,8 @@ from typing import Any, Final
 import orjson
 from msgspec import UNSET
 
+from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.kinds.schema import ANY, Schema
-from fleetqueue.apiserver.patching import go_text
 
 ITSELF: Final = "."
 FIELD: Final = "f:"

@@ -10,8 +10,8 @@ from typing import Any, Final
 import orjson
 
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.kinds.schema import Schema
-from fleetqueue.apiserver.patching import go_text
 from fleetqueue.apiserver.patching.applied_fields import Misfit, named_fields
 from fleetqueue.apiserver.patching.comparison import compare
 from fleetqueue.apiserver.patching.conflicts import Taken

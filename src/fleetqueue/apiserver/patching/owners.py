@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.kinds.schema import ANY, ATOMIC, Schema
-from fleetqueue.apiserver.patching import go_text
 from fleetqueue.apiserver.patching.comparison import child_of
 from fleetqueue.apiserver.patching.elements import FIELD, ITSELF, parse
 from fleetqueue.apiserver.patching.field_sets import LEAF, Fields, ordered

@@ -5,8 +5,8 @@ from typing import Any
 
 from fleetqueue.api.errors import ServerError
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.kinds.schema import ANY, Schema
-from fleetqueue.apiserver.patching import go_text
 from fleetqueue.apiserver.patching.refusals import inapplicable, unexpected
 
 MergeMaps = Callable[[Manifest, Manifest, Schema], Manifest]

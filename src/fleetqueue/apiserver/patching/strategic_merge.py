@@ -8,8 +8,9 @@ else is to be done: `$patch: delete | replace` on a map or an item, `$retainKeys
 from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.kinds.schema import ANY, Schema
-from fleetqueue.apiserver.patching import go_text, strategic_lists
+from fleetqueue.apiserver.patching import strategic_lists
 from fleetqueue.apiserver.patching.merge_patch import without_nulls
 from fleetqueue.apiserver.patching.refusals import malformed, no_map, unexpected
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds import facts
 from fleetqueue.apiserver.kinds.normalising import empty_field, normalised
+from fleetqueue.apiserver.kinds.selectors import field_reader
 from fleetqueue.apiserver.kinds.table import BuiltIn, type_of
 from fleetqueue.apiserver.registry.kinds import (
     certificates,
@@ -185,56 +186,26 @@ OWN: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
 """What kinds do by themselves, as options of their strategies."""
 
 
-def _at(path: str) -> Callable[[Manifest], str]:
-    """Return what reads a field by its path; booleans and numbers are compared as text."""
-    parts = path.split(".")
-
-    def read(obj: Manifest) -> str:
-        value: Any = obj
-        for part in parts:
-            value = value.get(part) if isinstance(value, dict) else None
-        return _text(value)
-
-    return read
+def _fields(*paths: str, absent: str = "") -> Fields:
+    """Return what reads these fields; one that is absent reads as `absent`."""
+    return {path: _reader(path, absent) for path in paths}
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _fields(*paths: str, **others: str) -> Fields:
-    return {path: _at(path) for path in paths} | {name.replace("__", "."): _at(path) for name, path in others.items()}
-
-
-def _flags(*paths: str) -> Fields:
-    """Return fields that are false where they are absent."""
-
-    def flag(path: str) -> Callable[[Manifest], str]:
-        read = _at(path)
-        return lambda obj: read(obj) or "false"
-
-    return {path: flag(path) for path in paths}
-
-
-def _numbers(*paths: str) -> Fields:
-    def number(path: str) -> Callable[[Manifest], str]:
-        read = _at(path)
-        return lambda obj: read(obj) or "0"
-
-    return {path: number(path) for path in paths}
+def _reader(path: str, absent: str) -> Callable[[Manifest], str]:
+    read = field_reader(path)
+    return (lambda obj: read(obj) or absent) if absent else read
 
 
 def _of_events(about: str, source: str, component: str) -> Fields:
     parts: Iterable[str] = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-    read = {f"{name}.{part}": _at(f"{about}.{part}") for name in ("involvedObject", "regarding") for part in parts}
+    names = ("involvedObject", "regarding")
+    read = {f"{name}.{part}": field_reader(f"{about}.{part}") for name in names for part in parts}
     return {
         **read,
-        "reason": _at("reason"),
-        "type": _at("type"),
-        "source": _at(source),
-        "reportingComponent": _at(component),
+        "reason": field_reader("reason"),
+        "type": field_reader("type"),
+        "source": field_reader(source),
+        "reportingComponent": field_reader(component),
     }
 
 
@@ -249,16 +220,16 @@ FIELDS: Final[Mapping[tuple[str, str], Fields]] = {
             "status.podIP",
             "status.nominatedNodeName",
         ),
-        **_flags("spec.hostNetwork"),
+        **_fields("spec.hostNetwork", absent="false"),
     },
     ("", "events"): _of_events("involvedObject", "source.component", "reportingComponent"),
     ("events.k8s.io", "events"): _of_events("regarding", "deprecatedSource.component", "reportingController"),
     ("", "namespaces"): _fields("status.phase"),
-    ("", "nodes"): _flags("spec.unschedulable"),
+    ("", "nodes"): _fields("spec.unschedulable", absent="false"),
     ("", "secrets"): _fields("type"),
     ("", "services"): _fields("spec.clusterIP", "spec.type"),
-    ("", "replicationcontrollers"): _numbers("status.replicas"),
-    ("apps", "replicasets"): _numbers("status.replicas"),
-    ("batch", "jobs"): {"status.successful": lambda job: _at("status.succeeded")(job) or "0"},
+    ("", "replicationcontrollers"): _fields("status.replicas", absent="0"),
+    ("apps", "replicasets"): _fields("status.replicas", absent="0"),
+    ("batch", "jobs"): {"status.successful": _reader("status.succeeded", "0")},
     ("certificates.k8s.io", "certificatesigningrequests"): _fields("spec.signerName"),
 }

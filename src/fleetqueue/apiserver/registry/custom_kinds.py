@@ -9,6 +9,7 @@ from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.apiserver.kinds import facts
 from fleetqueue.apiserver.kinds.json_values import Unreadable
 from fleetqueue.apiserver.kinds.schema import Schema
+from fleetqueue.apiserver.kinds.selectors import field_reader
 from fleetqueue.apiserver.registry.served import Served, Strategy
 from fleetqueue.apiserver.validation import custom_resources, embedded_objects
 from fleetqueue.apiserver.validation.defaulting import with_defaults
@@ -62,7 +63,7 @@ def _strategy(custom: CustomSchema, resource: Resource, version: Manifest) -> St
         default=lambda obj: with_defaults(obj, custom.schema),
         faults=lambda new, old: custom_resources.validate(new, custom, old),
         status_faults=lambda new, old: custom_resources.validate_status(new, custom, old or {}),
-        fields={path: _reader(path) for path in _selectable(version)},
+        fields={path: field_reader(path) for path in _selectable(version)},
         updates_blindly=False,
         keeps_status_metadata=True,
     )
@@ -78,20 +79,6 @@ def _read(schema: Schema, obj: Manifest, known: Manifest | None) -> tuple[Manife
 
 def _selectable(version: Mapping[str, Any]) -> list[str]:
     return [field["jsonPath"].removeprefix(".") for field in version.get("selectableFields") or ()]
-
-
-def _reader(path: str) -> Callable[[Manifest], str]:
-    parts = path.split(".")
-
-    def read(obj: Manifest) -> str:
-        value: Any = obj
-        for part in parts:
-            value = value.get(part) if isinstance(value, dict) else None
-        if isinstance(value, bool):
-            return str(value).lower()
-        return "" if value is None else str(value)
-
-    return read
 
 
 def _renamed(api_version: str) -> Callable[[Manifest], Manifest]:

@@ -2,26 +2,13 @@
 
 from typing import Any
 
-import orjson
-
 from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.kinds.go_text import json_text
 from fleetqueue.apiserver.validation.cel import numbers
+from fleetqueue.apiserver.validation.cel.string_format import ESCAPES
 
 NOWHERE = "<nil>"
 """The field of a fault that belongs to the whole object."""
-
-_ESCAPES = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-}
-_HTML = str.maketrans({"&": "\\u0026", "<": "\\u003c", ">": "\\u003e", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 def invalid(field: str, value: Any, detail: str) -> Cause:
@@ -76,7 +63,7 @@ def shown(value: Any) -> str:
 
 def quoted(text: str) -> str:
     """Return what Go's `%q` prints."""
-    return '"' + "".join(_ESCAPES.get(char) or _visible(char) for char in text) + '"'
+    return '"' + "".join(ESCAPES.get(char) or _visible(char) for char in text) + '"'
 
 
 def _visible(char: str) -> str:
@@ -84,11 +71,6 @@ def _visible(char: str) -> str:
         return char
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def json_text(value: Any) -> str:
-    """Return JSON as Go writes it: keys in order, and nothing that HTML could mistake for a tag."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode().translate(_HTML)
 
 
 def text(value: Any) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.kinds.go_text import json_text
 from fleetqueue.apiserver.kinds.schema import ATOMIC, MAP, SET, Schema
 from fleetqueue.apiserver.validation import faults
 
@@ -79,5 +80,5 @@ def _hashable(value: Any) -> Any:
         if type(item) is str:
             return name, item
     if isinstance(value, (dict, list)):
-        return faults.json_text(value)
+        return json_text(value)
     return type(value), value

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.kinds.go_text import json_text
 from fleetqueue.apiserver.validation import faults, rule_paths, rules
 from fleetqueue.apiserver.validation.cel.types import Type, optional_of
 from fleetqueue.apiserver.validation.rule_types import type_of
@@ -90,7 +91,7 @@ def _refused(at: str, rule: Openapi, told: str) -> Cause:
     """Show the rule as the real server does: with the names of its own fields, in their order."""
     names = ("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
     words = [
-        f'"{name[0].upper()}{name[1:]}":{faults.json_text(rule.get(name, None if name in _POINTERS else ""))}'
+        f'"{name[0].upper()}{name[1:]}":{json_text(rule.get(name, None if name in _POINTERS else ""))}'
         for name in names
     ]
     return Cause("FieldValueInvalid", f"Invalid value: {{{','.join(words)}}}: {told}", at)

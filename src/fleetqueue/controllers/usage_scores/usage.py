@@ -10,6 +10,7 @@ from typing import Final
 
 from fleetqueue.api import conditions, quantity
 from fleetqueue.api.core_v1 import Container, Node, Pod
+from fleetqueue.api.pod_requests import Starter, pod_requests
 from fleetqueue.api.quantity import Amounts
 from fleetqueue.api.usage_scores import CPU, MEMORY, RESOURCES
 
@@ -69,7 +70,7 @@ def usage(pod: Pod | None) -> tuple[str, Amounts]:
     """Return which node a pod takes from, and how much of what is scored; nothing where it does not run, or no more."""
     if pod is None or not pod.spec.node_name or pod.is_deleting or pod.status.phase in ("Succeeded", "Failed"):
         return "", NOTHING
-    requested = pod_requests(pod)
+    requested = requests_of(pod)
     taken = {name: requested[name] for name in RESOURCES if requested.get(name)}
     return (pod.spec.node_name, taken) if taken else ("", NOTHING)
 
@@ -91,31 +92,16 @@ def is_ready(node: Node) -> bool:
     return ready is None or ready.is_true
 
 
-def pod_requests(pod: Pod) -> Amounts:
-    """Return what the scheduler sets aside for a pod.
-
-    That is what its containers and sidecars ask for together, or what one of its init containers asks for beside the
-    sidecars that started before it, whichever is more; plus what the sandbox itself costs.
-    See https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/753-sidecar-containers
-    """
-    sidecars: Amounts = {}
-    starting: Amounts = {}
-    for container in pod.spec.init_containers:
-        beside = quantity.add((sidecars, _requests(container)))
-        starting = _larger(starting, beside)
-        if container.restart_policy == "Always":
-            sidecars = beside
-    running = quantity.add((sidecars, *(_requests(container) for container in pod.spec.containers)))
-    requested = _larger(starting, running)
-    whole = pod.spec.resources.requests
-    requested |= {name: quantity.parse(whole[name]) for name in POD_LEVEL_RESOURCES if name in whole}
-    return quantity.add((requested, quantity.parse_all(pod.spec.overhead)))
+def requests_of(pod: Pod) -> Amounts:
+    """Return what the scheduler sets aside for a pod."""
+    spec, whole = pod.spec, pod.spec.resources.requests
+    return pod_requests(
+        (Starter(_requests(one), one.restart_policy == "Always") for one in spec.init_containers),
+        map(_requests, spec.containers),
+        whole={name: quantity.parse(whole[name]) for name in POD_LEVEL_RESOURCES if name in whole},
+        overhead=quantity.parse_all(spec.overhead),
+    )
 
 
 def _requests(container: Container) -> Amounts:
     return quantity.parse_all(container.resources.requests)
-
-
-def _larger(one: Amounts, other: Amounts) -> Amounts:
-    """Return the larger amount of each resource."""
-    return {name: max(one.get(name, Decimal(0)), other.get(name, Decimal(0))) for name in (*one, *other)}

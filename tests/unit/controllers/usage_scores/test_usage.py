@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.api.usage_scores import CPU, GPU, MEMORY
-from fleetqueue.controllers.usage_scores.usage import Ledger, capacity, pod_requests, usage
+from fleetqueue.controllers.usage_scores.usage import Ledger, capacity, requests_of, usage
 
 Requests = dict[str, Quantity]
 
@@ -74,7 +74,7 @@ def node(name: str = "n1", *, ready: str = "True", unschedulable: bool = False, 
     ],
 )
 def test_a_pod_asks_for(counted: Pod, cpu: str) -> None:
-    assert pod_requests(counted).get(CPU, Decimal(0)) == Decimal(cpu)
+    assert requests_of(counted).get(CPU, Decimal(0)) == Decimal(cpu)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ pods = st.builds(
 
 @given(pods)
 def test_a_pod_asks_for_its_most_demanding_moment(counted: Pod) -> None:
-    requested = pod_requests(counted)
+    requested = requests_of(counted)
 
     for resource in (CPU, MEMORY, GPU):
         assert requested.get(resource, 0) == slow_requests(counted, resource)

@@ -12,17 +12,16 @@ from fleetqueue.apiserver.http.exchange import Answer, Question
 from fleetqueue.apiserver.http.forms import Forms
 from fleetqueue.apiserver.http.verbs.reading import place
 from fleetqueue.apiserver.kinds.causes import forbidden, invalid, not_supported, required
+from fleetqueue.apiserver.kinds.go_text import json_text, text
 from fleetqueue.apiserver.kinds.schema import Schema
 from fleetqueue.apiserver.kinds.table import UnknownKind, type_of
 from fleetqueue.apiserver.patching.apply import apply
-from fleetqueue.apiserver.patching.go_text import text
 from fleetqueue.apiserver.patching.json_patch import apply_json_patch
 from fleetqueue.apiserver.patching.merge_patch import apply_merge_patch
 from fleetqueue.apiserver.patching.strategic_merge import apply_strategic_merge
 from fleetqueue.apiserver.registry.served import Served
 from fleetqueue.apiserver.registry.store import Change, Store, Write, reset_fields
 from fleetqueue.apiserver.storage import keys, refusals
-from fleetqueue.apiserver.validation.faults import json_text
 
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 PATCHES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from fleetqueue.api import quantity
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, not_supported, required
-from fleetqueue.apiserver.validation.faults import json_text
+from fleetqueue.apiserver.kinds.go_text import json_text
 from fleetqueue.apiserver.validation.metadata import NameRule, label_value, qualified_name
 
 Faults = Iterator[Cause]
@@ -112,10 +112,11 @@ def selector_faults(selector: Manifest, field: str) -> Faults:
     """Return what is wrong with a label selector."""
     yield from label_faults(selector.get("matchLabels") or {}, f"{field}.matchLabels")
     for position, term in enumerate(selector.get("matchExpressions") or ()):
-        yield from _term_faults(term, f"{field}.matchExpressions[{position}]")
+        yield from expression_faults(term, f"{field}.matchExpressions[{position}]")
 
 
-def _term_faults(term: Manifest, field: str) -> Faults:
+def expression_faults(term: Manifest, field: str, *, compares: bool = False) -> Faults:
+    """Return what is wrong with one term of a selector; those of nodes may also compare numbers."""
     operator, values = term.get("operator"), term.get("values") or ()
     if operator in ("In", "NotIn"):
         if not values:
@@ -123,6 +124,9 @@ def _term_faults(term: Manifest, field: str) -> Faults:
     elif operator in ("Exists", "DoesNotExist"):
         if values:
             yield forbidden(f"{field}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    elif compares and operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            yield required(f"{field}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
     else:
         yield invalid_value(f"{field}.operator", operator or "", "not a valid selector operator")
     yield from (invalid_value(f"{field}.key", term.get("key", ""), why) for why in qualified_name(term.get("key", "")))

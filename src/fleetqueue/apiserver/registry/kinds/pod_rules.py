@@ -127,26 +127,7 @@ def _weight_faults(term: Manifest, field: str) -> Faults:
 def _term_faults(term: Manifest, field: str) -> Faults:
     for part in ("matchExpressions", "matchFields"):
         for position, expression in enumerate(term.get(part) or ()):
-            yield from _expression_faults(expression, f"{field}.{part}[{position}]")
-
-
-def _expression_faults(expression: Manifest, field: str) -> Faults:
-    operator, values = expression.get("operator"), expression.get("values") or ()
-    if operator in ("In", "NotIn"):
-        if not values:
-            yield required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'")
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            yield forbidden(f"{field}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
-    elif operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            yield required(f"{field}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
-    else:
-        yield invalid_value(f"{field}.operator", operator or "", "not a valid selector operator")
-    key = expression.get("key", "")
-    yield from (invalid_value(f"{field}.key", key, why) for why in qualified_name(key))
-    for position, value in enumerate(values):
-        yield from (invalid_value(f"{field}.values[{position}]", value, why) for why in label_value(value))
+            yield from checks.expression_faults(expression, f"{field}.{part}[{position}]", compares=True)
 
 
 def _pod_affinity_faults(affinity: Manifest, field: str) -> Faults:

@@ -9,7 +9,7 @@ from fleetqueue.apiserver.validation.cel.errors import CelError
 from fleetqueue.apiserver.validation.cel.types import Type
 from fleetqueue.apiserver.validation.cel.values import kind_of
 
-_ESCAPES = {
+ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -23,7 +23,7 @@ _ESCAPES = {
 
 
 def quoted(text: str) -> str:
-    return '"' + "".join(_ESCAPES.get(char, char) for char in text) + '"'
+    return '"' + "".join(ESCAPES.get(char, char) for char in text) + '"'
 
 
 def formatted(template: str, args: list[Any]) -> str:
