@@ -328,6 +328,8 @@ class Stage:
         self.witness = Witness(world.workers)
         self.label = f"fleetqueue.test/{name}"
         self.hearts: list[Heart] = []
+        self.may_run_twice = False
+        """Only where the defect itself is shown, without us."""
 
     # Arranging
 
@@ -606,4 +608,4 @@ async def stage(world: World) -> AsyncIterator[Stage]:
     await stage.kill_hearts()
     await stage.heal()
     await stage.tear_down()
-    assert stage.witness.doubles == []
+    assert stage.may_run_twice or stage.witness.doubles == []
