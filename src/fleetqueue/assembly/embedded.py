@@ -13,11 +13,12 @@ from fleetqueue.apiserver.server import ApiServer, Secrets
 from fleetqueue.apiserver.storage.log import MemoryLog
 from fleetqueue.apiserver.storage.storage import ClusterStorage
 from fleetqueue.assembly.cluster_parts import cluster_parts
+from fleetqueue.assembly.converters import CONVERTERS
 from fleetqueue.assembly.faults import FaultyDoor, Way
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, render
-from fleetqueue.engine.fleet import HUB, cluster_names
+from fleetqueue.engine.cluster_names import HUB, cluster_names
 
 ADMIN: Final = User("kubernetes-admin", (MASTERS,))
 CA: Final = b"no certificate: this cluster has no sockets"
@@ -93,6 +94,6 @@ class EmbeddedFleet:
 
 async def _cluster(name: str) -> EmbeddedCluster:
     token = clock.uid()
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens={token: ADMIN}))
+    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens={token: ADMIN}), CONVERTERS)
     await server.start()
     return EmbeddedCluster(name, server, token)

@@ -106,7 +106,7 @@ def things(client: Client, namespace: str) -> Things:
 @pytest.fixture(scope="session")
 def real_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A real etcd and kube-apiserver that know Things, on a thread of their own."""
-    from fleetqueue.engine import find
+    from fleetqueue.engine.layout import find
 
     if find() is None:
         pytest.skip("the real engine is not built: run `fleetqueue engine build`")
@@ -121,7 +121,7 @@ def real_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 async def _run_hub(folder: Path, is_up: threading.Event, stop: threading.Event) -> None:
-    from fleetqueue.engine import RealFleet
+    from fleetqueue.engine.fleet import RealFleet
 
     async with RealFleet(folder, workers=0, ocm="none", kueue=False) as fleet:
         path = fleet.clusters["hub"].kubeconfig
