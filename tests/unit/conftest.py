@@ -14,13 +14,17 @@ from fleetqueue import clock
 from fleetqueue.client import Client
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.embedded_server import EmbeddedServer
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, running
 
 settings.register_profile("unit", deadline=None)  # two busy cores are no defect
 settings.load_profile("unit")
 
 Follow = Callable[..., Awaitable[None]]
+NewApi = Callable[[], ArrangedApi]
+NAMESPACES = ("fleetqueue-system", "kueue-system", "c1", "cluster1", "ns", "team-a")
+"""Where controllers write in tests that arrange nothing there."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,13 +53,29 @@ def _clock(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def api() -> MemoryApi:
-    """A hub's API in memory: arrange objects and faults here, and look at `writes`."""
-    return MemoryApi()
+def new_api() -> Iterator[NewApi]:
+    """Make the API of one more cluster, such as a worker's: `worker = new_api()`."""
+    servers = []
+
+    def make() -> ArrangedApi:
+        servers.append(EmbeddedServer())
+        api = ArrangedApi(servers[-1])
+        api.namespace(*NAMESPACES)
+        return api
+
+    yield make
+    for server in servers:
+        server.check()
 
 
 @pytest.fixture
-def hub(api: MemoryApi) -> Cluster:
+def api(new_api: NewApi) -> ArrangedApi:
+    """A hub's API: arrange objects and faults here, and look at `writes`."""
+    return new_api()
+
+
+@pytest.fixture
+def hub(api: ArrangedApi) -> Cluster:
     """A controller's view of that hub; nothing is followed yet."""
     return Cluster("hub", Client(api))
 

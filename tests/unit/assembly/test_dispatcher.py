@@ -6,7 +6,7 @@ import yaml
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.assembly.dispatcher import DEPLOYMENTS, NoKueueConfig, restart_kueue, set_back, set_ours
 from fleetqueue.client import Client
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
 
 NAME, KEY = "kueue-manager-config", "controller_manager_config.yaml"
 
@@ -15,7 +15,7 @@ def config(text: str) -> dict[str, object]:
     return ConfigMap.manifest(NAME, "kueue-system", data={KEY: text})
 
 
-def live(api: MemoryApi) -> dict[str, object]:
+def live(api: ArrangedApi) -> dict[str, object]:
     return yaml.safe_load(api.get(ConfigMap, NAME, "kueue-system").data[KEY])
 
 

@@ -16,14 +16,14 @@ from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
 from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
 
 CONFIG = "multiKueue: {dispatcherName: fleetqueue.dev/dispatcher}"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-async def hub(api: MemoryApi) -> MemoryApi:
+async def hub(api: ArrangedApi) -> ArrangedApi:
     """A hub with everything of ours, and no Deployments: a lab."""
     for name, namespace in (("kueue-controller-manager", "kueue-system"), (DEPLOYMENT, "fleetqueue-system")):
         api.answers[f"PATCH {DEPLOYMENTS.path(namespace, name)}"] = not_found
@@ -56,7 +56,7 @@ def not_found(request: object) -> None:
     raise errors.NotFound("no such deployment")
 
 
-async def remove(api: MemoryApi, removal: Removal = Removal()) -> Remains:  # noqa: B008 - it is frozen
+async def remove(api: ArrangedApi, removal: Removal = Removal()) -> Remains:  # noqa: B008 - it is frozen
     return await uninstall(Client(api), removal, lambda line: None)
 
 

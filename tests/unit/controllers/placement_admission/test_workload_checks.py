@@ -6,6 +6,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.controllers.placement_admission.names import DRAINING
+from fleetqueue.testing.builders import by_secret
 from fleetqueue.testing.virtual_time import advance, settle
 
 RUNNING = {"mk": "Ready", "ac": "Ready"}
@@ -439,8 +440,8 @@ async def checks(scene, follow):
     spec = {"clusters": ["gpu-c1", "gpu-c2"]}
     scene.api.add(
         kueue.MultiKueueConfig.manifest("gpu", labels=ours, annotations=drain, spec=spec),
-        kueue.MultiKueueCluster.manifest("gpu-c1", labels=ours, spec={}),
-        kueue.MultiKueueCluster.manifest("elsewhere", spec={}),
+        kueue.MultiKueueCluster.manifest("gpu-c1", labels=ours, spec=by_secret()),
+        kueue.MultiKueueCluster.manifest("elsewhere", spec=by_secret()),
     )
     scene.workload("drains", on="gpu-c1", checks=RUNNING)
     scene.workload("runs", on="gpu-c2", checks=RUNNING)
