@@ -7,16 +7,20 @@ server itself works on plain ones, as in production, and is checked afterwards.
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import orjson
 
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.auth.authentication import Credentials
+from fleetqueue.apiserver.server import ApiServer
 from fleetqueue.apiserver.storage.interface import Entry
 from fleetqueue.apiserver.storage.storage import ClusterStorage
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client.door import Stream
+
+MOST_KNOWN: Final = 10_000
 
 
 def _refuse(self: Any, *args: Any, **named: Any) -> NoReturn:
@@ -63,27 +67,43 @@ def thaw(value: Any) -> Any:
 
 
 class FreezingDoor(InProcessDoor):
-    """Hands out objects that cannot be changed."""
+    """Hands out objects that cannot be changed; each is frozen once, however often it is read."""
+
+    def __init__(self, server: ApiServer, credentials: Credentials) -> None:
+        super().__init__(server, credentials)
+        self._known: dict[int, tuple[Any, Any]] = {}
 
     async def answer(self, request: Request) -> Response:
         response = await super().answer(request)
-        return Response(response.status, freeze(response.body))
+        body = response.body
+        if isinstance(body, dict) and "items" in body:
+            body = {**body, "items": [self.frozen(item) for item in body["items"]]}
+        return Response(response.status, self.frozen(body))
 
     @asynccontextmanager
     async def stream(self, request: Request, *, silence: float) -> AsyncIterator[Stream]:
         async with super().stream(request, silence=silence) as stream:
-            yield FreezingStream(stream)
+            yield FreezingStream(stream, self)
+
+    def frozen(self, obj: Any) -> Any:
+        found = self._known.get(id(obj))
+        if found is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            found = self._known[id(obj)] = (obj, freeze(obj))  # as long as we hold it, its id is its own
+        return found[1]
 
 
 class FreezingStream:
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, door: FreezingDoor) -> None:
         self.status = stream.status
         self.body = stream.body
         self._stream = stream
+        self._door = door
 
     async def lines(self) -> AsyncIterator[Manifest]:
         async for line in self._stream.lines():
-            yield freeze(line)
+            yield {**line, "object": self._door.frozen(line["object"])}
 
 
 class WatchedStorage(ClusterStorage):
