@@ -5,7 +5,7 @@ arranges (`add`, `change`, `remove`, `apply_as`) goes past the faults and is not
 administrator, and by the server's rules: what no server accepts cannot be arranged.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final, Protocol
 
@@ -32,6 +32,8 @@ class Server(Protocol):
 
     door: Door
     """The way in for whoever is tested."""
+    namespaces: Sequence[str]
+    """Those that were made for the test."""
 
     def ask(self, request: Request) -> Response:
         """Answer at once, whatever a loop does meanwhile."""
@@ -41,8 +43,8 @@ class Server(Protocol):
         """Forget the past: watches and lists from an older revision expire."""
         ...
 
-    def check(self) -> None:
-        """Fail if something happened in the server that must not."""
+    def end(self) -> None:
+        """Be done with it; fail if something happened in the server that must not."""
         ...
 
 
@@ -57,9 +59,12 @@ class ArrangedApi:
         self.answers: dict[str, Answer] = {}
         """What `POST /apis/…/tokenreviews`, `GET /version` and the like are answered instead of the server's own."""
         self.serves_watch_lists = True
+        self.changes = 0
+        """How often anything was written, by whomever: another number means another state."""
         self.way.noted = self.requests.append
         self._door = FaultyDoor(_Inside(self), self.way)
-        self._namespaces: set[str] = set()
+        self._namespaces = set(server.namespaces)
+        """Those of which we know that they are there."""
 
     # What the test arranges and looks at
 
@@ -161,7 +166,7 @@ class ArrangedApi:
         return self._door.stream(request, silence=silence)
 
     async def close(self) -> None:
-        await self._door.close()
+        """Leave the server open: others may use it too."""
 
     # Arranging
 
@@ -203,6 +208,7 @@ class ArrangedApi:
         response = self.server.ask(Request(method, path, query, body, content_type))
         if response.status >= 400:
             raise errors.from_status(response.status, response.body)
+        self.changes += method != "GET"
         answer: Manifest = response.body
         return answer
 
@@ -221,6 +227,7 @@ class _Inside:
         target = target_of(request)
         if target is not None and target.is_write and response.status < 400:
             self.api.writes.append(str(target))
+            self.api.changes += 1
         return response
 
     @asynccontextmanager
@@ -233,7 +240,7 @@ class _Inside:
             yield stream
 
     async def close(self) -> None:
-        await self.api.server.door.close()
+        """Leave the server open."""
 
 
 def _fixed(answer: Answer, request: Request) -> Response:

@@ -1,8 +1,10 @@
 """An embedded cluster for a test: only its API lives; what runs in it is the test's own choice."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
@@ -20,11 +22,14 @@ ADMINISTRATOR: Final = User("kubernetes-admin", (MASTERS,))
 class EmbeddedServer:
     """Answers as the administrator that every test is."""
 
-    def __init__(self) -> None:
+    def __init__(self, namespaces: Sequence[str] = ()) -> None:
         self.api = at_once(template().copy(Secrets(tokens={TOKEN: ADMINISTRATOR})))
         self.door = FreezingDoor(self.api, Credentials(token=TOKEN))
         self._first_revision = self.api.storage.revision
+        self.namespaces = namespaces
         self._own_door = InProcessDoor(self.api, Credentials(token=TOKEN))
+        for name in namespaces:
+            self.ask(Request("POST", Namespace.resource.path(), {}, Namespace.manifest(name)))
 
     def ask(self, request: Request) -> Response:
         response = at_once(self._own_door.answer(request))
@@ -36,7 +41,7 @@ class EmbeddedServer:
     def compact(self) -> None:
         at_once(self.api.storage.compact(self.api.storage.revision))
 
-    def check(self) -> None:
+    def end(self) -> None:
         """Fail if anything that is stored was changed in place."""
         assert isinstance(self.api.storage, WatchedStorage)
         self.api.storage.check(since=self._first_revision)

@@ -3,6 +3,8 @@
 import pytest
 import yaml
 
+from fleetqueue import clock
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.assembly.dispatcher import DEPLOYMENTS, NoKueueConfig, restart_kueue, set_back, set_ours
 from fleetqueue.client import Client
@@ -73,7 +75,7 @@ async def test_kueue_is_restarted_as_kubectl_does(api):
     assert await restart_kueue(Client(api), "kueue-system")
 
     annotations = sent[0]["spec"]["template"]["metadata"]["annotations"]
-    assert annotations == {"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"}
+    assert annotations == {"kubectl.kubernetes.io/restartedAt": timestamp(clock.now())}
 
 
 def not_found(request: object) -> None:

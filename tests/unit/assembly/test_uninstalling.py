@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
@@ -146,7 +147,8 @@ async def test_a_draining_cluster_is_told(hub):
 
 
 async def test_finalizers_wait_until_the_controller_has_stopped(hub):
-    spec = {"holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
+    renewed = f"{clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"
+    spec = {"holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": renewed}
     hub.add(Lease.manifest("fleetqueue-controller", "fleetqueue-system", spec=spec))
 
     remains = await remove(hub)

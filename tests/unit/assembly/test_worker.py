@@ -23,6 +23,7 @@ def process(hub: ArrangedApi, worker: ArrangedApi) -> WorkerProcess:
 
 async def test_scores_reach_the_hub(api, new_api):
     worker = new_api()
+    api.namespace("cluster1")
     worker.add(Node.manifest("n", status={"allocatable": {"cpu": "8", "nvidia.com/gpu": "3"}}))
     agent = process(api, worker)
 

@@ -91,9 +91,9 @@ async def test_what_was_sent_is_the_senders_own(client):
 
 async def test_a_change_inside_the_server_is_noticed(server, client):
     await create(client)
-    server.check()
+    server.end()
 
     server.api.storage.get(key_of("", "configmaps", "default", "a")).object["data"]["v"] = "2"
 
     with pytest.raises(AssertionError, match="changed in place"):
-        server.check()
+        server.end()

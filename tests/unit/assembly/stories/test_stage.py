@@ -81,6 +81,7 @@ def event(name: str, reason: str, note: str, *, ours: bool = True) -> dict:
 async def test_reasons_are_told_once_and_in_order(scene):
     scene.hub.add(event("e2", "DrainStarted", "c3 drains"), event("e1", "SelectionChanged", "selected c2"))
     scene.hub.add(event("e3", "Other", "not ours", ours=False))
+    await settle()
 
     await scene.stage.tell_why("gpu", reason="DrainStarted")
     scene.hub.add(event("e4", "DrainEnded", "c3 is empty"))

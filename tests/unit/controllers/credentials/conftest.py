@@ -21,6 +21,7 @@ from fleetqueue.api.fleetqueue import (
     admin_secret,
     credentials_secret,
 )
+from fleetqueue.api.meta import O, Object
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.apiserver.http.exchange import status_of
@@ -53,8 +54,11 @@ class FakeWorker:
         self.takes_dead_tokens = False
         """As a real API server does, for ten seconds after they have died."""
         self._first_objects = self._objects()
+        self._seen_changes = -1
+        self._seen: dict[type[Object], Any] = {}
         path = "/api/v1/namespaces/kueue-system/serviceaccounts/fleetqueue-multikueue/token"
         self.api.answers[f"POST {path}"] = self._issue
+        self.api.answers["GET /livez"] = "ok"
 
     @property
     def server(self) -> str:
@@ -62,7 +66,16 @@ class FakeWorker:
 
     @property
     def account(self) -> core.ServiceAccount | None:
-        return self.api.get(core.ServiceAccount, "fleetqueue-multikueue", KUEUE_NAMESPACE)
+        return self.now(core.ServiceAccount, KUEUE_NAMESPACE)
+
+    def now(self, kind: type[O], namespace: str = "") -> O | None:
+        """Return our object of a kind; what did not change is not asked for again."""
+        if self.api.changes != self._seen_changes:
+            self._seen_changes = self.api.changes
+            self._seen.clear()
+        if kind not in self._seen:
+            self._seen[kind] = self.api.get(kind, "fleetqueue-multikueue", namespace)
+        return self._seen[kind]
 
     def objects(self) -> list[str]:
         """Return what was added to the accounts and roles that every cluster has."""
@@ -110,8 +123,7 @@ class BearerDoor:
         """Do nothing."""
 
     def _allows(self, asked: dict[str, str]) -> bool:
-        role = self.worker.api.get(ClusterRole, "fleetqueue-multikueue")
-        bound = self.worker.api.get(ClusterRoleBinding, "fleetqueue-multikueue")
+        role, bound = self.worker.now(ClusterRole), self.worker.now(ClusterRoleBinding)
         resource = "/".join(asked[part] for part in ("resource", "subresource") if part in asked)
         return any(
             asked["group"] in rule["apiGroups"] and resource in rule["resources"] and asked["verb"] in rule["verbs"]
@@ -132,6 +144,7 @@ class World:
     def add_cluster(self, name: str, *, url: str = "", joined: bool = True, **metadata: Any) -> FakeWorker:
         """Add a ManagedCluster with its worker; joined: its admin kubeconfig was given."""
         worker = self.workers[name] = FakeWorker(name, self.new_api())
+        self.api.namespace(name)  # as OCM does
         configs = [{"url": url or worker.server}]
         self.api.add(ManagedCluster.manifest(name, spec={"managedClusterClientConfigs": configs}, **metadata))
         if joined:

@@ -63,6 +63,7 @@ def serve_the_profile_of_the_seeds(api):
     api.change(CustomResourceDefinition, str(ClusterProfile.resource), spec={"versions": [version]})
 
 
+@pytest.mark.embedded_only("a real server would have the changed CRD for all tests that follow")
 @pytest.mark.checklist("ENV-6")
 async def test_profile_of_the_seeds_has_one_credential_for_kueue(world):
     serve_the_profile_of_the_seeds(world.api)

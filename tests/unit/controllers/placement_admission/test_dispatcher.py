@@ -2,10 +2,12 @@
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
 from fleetqueue.testing.builders import by_secret, condition
 from fleetqueue.testing.virtual_time import advance, settle
@@ -180,7 +182,7 @@ async def test_a_job_that_just_started_lowers_the_score_until_the_score_shows_it
     """A GPU costs 10 points, and c2 is 30 points ahead of c3."""
     async with scene.beating(settle=10.0):
         await scene.connected()
-        scene.workload("big", gpus=4, on="gpu-c2", checks={"mk": "Ready", "ac": "Ready"}, since="2026-01-01T00:00:00Z")
+        scene.workload("big", gpus=4, on="gpu-c2", checks={"mk": "Ready", "ac": "Ready"}, since=timestamp(clock.now()))
         await settle()
         scene.workload("one")
         await settle()

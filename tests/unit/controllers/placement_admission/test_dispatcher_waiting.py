@@ -117,7 +117,7 @@ async def test_a_cluster_that_cannot_be_asked_is_waited_for_until_it_counts_as_l
         scene.disconnect("gpu-c1")
         await advance(880)
         assert scene.nominated() == ["gpu-c1"]
-        assert "gpu-c1 cannot be asked" in scene.events("WaitingForCluster")[0]
+        assert any("gpu-c1 cannot be asked" in note for note in scene.events("WaitingForCluster"))
         await advance(60)
 
         assert scene.nominated() == ["gpu-c1", "gpu-c2"]
@@ -214,6 +214,7 @@ def allow_more_clusters(api):
     api.change(CustomResourceDefinition, name, spec={"versions": versions})
 
 
+@pytest.mark.embedded_only("a real server would have the changed CRD for all tests that follow")
 async def test_never_more_than_twenty_are_nominated(scene):
     allow_more_clusters(scene.api)
     names = [f"c{number:02}" for number in range(21)]
@@ -283,7 +284,7 @@ async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
         scene.disconnect("gpu-c1")
         await advance(800)
         assert scene.nominated() == []
-        assert "gpu-c1 cannot be asked" in scene.events("WaitingForCluster")[0]
+        assert any("gpu-c1 cannot be asked" in note for note in scene.events("WaitingForCluster"))
 
         await advance(120)
 

@@ -1,7 +1,10 @@
 """Our check on each Workload is answered: Ready so that jobs do not hang, Retry so that drains end."""
 
+from datetime import timedelta
+
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -368,10 +371,11 @@ async def test_after_the_timeout_a_running_workload_is_taken_back_while_its_clus
 
 @pytest.mark.usefixtures("running_on_c1")
 async def test_a_drain_that_began_before_a_restart_times_out_at_its_time(scene):
+    began = f"{clock.now() - timedelta(seconds=60):%Y-%m-%dT%H:%M:%S}"
     config = kueue.MultiKueueConfig.manifest(
         "gpu",
         labels={"app.kubernetes.io/managed-by": "fleetqueue"},
-        annotations={DRAINING: '{"gpu-c1":"2025-12-31T23:59:00"}'},
+        annotations={DRAINING: f'{{"gpu-c1":"{began}"}}'},
         spec={"clusters": ["gpu-c1", "gpu-c2"]},
     )
     scene.api.add(config)

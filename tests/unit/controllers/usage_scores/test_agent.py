@@ -13,7 +13,6 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.core_v1 import Node, Pod
-from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import FRESH, GPU, SCORE_RESOURCE
 from fleetqueue.client import Client
@@ -23,6 +22,8 @@ from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.virtual_time import advance, running, settle
+
+from .conftest import HubWithItsOwnClock
 
 SCORE = f"addonplacementscores/cluster1/{SCORE_RESOURCE}"
 WRITE = f"patch {SCORE}/status"
@@ -351,23 +352,6 @@ async def test_what_cannot_be_seen_is_not_renewed(api: ArrangedApi, worker: Arra
 
         assert expired
         assert left(api) > 100
-
-
-class HubWithItsOwnClock(ArrangedApi):
-    """Says in each answer when, by its own clock, the object was written, as every API server does."""
-
-    ahead = timedelta()
-
-    def now(self) -> datetime:
-        return clock.now() + self.ahead
-
-    async def request(self, request: Request, *, timeout: float) -> Response:
-        response = await super().request(request, timeout=timeout)
-        if request.method != "PATCH" or response.status >= 400:
-            return response
-        entry = {"manager": "fleetqueue", "subresource": "status", "time": conditions.timestamp(self.now())}
-        metadata = {**response.body["metadata"], "managedFields": [{"manager": "kubectl"}, entry]}
-        return Response(response.status, {**response.body, "metadata": metadata})
 
 
 @pytest.fixture

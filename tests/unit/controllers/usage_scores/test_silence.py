@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -40,12 +40,18 @@ def cluster(*, accepted: bool = True, deleting: bool = False) -> Manifest:
 
 
 def score(
-    *, left: float | None = 300, value: int = -70, fresh: bool | None = True, ours: bool = True, deleting: bool = False
+    *,
+    left: float | None = 300,
+    now: datetime = NOW,
+    value: int = -70,
+    fresh: bool | None = True,
+    ours: bool = True,
+    deleting: bool = False,
 ) -> Manifest:
-    """Build scores that are valid for so many seconds from `NOW` on."""
+    """Build scores that are valid for so many seconds from `now` on."""
     status: Manifest = {"scores": [{"name": "gpuClusterAvailable", "value": value}]}
     if left is not None:
-        status["validUntil"] = timestamp(NOW + timedelta(seconds=left))
+        status["validUntil"] = timestamp(now + timedelta(seconds=left))
     if fresh is not None:
         said = {
             "reason": "Published" if fresh else "AgentSilent",
@@ -254,7 +260,7 @@ async def test_a_living_agent_is_not_disturbed(api: ArrangedApi, agent: Agent) -
 async def test_a_write_of_the_agent_in_between_wins(
     api: ArrangedApi, hub: Cluster, follow: Callable[..., Awaitable[None]]
 ) -> None:
-    api.add(cluster(), score(left=300))
+    api.add(cluster(), score(left=300, now=clock.now() + timedelta(hours=1)))
     controller = SilentAgents(hub, Metrics())
     await follow(controller)
     await advance(3900)
@@ -289,7 +295,7 @@ async def test_a_status_that_could_not_be_written_is_tried_again(api: ArrangedAp
 
 
 async def test_the_scores_of_another_add_on_are_left_alone(api: ArrangedApi) -> None:
-    api.add(cluster(), score(left=-3600, ours=False))
+    api.add(cluster(), score(left=-3600, now=clock.now() + timedelta(hours=1), ours=False))
 
     async with hub_half(api):
         await advance(DAY)
@@ -317,7 +323,7 @@ def test_scores_of_other_names_wake_nobody() -> None:
 async def test_a_machine_that_slept_is_not_late_for_long(
     api: ArrangedApi, hub: Cluster, follow: Callable[..., Awaitable[None]]
 ) -> None:
-    api.add(cluster(), score(left=DAY, fresh=False))
+    api.add(cluster(), score(left=DAY, now=clock.now() + timedelta(hours=1), fresh=False))
     controller = SilentAgents(hub, Metrics())
     await follow(controller)
 
