@@ -18,6 +18,7 @@ from fleetqueue.client import Client
 from fleetqueue.engine.layout import find
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
+from fleetqueue.testing import plugin
 from fleetqueue.testing.arranged_api import ArrangedApi, Server
 from fleetqueue.testing.embedded_server import EmbeddedServer
 from fleetqueue.testing.real_server import RealServer
@@ -35,6 +36,8 @@ MOST_REAL = 3
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if not config.pluginmanager.is_registered(plugin):  # as a checkout whose metadata are older than the plugin
+        config.pluginmanager.register(plugin, "fleetqueue")
     config.addinivalue_line("markers", "virtual_time: time jumps instead of passing; no sockets, no child processes")
     config.addinivalue_line("markers", "embedded_only(why): cannot be asked of a real server")
 

@@ -38,8 +38,10 @@ class Way:
         self.slow = 0.0
         """Seconds that every request takes longer."""
         self.failures: list[Failure] = []
-        self.noted: Callable[[str], None] = _unnoted
+        self.arrived: Callable[[str], None] = _unnoted
         """Told of every request that arrives, in words."""
+        self.answered: Callable[[Request, Response], None] = _unnoted
+        """Told of what the server answered, even if the answer is then lost."""
         self._cut = ""
         self._streams: list[FaultyStream] = []
 
@@ -84,7 +86,7 @@ class Way:
             raise errors.Unreachable(f"{what}: timed out, no answer within {timeout:g} s")
         if self.slow:
             await asyncio.sleep(self.slow)
-        self.noted(what)
+        self.arrived(what)
         return self._failure(what)
 
     @asynccontextmanager
@@ -124,6 +126,7 @@ class FaultyDoor:
         if failure is not None and not failure.happens:
             return _failed(failure)
         response = await self.door.request(request, timeout=timeout)
+        self.way.answered(request, response)
         return response if failure is None or response.status >= 400 else _failed(failure)
 
     @asynccontextmanager
@@ -206,5 +209,5 @@ def _status(error: errors.ApiError) -> Manifest:
     return {**status_of(error), "reason": error.reason or type(error).__name__}
 
 
-def _unnoted(what: str) -> None:
+def _unnoted(*what: Any) -> None:
     pass

@@ -30,10 +30,15 @@ SERVERS_OWN: Final = ("uid", "resourceVersion", "creationTimestamp", "generation
 class Server(Protocol):
     """A cluster's API as a test holds it: embedded, or a real one."""
 
-    door: Door
-    """The way in for whoever is tested."""
-    namespaces: Sequence[str]
-    """Those that were made for the test."""
+    @property
+    def door(self) -> Door:
+        """The way in for whoever is tested."""
+        ...
+
+    @property
+    def namespaces(self) -> Sequence[str]:
+        """Those that were made for the test."""
+        ...
 
     def ask(self, request: Request) -> Response:
         """Answer at once, whatever a loop does meanwhile."""
@@ -49,9 +54,9 @@ class Server(Protocol):
 
 
 class ArrangedApi:
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, way: Way | None = None) -> None:
         self.server = server
-        self.way = Way()
+        self.way = way or Way()
         self.writes: list[str] = []
         """Accepted writes, as `create multikueueconfigs/gpu` or `apply workloads/team-a/w/status`."""
         self.requests: list[str] = []
@@ -61,7 +66,8 @@ class ArrangedApi:
         self.serves_watch_lists = True
         self.changes = 0
         """How often anything was written, by whomever: another number means another state."""
-        self.way.noted = self.requests.append
+        self.way.arrived = self.requests.append
+        self.way.answered = self._answered
         self._door = FaultyDoor(_Inside(self), self.way)
         self._namespaces = set(server.namespaces)
         """Those of which we know that they are there."""
@@ -168,6 +174,12 @@ class ArrangedApi:
     async def close(self) -> None:
         """Leave the server open: others may use it too."""
 
+    def _answered(self, request: Request, response: Response) -> None:
+        target = target_of(request)
+        if target is not None and target.is_write and response.status < 400 and str(request) not in self.answers:
+            self.writes.append(str(target))
+            self.changes += 1
+
     # Arranging
 
     def _add(self, manifest: Manifest) -> None:
@@ -223,12 +235,7 @@ class _Inside:
         fixed = self.api.answers.get(str(request))
         if fixed is not None:
             return _fixed(fixed, request)
-        response = await self.api.server.door.request(request, timeout=timeout)
-        target = target_of(request)
-        if target is not None and target.is_write and response.status < 400:
-            self.api.writes.append(str(target))
-            self.api.changes += 1
-        return response
+        return await self.api.server.door.request(request, timeout=timeout)
 
     @asynccontextmanager
     async def stream(self, request: Request, *, silence: float) -> AsyncIterator[Stream]:

@@ -8,7 +8,7 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import Secrets
+from fleetqueue.apiserver.server import ApiServer, Secrets
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.assembly.targets import target_of
 from fleetqueue.testing.frozen import FreezingDoor, WatchedStorage
@@ -22,12 +22,12 @@ ADMINISTRATOR: Final = User("kubernetes-admin", (MASTERS,))
 class EmbeddedServer:
     """Answers as the administrator that every test is."""
 
-    def __init__(self, namespaces: Sequence[str] = ()) -> None:
-        self.api = at_once(template().copy(Secrets(tokens={TOKEN: ADMINISTRATOR})))
-        self.door = FreezingDoor(self.api, Credentials(token=TOKEN))
+    def __init__(self, namespaces: Sequence[str] = (), *, api: ApiServer | None = None, token: str = TOKEN) -> None:
+        self.api = api or at_once(template().copy(Secrets(tokens={TOKEN: ADMINISTRATOR})))
+        self.door = FreezingDoor(self.api, Credentials(token=token))
         self._first_revision = self.api.storage.revision
         self.namespaces = namespaces
-        self._own_door = InProcessDoor(self.api, Credentials(token=TOKEN))
+        self._own_door = InProcessDoor(self.api, Credentials(token=token))
         for name in namespaces:
             self.ask(Request("POST", Namespace.resource.path(), {}, Namespace.manifest(name)))
 
