@@ -16,6 +16,7 @@ LISTED_AND_WATCHED = "runtime/informer.py follows what a controller declares"
 USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
     "controller_cluster_role": {
         (KUEUE, "admissionchecks", ""): {
+            "get": "runtime/cluster: set_conditions, to write to the very object that was seen",
             "list": LISTED_AND_WATCHED,
             "watch": LISTED_AND_WATCHED,
             "patch": "multikueue_configs: add_finalizer, remove_finalizer",

@@ -1,9 +1,9 @@
 """A fleet of embedded clusters in this process, without sockets: a hub and its workers, each with its own API."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, Self
 
 from fleetqueue import clock
 from fleetqueue.api import errors
@@ -16,12 +16,22 @@ from fleetqueue.assembly.cluster_parts import cluster_parts
 from fleetqueue.assembly.converters import CONVERTERS
 from fleetqueue.assembly.faults import FaultyDoor, Way
 from fleetqueue.assembly.in_process import InProcessDoor
+from fleetqueue.assembly.programs import Dial
 from fleetqueue.client import Client
+from fleetqueue.client.door import Door
 from fleetqueue.client.kubeconfig import Connection, render
 from fleetqueue.engine.cluster_names import HUB, cluster_names
 
 ADMIN: Final = User("kubernetes-admin", (MASTERS,))
 CA: Final = b"no certificate: this cluster has no sockets"
+StartServer = Callable[[Secrets], Awaitable[ApiServer]]
+
+
+async def new_server(secrets: Secrets) -> ApiServer:
+    """Start an API that has what every cluster begins with."""
+    server = ApiServer(await ClusterStorage.open(MemoryLog()), secrets, CONVERTERS)
+    await server.start()
+    return server
 
 
 class EmbeddedCluster:
@@ -33,10 +43,17 @@ class EmbeddedCluster:
         self.way = Way()
         self.admin_token = admin_token
 
-    def start(self) -> list[asyncio.Task[None]]:
-        """Let the cluster live: its API, its controllers and its node."""
-        parts = cluster_parts(self.name, self.server, token=self.admin_token)
-        return [asyncio.create_task(work, name=self.name) for work in (self.server.run(), parts.run())]
+    @classmethod
+    async def new(cls, name: str, start: StartServer = new_server) -> Self:
+        token = clock.uid()
+        return cls(name, await start(Secrets(tokens={token: ADMIN})), token)
+
+    def start(self, dial: Dial, *, with_parts: bool = True) -> list[asyncio.Task[None]]:
+        """Let the cluster live: its API and, unless it shall be an API alone, its controllers and its node."""
+        work = [self.server.run()]
+        if with_parts:
+            work.append(cluster_parts(self.name, self.server, token=self.admin_token, dial=dial).run())
+        return [asyncio.create_task(one, name=self.name) for one in work]
 
     @property
     def url(self) -> str:
@@ -53,21 +70,35 @@ class EmbeddedCluster:
 
 
 class EmbeddedFleet:
-    def __init__(self, clusters: Sequence[EmbeddedCluster]) -> None:
+    """A hub and workers, each a cluster of its own."""
+
+    def __init__(
+        self, clusters: Sequence[EmbeddedCluster], door: Callable[[ApiServer, Credentials], Door] = InProcessDoor
+    ) -> None:
         self.clusters = {cluster.name: cluster for cluster in clusters}
+        self._door = door
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, workers: int = 3) -> AsyncIterator["EmbeddedFleet"]:
+    async def open(cls, workers: int = 3) -> AsyncIterator[Self]:
         """Start a hub and workers; all that they are is gone when the block ends."""
-        fleet = cls([await _cluster(name) for name in cluster_names(workers)])
-        tasks = [task for cluster in fleet.clusters.values() for task in cluster.start()]
-        try:
+        fleet = cls([await EmbeddedCluster.new(name) for name in cluster_names(workers)])
+        async with fleet.living():
             yield fleet
+
+    @asynccontextmanager
+    async def living(self, *, with_parts: bool = True) -> AsyncIterator[None]:
+        """Let all clusters live until the block ends."""
+        tasks = [task for cluster in self.clusters.values() for task in cluster.start(self.dial, with_parts=with_parts)]
+        try:
+            yield
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
+        for task in tasks:
+            if not task.cancelled():
+                task.result()  # it ended by itself, which none should: say why
 
     @property
     def hub(self) -> EmbeddedCluster:
@@ -81,7 +112,7 @@ class EmbeddedFleet:
         """Open a client as `client.transport.connect` does: its credential is still verified, the way may be cut."""
         for cluster in self.clusters.values():
             if cluster.url == connection.server:
-                door = InProcessDoor(cluster.server, Credentials(token=connection.token))
+                door = self._door(cluster.server, Credentials(token=connection.token))
                 return Client(FaultyDoor(door, cluster.way))
         raise errors.Unreachable(f"no cluster of this fleet is at {connection.server}")
 
@@ -90,10 +121,3 @@ class EmbeddedFleet:
 
     def heal(self, name: str) -> None:
         self.clusters[name].way.heal()
-
-
-async def _cluster(name: str) -> EmbeddedCluster:
-    token = clock.uid()
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens={token: ADMIN}), CONVERTERS)
-    await server.start()
-    return EmbeddedCluster(name, server, token)

@@ -5,13 +5,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+import orjson
+
 from fleetqueue.api import errors
 from fleetqueue.api.requests import Request, Response
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.http.exchange import Answer, status_of
 from fleetqueue.apiserver.http.exchange import Stream as Events
 from fleetqueue.apiserver.server import ApiServer
 from fleetqueue.apiserver.storage.interface import Entry
+from fleetqueue.client.door import Stream
 
 AGENT: Final = "fleetqueue"
 
@@ -26,25 +30,29 @@ class InProcessDoor:
     async def request(self, request: Request, *, timeout: float) -> Response:
         try:
             async with asyncio.timeout(timeout):
-                answer = await self._ask(request)
-        except errors.ApiError as error:
-            return Response(error.code, status_of(error))
+                return await self.answer(request)
         except TimeoutError:
             raise errors.Unreachable(f"{request}: no answer within {timeout:g} s") from None
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request, however long it takes."""
+        try:
+            answer = await self._ask(request)
+        except errors.ApiError as error:
+            return Response(error.code, status_of(error))
         assert isinstance(answer, Answer)
         return Response(answer.status, answer.manifest)
 
     @asynccontextmanager
-    async def stream(self, request: Request, *, silence: float) -> AsyncIterator["InProcessStream"]:
+    async def stream(self, request: Request, *, silence: float) -> AsyncIterator[Stream]:
         try:
             answer = await self._ask(request)
         except errors.ApiError as error:
-            yield InProcessStream(error.code, status_of(error))
+            yield Refusal(error.code, status_of(error))
             return
         assert isinstance(answer, Events)
-        stream = InProcessStream(200, events=answer, silence=silence)
         try:
-            yield stream
+            yield InProcessStream(answer)
         finally:
             await answer.events.aclose()
 
@@ -57,23 +65,43 @@ class InProcessDoor:
             request.path,
             request.query,
             credentials=self.credentials,
-            body=request.body,
+            body=_own(request.body),
             content_type=request.content_type,
             agent=AGENT,
         )
 
 
 class InProcessStream:
-    def __init__(self, status: int, body: Any = None, *, events: Events | None = None, silence: float = 0.0) -> None:
+    """A watch; it ends when the server ends it, and is never silent by accident."""
+
+    status = 200
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    async def body(self) -> Any:
+        return None
+
+    async def lines(self) -> AsyncIterator[Manifest]:
+        async for kind, obj in self._events.events:
+            yield {"type": kind, "object": obj.object if isinstance(obj, Entry) else obj}
+
+
+class Refusal:
+    """An error that comes instead of a stream."""
+
+    def __init__(self, status: int, body: Any) -> None:
         self.status = status
         self._body = body
-        self._events = events
-        self._silence = silence
 
     async def body(self) -> Any:
         return self._body
 
-    async def lines(self) -> AsyncIterator[dict[str, Any]]:
-        assert self._events is not None
-        async for kind, obj in self._events.events:
-            yield {"type": kind, "object": obj.object if isinstance(obj, Entry) else obj}
+    async def lines(self) -> AsyncIterator[Manifest]:
+        raise AssertionError("an error has no lines")
+        yield {}
+
+
+def _own(body: Any) -> Any:
+    """Copy what comes in, by way of JSON as any request: who sent it may change it, and what is stored must not."""
+    return None if body is None else orjson.loads(orjson.dumps(body))

@@ -9,8 +9,9 @@ import orjson
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.server import ApiServer
-from fleetqueue.assembly.in_process import InProcessDoor, InProcessStream
+from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
+from fleetqueue.client.door import Stream
 from fleetqueue.client.kubeconfig import Connection, parse
 from fleetqueue.nodes.programs import Account, Place, Program, Programs
 
@@ -48,7 +49,7 @@ class AccountDoor:
     async def request(self, request: Request, *, timeout: float) -> Response:
         return await self._door().request(request, timeout=timeout)
 
-    def stream(self, request: Request, *, silence: float) -> AbstractAsyncContextManager[InProcessStream]:
+    def stream(self, request: Request, *, silence: float) -> AbstractAsyncContextManager[Stream]:
         return self._door().stream(request, silence=silence)
 
     async def close(self) -> None:

@@ -114,16 +114,26 @@ class Cluster:
     async def set_conditions(
         self, obj: Object, live: Sequence[Condition], wanted: Sequence[Condition], ours: set[str]
     ) -> bool:
-        """Write exactly these of the conditions whose types are ours; conditions of others are left alone."""
+        """Write exactly these of the conditions whose types are ours; conditions of others are left alone.
+
+        An apply to the status of a custom object does not look at the uid: only the version says which object is meant.
+        """
         stale = {condition.type for condition in live} & ours - {condition.type for condition in wanted}
         if not stale and conditions.same(wanted, live):
             return False
         manifest = type(obj).manifest(
             obj.name, obj.namespace, status={"conditions": conditions.dated(wanted, live, now=clock.now())}
         )
-        manifest["metadata"]["uid"] = obj.uid
+        manifest["metadata"] |= {"uid": obj.uid, "resourceVersion": await self._version_now(obj)}
         await self.client.apply(obj.resource, manifest, subresource="status")
         return True
+
+    async def _version_now(self, obj: Object) -> str:
+        """Return the newest version of an object; raises Conflict where another one has its name by now."""
+        metadata = (await self.client.get(obj.resource, obj.name, obj.namespace))["metadata"]
+        if metadata["uid"] != obj.uid:
+            raise errors.Conflict(f"{obj} was deleted, and another one was made")
+        return str(metadata["resourceVersion"])
 
     async def add_finalizer(self, obj: Object, finalizer: str) -> bool:
         if finalizer in obj.metadata.finalizers:

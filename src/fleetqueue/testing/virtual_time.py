@@ -3,7 +3,7 @@
 While something is ready to run, time stands still. When nothing is, it jumps to the next timer, so that an hour of
 timeouts costs milliseconds and every run is the same. Threads (`asyncio.to_thread`) are waited for, and time stands
 still meanwhile. Sockets and child processes are not for this loop: it cannot know that an answer is on its way, and
-would jump over it.
+would jump over it; unless whoever waits for one says so (`expect`), as `real_server` does.
 
     async def test_something():          # a test in virtual time: see tests/unit/conftest.py
         await settle()                   # let everything happen that needs no time
@@ -23,6 +23,8 @@ from fleetqueue import clock
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """What a virtual clock shows when its loop begins."""
+PATIENCE: Final = 20.0
+"""Real seconds that something from outside may take."""
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -36,13 +38,31 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._now = 0.0
         self._threads = 0
+        self._expected: dict[object, str] = {}
         self._settling: list[asyncio.Future[None]] = []
-        super().__init__(_IdleSelector(self._jump))
+        self._last: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        super().__init__(_IdleSelector(self._jump, self._give_up))
         # Timers within it of now are due. The default is less than the steps of a float after some months.
         self._clock_resolution = 1e-6
 
     def time(self) -> float:
         return self._now
+
+    def expect(self, what: object, why: str) -> None:
+        """Let no time pass until something from outside of this process has arrived."""
+        self._expected[what] = why
+
+    def arrived(self, what: object) -> None:
+        self._expected.pop(what, None)
+
+    def at_close(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something as the last thing of all."""
+        self._last.append(work)
+
+    def close(self) -> None:
+        while self._last:
+            self.run_until_complete(self._last.pop()())
+        super().close()
 
     async def settle(self) -> None:
         """Wait until nothing is left to do without time passing."""
@@ -72,7 +92,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def _jump(self, timeout: float | None) -> bool:
         """Do what an idle loop does instead of waiting; False where it must really wait."""
-        if self._threads:
+        if self._threads or self._expected:
             return False
         if self._settling:
             for settled in self._settling:
@@ -85,6 +105,13 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             self._now += timeout
         return True
 
+    def _give_up(self) -> None:
+        """Say what did not come, and expect it no more, so that all can end."""
+        missing = "; ".join(self._expected.values())
+        self._expected.clear()
+        if missing:
+            raise Stuck(f"not within {PATIENCE:g} s: {missing}")
+
     def _thread_ended(self, _: asyncio.Future[Any]) -> None:
         self._threads -= 1
 
@@ -92,25 +119,29 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 class _IdleSelector(selectors.DefaultSelector):
     """Asks what to do instead of waiting."""
 
-    def __init__(self, when_idle: Callable[[float | None], bool]) -> None:
+    def __init__(self, when_idle: Callable[[float | None], bool], give_up: Callable[[], None]) -> None:
         super().__init__()
         self._when_idle = when_idle
+        self._give_up = give_up
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
         if ready or (timeout is not None and timeout <= 0) or self._when_idle(timeout):
             return ready
-        return super().select(None)
+        while not (ready := super().select(PATIENCE)):
+            self._give_up()
+        return ready
 
 
 class VirtualClock:
     """A wall clock that follows the loop, with chance from a seed."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, start: datetime = START) -> None:
         self.chance = random.Random(seed)
+        self.start = start
 
     def now(self) -> datetime:
-        return START + timedelta(seconds=clock.monotonic())
+        return self.start + timedelta(seconds=clock.monotonic())
 
 
 def run(test: Coroutine[Any, Any, T], *, seed: int = 0) -> T:

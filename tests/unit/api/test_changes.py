@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetqueue.api.meta import changes
-from fleetqueue.testing.memory_patches import merge_patch
+from fleetqueue.apiserver.patching.merge_patch import apply_merge_patch
 
 names = st.sampled_from(["a", "b", "c"])
 leaves = (
@@ -50,7 +50,7 @@ def test_changes(live, wanted, patch):
 def test_once_applied_nothing_is_left_to_change(live, wanted):
     stored = without_null_fields(live)
 
-    patched = merge_patch(stored, changes(stored, wanted))
+    patched = apply_merge_patch(stored, changes(stored, wanted))
 
     assert changes(patched, wanted) == {}
 
@@ -59,7 +59,7 @@ def test_once_applied_nothing_is_left_to_change(live, wanted):
 def test_what_is_not_wanted_stays_as_it_was(live, wanted):
     stored = without_null_fields(live)
 
-    patched = merge_patch(stored, changes(stored, wanted))
+    patched = apply_merge_patch(stored, changes(stored, wanted))
 
     assert {k: v for k, v in patched.items() if k not in wanted} == {k: v for k, v in stored.items() if k not in wanted}
 
@@ -73,7 +73,7 @@ def test_an_object_needs_no_change_to_be_itself(live):
 
 @given(wanted=objects)
 def test_every_wanted_value_is_there_afterwards(wanted):
-    patched = merge_patch({}, changes({}, wanted))
+    patched = apply_merge_patch({}, changes({}, wanted))
 
     for field, value in wanted.items():
         if value is not None and not isinstance(value, dict):

@@ -1,22 +1,24 @@
-"""A hub in memory that serves Kueue and Open Cluster Management, as far as discovery goes."""
-
-from collections import defaultdict
+"""A hub that serves Kueue and Open Cluster Management, or not, as far as discovery goes."""
 
 import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
+from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
+from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
 from fleetqueue.api.meta import Object
-from fleetqueue.assembly.capabilities import NEEDED
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.api.requests import Request
+from fleetqueue.testing.arranged_api import ArrangedApi
 
 
-def discovery(*kinds: type[Object]) -> dict[str, dict[str, object]]:
-    """The answers with which an API server lists kinds."""
-    listed = defaultdict(list)
-    for kind in kinds:
-        listed[f"GET /apis/{kind.resource.api_version}"].append({"name": kind.resource.plural})
-    return {path: {"resources": resources} for path, resources in listed.items()}
+def lack(api: ArrangedApi, *kinds: type[Object]) -> None:
+    """Let an API not serve some kinds, as far as discovery goes, until `api.answers.clear()`."""
+    for version in {kind.resource.api_version for kind in kinds}:
+        missing = {kind.resource.plural for kind in kinds if kind.resource.api_version == version}
+        listed = api.server.ask(Request("GET", f"/apis/{version}")).body["resources"]
+        left = [entry for entry in listed if entry["name"] not in missing]
+        api.answers[f"GET /apis/{version}"] = {"resources": left}
 
 
 def crd(limit: int | None) -> dict[str, object]:
@@ -28,8 +30,7 @@ def crd(limit: int | None) -> dict[str, object]:
 
 
 @pytest.fixture
-async def installed(api: MemoryApi) -> MemoryApi:
-    """The hub with everything on it that our controller needs."""
-    api.answers.update(discovery(*(kind for kinds in NEEDED.values() for kind in kinds)))
-    api.add(crd(20))
+async def installed(api: ArrangedApi) -> ArrangedApi:
+    """The hub with everything on it that our controller needs, and no more."""
+    lack(api, ManagedServiceAccount, ClusterPermission, ClusterProfile)
     return api

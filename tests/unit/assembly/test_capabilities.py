@@ -8,7 +8,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.assembly.capabilities import OLD_LIMIT, NotInstalled, detect, listed_clusters
 from fleetqueue.client import Client
 
-from .conftest import crd, discovery
+from .conftest import crd, lack
 
 
 async def test_a_hub_with_everything_is_enough(installed):
@@ -19,6 +19,8 @@ async def test_a_hub_with_everything_is_enough(installed):
 
 
 async def test_without_kueue_the_error_says_what_to_install(api):
+    api.fail_on(f"GET /apis/{kueue.Workload.resource.api_version}", errors.NotFound("no such group"))
+
     with pytest.raises(
         NotInstalled, match=r"does not serve .*workloads\.kueue\.x-k8s\.io.*install Kueue 0\.15 or newer"
     ):
@@ -26,8 +28,7 @@ async def test_without_kueue_the_error_says_what_to_install(api):
 
 
 async def test_without_ocm_the_error_says_what_to_install(api):
-    api.answers |= discovery(kueue.AdmissionCheck, kueue.MultiKueueCluster, kueue.MultiKueueConfig, kueue.Workload)
-    api.answers |= discovery(cluster.ManagedCluster)
+    lack(api, cluster.Placement, cluster.PlacementDecision)
 
     with pytest.raises(NotInstalled, match=r"does not serve placements.*install Open Cluster Management"):
         await detect(Client(api))

@@ -3,10 +3,12 @@
 import pytest
 import yaml
 
+from fleetqueue import clock
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.assembly.dispatcher import DEPLOYMENTS, NoKueueConfig, restart_kueue, set_back, set_ours
 from fleetqueue.client import Client
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
 
 NAME, KEY = "kueue-manager-config", "controller_manager_config.yaml"
 
@@ -15,7 +17,7 @@ def config(text: str) -> dict[str, object]:
     return ConfigMap.manifest(NAME, "kueue-system", data={KEY: text})
 
 
-def live(api: MemoryApi) -> dict[str, object]:
+def live(api: ArrangedApi) -> dict[str, object]:
     return yaml.safe_load(api.get(ConfigMap, NAME, "kueue-system").data[KEY])
 
 
@@ -73,7 +75,7 @@ async def test_kueue_is_restarted_as_kubectl_does(api):
     assert await restart_kueue(Client(api), "kueue-system")
 
     annotations = sent[0]["spec"]["template"]["metadata"]["annotations"]
-    assert annotations == {"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"}
+    assert annotations == {"kubectl.kubernetes.io/restartedAt": timestamp(clock.now())}
 
 
 def not_found(request: object) -> None:

@@ -16,7 +16,7 @@ from fleetqueue.testing.virtual_time import advance, run, settle
 
 pytestmark = pytest.mark.virtual_time
 
-CREATE = "POST /api/v1/namespaces/default/configmaps"
+CREATE = "create configmaps/default/*"
 
 
 @pytest.fixture

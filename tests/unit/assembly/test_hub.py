@@ -6,24 +6,22 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.coordination_v1 import Lease
-from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
 from fleetqueue.assembly.hub import LOOK_AGAIN, HubProcess
 from fleetqueue.assembly.process import end
 from fleetqueue.assembly.settings import HubSettings, LeaderElectionSettings
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.runtime.leader_election import LeadershipLost
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.virtual_time import advance, running, settle
 
-from .conftest import discovery
+from .conftest import lack
 
 ALONE = HubSettings(leader_election=LeaderElectionSettings(enabled=False))
 
 
-def process(api: MemoryApi, settings: HubSettings = ALONE) -> HubProcess:
+def process(api: ArrangedApi, settings: HubSettings = ALONE) -> HubProcess:
     return HubProcess(Connection("https://hub"), settings, dial=lambda connection: Client(api))
 
 
@@ -48,15 +46,14 @@ async def test_it_serves_checks_with_all_its_parts(installed):
     assert (condition.type, condition.reason) == ("Active", "InvalidParameters")
 
 
-async def test_a_hub_without_kueue_is_looked_at_again(api, installed):
-    answers = dict(api.answers)
-    api.answers.clear()
+async def test_a_hub_without_kueue_is_looked_at_again(api):
+    lack(api, kueue.Workload)
     hub = process(api)
 
     async with running(hub.serve()):
         await advance(1)
         why_not = hub.why_not_ready()
-        api.answers.update(answers)
+        api.answers.clear()
         await advance(2 * LOOK_AGAIN)
 
         assert "install Kueue" in why_not
@@ -127,7 +124,7 @@ async def test_a_new_api_on_the_hub_puts_the_parts_together_anew(installed):
     async with running(hub.serve()):
         await settle()
         before = hub.metrics
-        installed.answers |= discovery(ManagedServiceAccount, ClusterPermission)
+        installed.answers.clear()
         await advance(2 * ALONE.recheck)
 
         assert hub.metrics is not before
@@ -146,6 +143,6 @@ async def test_an_hour_without_news_asks_little(installed):
     assert len([r for r in asked if r.startswith("get customresourcedefinitions")]) <= 3600 / ALONE.recheck * 1.3
 
 
-async def _steal(api: MemoryApi, *, after: float) -> None:
+async def _steal(api: ArrangedApi, *, after: float) -> None:
     await advance(after)
     api.change(Lease, "fleetqueue-controller", "fleetqueue-system", spec={"holderIdentity": "thief"})

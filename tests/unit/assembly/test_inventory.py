@@ -6,10 +6,11 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.assembly import inventory
 from fleetqueue.client import Client
+from fleetqueue.testing.builders import condition
 
 
 def member(name: str, cluster_set: str) -> dict[str, object]:
-    joined = {"type": cluster.JOINED, "status": "True"}
+    joined = condition(cluster.JOINED)
     return cluster.ManagedCluster.manifest(
         name,
         labels={cluster.CLUSTER_SET_LABEL: cluster_set},
@@ -70,10 +71,10 @@ def test_the_tree_is_drawn_as_clusteradm_draws_it():
 
 
 async def test_a_placement_tells_what_it_chose(api):
-    satisfied = {"type": "PlacementSatisfied", "status": "True", "reason": "AllDecisionsScheduled"}
+    satisfied = condition("PlacementSatisfied", True, "AllDecisionsScheduled")
     status = {"numberOfSelectedClusters": 2, "conditions": [satisfied]}
     api.add(
-        cluster.Placement.manifest("gpu", "ns", status=status),
+        cluster.Placement.manifest("gpu", "ns", spec={}, status=status),
         decision("gpu-1", "ns", "gpu", ["b"]),
         decision("gpu-2", "ns", "gpu", ["a"]),
         decision("gpu-1", "other", "gpu", ["x"]),
@@ -130,7 +131,7 @@ def test_a_job_tells_how_far_it_is_and_what_it_waits_for(true, checks, state, wh
             "w",
             "default",
             status={
-                "conditions": [{"type": condition, "status": "True"} for condition in true],
+                "conditions": [{"type": kind, "status": "True"} for kind in true],
                 "admissionChecks": [{"name": n, "state": s, "message": m} for n, s, m in checks],
             },
         )

@@ -14,7 +14,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.runtime.cluster import is_ours
 
-from .conftest import discovery
+from .conftest import lack
 
 WORKER = Connection("https://worker:6443", ca=b"authority", token="secret-token")
 NEWCOMER = Newcomer("cluster1", WORKER, cluster_set="spoke", labels={"accelerator": "nvidia-tesla-t4"})
@@ -110,7 +110,7 @@ def test_adoption_adds_what_is_missing(live, patch):
 
 
 async def test_a_worker_without_kueue_is_refused(api):
-    api.answers["GET /version"] = {"gitVersion": "v1.36.3"}
+    lack(api, kueue.Workload)
 
     with pytest.raises(CannotJoin, match=r'worker "cluster1" does not serve .*install Kueue there first'):
         await inspect(Client(api), "cluster1")
@@ -118,7 +118,6 @@ async def test_a_worker_without_kueue_is_refused(api):
 
 async def test_a_worker_with_kueue_tells_its_version(api):
     api.answers["GET /version"] = {"gitVersion": "v1.36.3"}
-    api.answers |= discovery(kueue.Workload)
 
     assert await inspect(Client(api), "cluster1") == "v1.36.3"
 
@@ -130,7 +129,10 @@ async def test_without_a_controller_the_wait_ends_with_a_hint(api):
 
 async def test_what_the_controller_complained_of_is_repeated(api):
     regarding = {"kind": "ManagedCluster", "name": "cluster1"}
-    api.add(Event.manifest("e", "default", type="Warning", note="no namespace kueue-system", regarding=regarding))
+    said = {"type": "Warning", "reason": "NoCredentials", "note": "no namespace kueue-system"}
+    source = {"reportingController": "fleetqueue.dev/controller", "reportingInstance": "x", "action": "NoCredentials"}
+    moment = "2025-12-31T23:00:00.000000Z"
+    api.add(Event.manifest("e", "default", **said, **source, eventTime=moment, regarding=regarding))
 
     with pytest.raises(NotInTime, match="no namespace kueue-system"):
         await wait_for_credentials(Client(api), NEWCOMER, limit=30)

@@ -14,7 +14,7 @@ from fleetqueue.assembly.waiting import NotInTime
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
 from fleetqueue.runtime.cluster import OURS
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
 
 
 def cluster(*, ours: bool = True) -> dict[str, object]:
@@ -31,7 +31,7 @@ def member() -> dict[str, object]:
     return kueue.MultiKueueCluster.manifest("gpu-cluster1", labels={**OURS, CLUSTER_LABEL: "cluster1"})
 
 
-async def leave(api: MemoryApi, *, force: bool = False) -> None:
+async def leave(api: ArrangedApi, *, force: bool = False) -> None:
     await unjoin(Client(api), "cluster1", lambda line: None, force=force, limit=30)
 
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
@@ -16,14 +17,14 @@ from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
 from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
 
 CONFIG = "multiKueue: {dispatcherName: fleetqueue.dev/dispatcher}"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-async def hub(api: MemoryApi) -> MemoryApi:
+async def hub(api: ArrangedApi) -> ArrangedApi:
     """A hub with everything of ours, and no Deployments: a lab."""
     for name, namespace in (("kueue-controller-manager", "kueue-system"), (DEPLOYMENT, "fleetqueue-system")):
         api.answers[f"PATCH {DEPLOYMENTS.path(namespace, name)}"] = not_found
@@ -56,7 +57,7 @@ def not_found(request: object) -> None:
     raise errors.NotFound("no such deployment")
 
 
-async def remove(api: MemoryApi, removal: Removal = Removal()) -> Remains:  # noqa: B008 - it is frozen
+async def remove(api: ArrangedApi, removal: Removal = Removal()) -> Remains:  # noqa: B008 - it is frozen
     return await uninstall(Client(api), removal, lambda line: None)
 
 
@@ -146,7 +147,8 @@ async def test_a_draining_cluster_is_told(hub):
 
 
 async def test_finalizers_wait_until_the_controller_has_stopped(hub):
-    spec = {"holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
+    renewed = f"{clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"
+    spec = {"holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": renewed}
     hub.add(Lease.manifest("fleetqueue-controller", "fleetqueue-system", spec=spec))
 
     remains = await remove(hub)

@@ -7,11 +7,11 @@ from fleetqueue.assembly.settings import WorkerSettings
 from fleetqueue.assembly.worker import WorkerProcess
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.virtual_time import advance, running, settle
 
 
-def process(hub: MemoryApi, worker: MemoryApi) -> WorkerProcess:
+def process(hub: ArrangedApi, worker: ArrangedApi) -> WorkerProcess:
     apis = {"https://hub": hub, "https://worker": worker}
     return WorkerProcess(
         Connection("https://worker"),
@@ -21,8 +21,9 @@ def process(hub: MemoryApi, worker: MemoryApi) -> WorkerProcess:
     )
 
 
-async def test_scores_reach_the_hub(api):
-    worker = MemoryApi()
+async def test_scores_reach_the_hub(api, new_api):
+    worker = new_api()
+    api.namespace("cluster1")
     worker.add(Node.manifest("n", status={"allocatable": {"cpu": "8", "nvidia.com/gpu": "3"}}))
     agent = process(api, worker)
 
@@ -33,12 +34,12 @@ async def test_scores_reach_the_hub(api):
     assert api.get(AddOnPlacementScore, "resource-usage-score", "cluster1").value("gpuClusterAvailable") == -70
 
 
-async def test_before_it_has_seen_the_worker_it_is_not_ready(api):
-    assert process(api, MemoryApi()).why_not_ready() == "caches are not filled yet"
+async def test_before_it_has_seen_the_worker_it_is_not_ready(api, new_api):
+    assert process(api, new_api()).why_not_ready() == "caches are not filled yet"
 
 
-async def test_what_it_may_not_see_is_named(api):
-    worker = MemoryApi()
+async def test_what_it_may_not_see_is_named(api, new_api):
+    worker = new_api()
     worker.fail_on("watch pods", errors.Forbidden("pods is forbidden"))
     agent = process(api, worker)
 

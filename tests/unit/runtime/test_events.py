@@ -2,6 +2,7 @@
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import Event
@@ -33,7 +34,7 @@ async def test_an_event_says_what_happened_to_whom(api, recorder):
     assert event["metadata"]["name"].startswith("w.")
     assert (event["type"], event["reason"], event["action"]) == ("Normal", "Nominated", "Nominated")
     assert event["note"] == "cluster c1 was nominated"
-    assert event["eventTime"] == "2026-01-01T00:00:00.000000Z"
+    assert event["eventTime"] == f"{clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"
     assert event["regarding"] == {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",

@@ -13,7 +13,8 @@ from fleetqueue.api import errors
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.client import Client
 from fleetqueue.runtime.leader_election import LeaderElection, LeadershipLost, LeaseSettings
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.embedded_server import EmbeddedServer
 from fleetqueue.testing.virtual_time import advance, run, running, settle
 
 SETTINGS = LeaseSettings()
@@ -354,7 +355,8 @@ TROUBLES = st.lists(
 @given(troubles=TROUBLES, seed=st.integers(0, 1000))
 def test_two_replicas_never_act_at_once_whatever_happens_to_their_cables(troubles, seed):
     async def world():
-        api = MemoryApi()
+        api = ArrangedApi(EmbeddedServer())
+        api.namespace(SETTINGS.namespace)
         pair = [Replica(api, "one"), Replica(api, "two")]
         async with leading(pair[0]), leading(pair[1]):
             for number, trouble, seconds, pause in troubles:

@@ -1,11 +1,13 @@
 """Time that jumps: nothing waits, nothing is skipped, and what can never end says so."""
 
 import asyncio
+import threading
 import time
 
 import pytest
 
 from fleetqueue import clock
+from fleetqueue.testing import virtual_time
 from fleetqueue.testing.virtual_time import START, Stuck, advance, run, running, settle
 
 pytestmark = pytest.mark.virtual_time
@@ -141,3 +143,32 @@ async def test_a_failure_of_the_body_is_the_one_that_is_raised(failure):
     with pytest.raises(failure):
         async with running(asyncio.sleep(1e9)):
             raise failure
+
+
+async def test_time_stands_still_until_what_is_expected_from_outside_has_arrived():
+    loop = asyncio.get_running_loop()
+    answer = loop.create_future()
+    loop.expect("answer", "an answer")
+
+    def arrive():
+        loop.arrived("answer")
+        answer.set_result(clock.monotonic())
+
+    outside = threading.Timer(0.05, lambda: loop.call_soon_threadsafe(arrive))
+    outside.start()
+    timer = asyncio.create_task(asyncio.sleep(1))
+
+    assert await answer == 0
+    await timer
+    outside.join()
+
+
+async def test_what_never_arrives_is_named(monkeypatch):
+    monkeypatch.setattr(virtual_time, "PATIENCE", 0.01)
+
+    async def wait():
+        asyncio.get_running_loop().expect("answer", "GET /version")
+        await asyncio.sleep(1)
+
+    with pytest.raises(Stuck, match=r"not within 0\.01 s: GET /version"):
+        await asyncio.to_thread(run, wait())

@@ -41,15 +41,15 @@ class Establishing:
         """Follow the definitions until cancelled; what is there already is served before anything else happens."""
         since = self.storage.revision
         for entry in self.storage.list(self.prefix).entries:
-            await self._settle(entry.object["metadata"]["name"])
+            await self.settle(entry.object["metadata"]["name"])
         watch = self.storage.watch(self.prefix, since=since)
         waiting: set[str] = set()
         while True:
             changes = await watch.read(timeout=RETRY_SECONDS if waiting else None)
             names = {keys.parts_of(change.key).name for change in changes} | waiting
-            waiting = {name for name in sorted(names) if await self._settle(name)}
+            waiting = {name for name in sorted(names) if await self.settle(name)}
 
-    async def _settle(self, name: str) -> bool:
+    async def settle(self, name: str) -> bool:
         """Do what one definition needs now; tell whether it must be looked at again."""
         try:
             definition = self.storage.get(self.prefix + name).object

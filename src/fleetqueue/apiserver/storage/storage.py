@@ -6,7 +6,7 @@ log then says that it is committed, or that everything pending is lost. See docs
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Self
 
@@ -47,6 +47,15 @@ class ClusterStorage:
         storage._ages.mark(clock.monotonic(), storage.revision)
         if needless:
             await storage._compact_log(kept.compacted, needless)
+        return storage
+
+    @classmethod
+    async def holding(cls, log: Log, entries: Iterable[Entry]) -> Self:
+        """Begin a new log with objects of another cluster, in the order of their revisions; nothing is copied."""
+        storage = await cls.open(log)
+        for entry in entries:
+            storage._assigned = entry.revision
+            await storage._write(Change("ADDED", entry, None))
         return storage
 
     @property

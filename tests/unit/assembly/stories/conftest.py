@@ -1,6 +1,6 @@
 """A stage on clusters in memory."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.assembly.stories.narrator import Silent
 from fleetqueue.assembly.stories.stage import HUB, Place, Stage
 from fleetqueue.client import Client
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.builders import condition, ended_job, pod_template
 
 
 class Listening(Silent):
@@ -30,18 +31,18 @@ class Scene:
     """A stage, and the clusters under it."""
 
     stage: Stage
-    apis: dict[str, MemoryApi]
+    apis: dict[str, ArrangedApi]
     narrator: Listening = field(default_factory=Listening)
 
     @property
-    def hub(self) -> MemoryApi:
+    def hub(self) -> ArrangedApi:
         return self.apis[HUB]
 
 
 @pytest.fixture
-async def scene(api: MemoryApi) -> AsyncIterator[Scene]:
+async def scene(api: ArrangedApi, new_api: Callable[[], ArrangedApi]) -> AsyncIterator[Scene]:
     """A hub and three workers in memory, with nothing on them."""
-    apis = {HUB: api, **{name: MemoryApi() for name in ("cluster1", "cluster2", "cluster3")}}
+    apis = {HUB: api, **{name: new_api() for name in ("cluster1", "cluster2", "cluster3")}}
     narrator = Listening()
     stage = Stage(Place(Path("none")), narrator, dial=lambda name: Client(apis[name]))
     async with stage:
@@ -49,16 +50,16 @@ async def scene(api: MemoryApi) -> AsyncIterator[Scene]:
 
 
 def job(name: str = "demo2-jobx", *, suspend: bool = True, complete: bool = False, **metadata: Any) -> dict[str, Any]:
-    conditions = [{"type": "Complete", "status": "True"}] if complete else []
-    manifest = Job.manifest(name, "default", spec={"suspend": suspend}, status={"conditions": conditions})
-    manifest["metadata"] |= {"uid": f"uid-of-{name}", **metadata}
+    spec = {"suspend": suspend, "template": pod_template()}
+    manifest = Job.manifest(name, "default", spec=spec, status=ended_job() if complete else {})
+    manifest["metadata"] |= metadata
     return manifest
 
 
-def workload(name: str, *, owner: str = "", true: tuple[str, ...] = (), **status: Any) -> dict[str, Any]:
-    conditions = [{"type": condition, "status": "True"} for condition in true]
+def workload(name: str, *, owner: Job | None = None, true: tuple[str, ...] = (), **status: Any) -> dict[str, Any]:
+    conditions = [condition(kind) for kind in true]
     manifest = kueue.Workload.manifest(name, "default", status={"conditions": conditions, **status})
-    if owner:
-        reference = {"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": f"uid-of-{owner}"}
+    if owner is not None:
+        reference = {"apiVersion": "batch/v1", "kind": "Job", "name": owner.name, "uid": owner.uid}
         manifest["metadata"]["ownerReferences"] = [reference]
     return manifest

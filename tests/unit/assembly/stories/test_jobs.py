@@ -13,7 +13,8 @@ NAME = "job-demo2-jobx-12345"
 
 async def arranged(scene: Scene, copies: dict[str, tuple[str, ...]], *true: str, complete: bool = False) -> Job:
     """Put a job on the hub and copies of its Workload on workers."""
-    scene.hub.add(job(complete=complete), workload(NAME, owner="demo2-jobx", true=true))
+    scene.hub.add(job(complete=complete))
+    scene.hub.add(workload(NAME, owner=scene.hub.get(Job, "demo2-jobx", "default"), true=true))
     for worker, conditions in copies.items():
         scene.apis[worker].add(workload(NAME, true=conditions))
     await settle()
@@ -66,7 +67,8 @@ async def test_a_copied_job_that_is_left_is_noticed(scene):
 
 async def test_where_tells_what_holds_it_up(scene):
     found = await arranged(scene, {"cluster2": ()})
-    checks = [{"name": "placement-demo2", "state": "Pending", "message": "waiting: no cluster"}]
+    said = {"message": "waiting: no cluster", "lastTransitionTime": "2025-12-31T23:00:00Z"}
+    checks = [{"name": "placement-demo2", "state": "Pending", **said}]
     scene.hub.change(type(jobs.workload_of(scene.stage, found)), NAME, "default", status={"admissionChecks": checks})
     await settle()
 

@@ -7,12 +7,13 @@ import pytest
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.assembly.stories.expectations import ExpectationFailed
+from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import settle
 
 
 def check(name: str, status: str, reason: str, message: str = "") -> dict:
-    condition = {"type": "Active", "status": status, "reason": reason, "message": message}
-    return kueue.AdmissionCheck.manifest(name, status={"conditions": [condition]})
+    conditions = [condition("Active", status, reason, message)]
+    return kueue.AdmissionCheck.manifest(name, status={"conditions": conditions})
 
 
 async def test_an_expectation_is_waited_for_and_written_down(scene):
@@ -70,6 +71,9 @@ def event(name: str, reason: str, note: str, *, ours: bool = True) -> dict:
         note=note,
         eventTime=f"2026-01-01T00:00:0{name[-1]}.000000Z",
         reportingController="fleetqueue.dev/controller" if ours else "kueue",
+        reportingInstance="fleetqueue-0",
+        action=reason,
+        type="Normal",
         regarding={"kind": "AdmissionCheck", "name": "gpu"},
     )
 
@@ -77,6 +81,7 @@ def event(name: str, reason: str, note: str, *, ours: bool = True) -> dict:
 async def test_reasons_are_told_once_and_in_order(scene):
     scene.hub.add(event("e2", "DrainStarted", "c3 drains"), event("e1", "SelectionChanged", "selected c2"))
     scene.hub.add(event("e3", "Other", "not ours", ours=False))
+    await settle()
 
     await scene.stage.tell_why("gpu", reason="DrainStarted")
     scene.hub.add(event("e4", "DrainEnded", "c3 is empty"))

@@ -1,5 +1,6 @@
 """A hub with workers in memory whose tokens end, whose accounts can be deleted, and who know their roles."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.authorization_v1 import REVIEWS
 from fleetqueue.api.cluster_v1 import GROUP, PLACEMENT_LABEL, ManagedCluster, PlacementDecision
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.fleetqueue import (
     CLUSTER_LABEL,
     NAMESPACE,
@@ -19,8 +21,10 @@ from fleetqueue.api.fleetqueue import (
     admin_secret,
     credentials_secret,
 )
+from fleetqueue.api.meta import O, Object
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.requests import Request, Response
+from fleetqueue.apiserver.http.exchange import status_of
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, parse, render
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
@@ -30,7 +34,8 @@ from fleetqueue.controllers.credentials.room import Credentials
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.memory_api import MemoryApi, status_of
+from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.builders import condition
 
 ADMIN = "admin-token"
 KUEUE_NAMESPACE = "kueue-system"
@@ -39,17 +44,21 @@ KUEUE_NAMESPACE = "kueue-system"
 class FakeWorker:
     """A worker's API: the admin's token may do everything, an issued one may ask what it may do."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, api: ArrangedApi) -> None:
         self.name = name
-        self.api = MemoryApi()
+        self.api = api
         self.tokens: dict[str, tuple[str, Any]] = {}
         """From each issued token to the uid of its account and its end."""
         self.longest = 10**9
         self.clock_is_ahead = timedelta()
         self.takes_dead_tokens = False
         """As a real API server does, for ten seconds after they have died."""
+        self._first_objects = self._objects()
+        self._seen_changes = -1
+        self._seen: dict[type[Object], Any] = {}
         path = "/api/v1/namespaces/kueue-system/serviceaccounts/fleetqueue-multikueue/token"
         self.api.answers[f"POST {path}"] = self._issue
+        self.api.answers["GET /livez"] = "ok"
 
     @property
     def server(self) -> str:
@@ -57,9 +66,22 @@ class FakeWorker:
 
     @property
     def account(self) -> core.ServiceAccount | None:
-        return self.api.get(core.ServiceAccount, "fleetqueue-multikueue", KUEUE_NAMESPACE)
+        return self.now(core.ServiceAccount, KUEUE_NAMESPACE)
+
+    def now(self, kind: type[O], namespace: str = "") -> O | None:
+        """Return our object of a kind; what did not change is not asked for again."""
+        if self.api.changes != self._seen_changes:
+            self._seen_changes = self.api.changes
+            self._seen.clear()
+        if kind not in self._seen:
+            self._seen[kind] = self.api.get(kind, "fleetqueue-multikueue", namespace)
+        return self._seen[kind]
 
     def objects(self) -> list[str]:
+        """Return what was added to the accounts and roles that every cluster has."""
+        return [found for found in self._objects() if found not in self._first_objects]
+
+    def _objects(self) -> list[str]:
         kinds = (core.ServiceAccount, ClusterRole, ClusterRoleBinding)
         return [str(obj) for kind in kinds for obj in self.api.list(kind)]
 
@@ -101,8 +123,7 @@ class BearerDoor:
         """Do nothing."""
 
     def _allows(self, asked: dict[str, str]) -> bool:
-        role = self.worker.api.get(ClusterRole, "fleetqueue-multikueue")
-        bound = self.worker.api.get(ClusterRoleBinding, "fleetqueue-multikueue")
+        role, bound = self.worker.now(ClusterRole), self.worker.now(ClusterRoleBinding)
         resource = "/".join(asked[part] for part in ("resource", "subresource") if part in asked)
         return any(
             asked["group"] in rule["apiGroups"] and resource in rule["resources"] and asked["verb"] in rule["verbs"]
@@ -113,15 +134,17 @@ class BearerDoor:
 class World:
     """What a test arranges on the hub and on its workers, and where it looks."""
 
-    def __init__(self, api: MemoryApi, hub: Cluster) -> None:
+    def __init__(self, api: ArrangedApi, hub: Cluster, new_api: Callable[[], ArrangedApi]) -> None:
         self.api = api
+        self.new_api = new_api
         self.hub = hub
         self.workers: dict[str, FakeWorker] = {}
         self.metrics = Metrics()
 
     def add_cluster(self, name: str, *, url: str = "", joined: bool = True, **metadata: Any) -> FakeWorker:
         """Add a ManagedCluster with its worker; joined: its admin kubeconfig was given."""
-        worker = self.workers[name] = FakeWorker(name)
+        worker = self.workers[name] = FakeWorker(name, self.new_api())
+        self.api.namespace(name)  # as OCM does
         configs = [{"url": url or worker.server}]
         self.api.add(ManagedCluster.manifest(name, spec={"managedClusterClientConfigs": configs}, **metadata))
         if joined:
@@ -150,7 +173,7 @@ class World:
 
     def member(self, name: str, cluster: str, *, connected: bool = True) -> None:
         source = {"kubeConfig": {"locationType": "Secret", "location": credentials_secret(cluster)}}
-        conditions = [{"type": "Active", "status": "True" if connected else "False"}]
+        conditions = [condition("Active", connected)]
         spec, status = {"clusterSource": source}, {"conditions": conditions}
         self.api.add(kueue.MultiKueueCluster.manifest(name, spec=spec, status=status))
 
@@ -181,11 +204,13 @@ class World:
 
     def said(self) -> list[str]:
         """Return the reasons of all Events, in the order of their making."""
-        events = self.api.store.all("events.events.k8s.io")
-        return [event["reason"] for event in sorted(events, key=lambda e: e["eventTime"])]
+        return [event["reason"] for event in sorted(self._events(), key=lambda e: e["eventTime"])]
 
     def notes(self) -> str:
-        return "\n".join(event["note"] for event in self.api.store.all("events.events.k8s.io"))
+        return "\n".join(event["note"] for event in self._events())
+
+    def _events(self) -> list[dict[str, Any]]:
+        return [self.api.raw(Event, event.name, event.namespace) for event in self.api.list(Event)]
 
     def expiry(self, cluster: str) -> float | None:
         return self.metrics.registry.get_sample_value(
@@ -194,5 +219,5 @@ class World:
 
 
 @pytest.fixture
-def world(api: MemoryApi, hub: Cluster) -> World:
-    return World(api, hub)
+def world(api: ArrangedApi, hub: Cluster, new_api: Callable[[], ArrangedApi]) -> World:
+    return World(api, hub, new_api)

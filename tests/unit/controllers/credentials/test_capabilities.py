@@ -3,7 +3,6 @@
 import pytest
 
 from fleetqueue.api import errors
-from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import AdminKubeconfigs
 from fleetqueue.controllers.credentials.capabilities import Capabilities, discover
@@ -15,20 +14,15 @@ PERMISSION = "GET /apis/rbac.open-cluster-management.io/v1alpha1"
 PROFILE = "GET /apis/multicluster.x-k8s.io/v1alpha1"
 
 
-def serve(api, path, *plurals):
-    api.answers[path] = {"resources": [{"name": plural} for plural in plurals]}
-
-
-def add_profile_crd(api, *fields):
-    status = {"properties": {field: {} for field in fields}}
-    schema = {"openAPIV3Schema": {"properties": {"status": status}}}
-    versions = [{"name": "v1alpha1", "schema": schema}]
-    name = "clusterprofiles.multicluster.x-k8s.io"
-    api.add(CustomResourceDefinition.manifest(name, spec={"versions": versions}))
-    serve(api, PROFILE, "clusterprofiles")
+def lack(api, *paths):
+    """Make a hub that does not serve some groups."""
+    for path in paths:
+        api.fail_on(path, errors.NotFound("the server could not find the requested resource"))
 
 
 async def test_bare_hub_has_nothing(api):
+    lack(api, MSA, PERMISSION, PROFILE)
+
     assert await discover(Client(api)) == Capabilities()
 
 
@@ -41,20 +35,16 @@ async def test_bare_hub_has_nothing(api):
     ],
 )
 async def test_managed_accounts_need_both_apis(api, served, found):
-    for path in served:
-        serve(api, path, "managedserviceaccounts" if path == MSA else "clusterpermissions")
+    lack(api, *{MSA, PERMISSION}.difference(served))
 
     assert (await discover(Client(api))).managed_accounts is found
 
 
 async def test_only_fields_that_the_crd_knows_are_filled(api):
-    add_profile_crd(api, "conditions", "accessProviders")
-
     assert (await discover(Client(api))).profile_fields == {"accessProviders"}
 
 
 async def test_profiles_are_left_alone_where_their_schema_may_not_be_read(api):
-    add_profile_crd(api, "accessProviders")
     api.fail_on("get customresourcedefinitions/*", errors.Forbidden("no"))
 
     assert (await discover(Client(api))).profile_fields == frozenset()

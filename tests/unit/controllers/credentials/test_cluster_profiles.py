@@ -5,18 +5,21 @@ import base64
 import pytest
 
 from fleetqueue.api import errors
+from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.credentials.capabilities import Capabilities
 from fleetqueue.controllers.credentials.cluster_profiles import with_ours
 from fleetqueue.runtime.manager import Manager
+from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import advance, running, settle
 
 PROXY = {"name": "open-cluster-management", "cluster": {"server": "https://proxy/c1", "tls-server-name": "x"}}
-CONDITIONS = [{"type": "Joined", "status": "True"}]
+CONDITIONS = [condition("Joined", since="2025-12-31T23:00:00Z")]
+SPEC = {"clusterManager": {"name": "open-cluster-management"}}
 
 
-def at_work(world, fields=("accessProviders", "credentials")):
+def at_work(world, fields=("accessProviders",)):
     room = world.room(capabilities=Capabilities(profile_fields=frozenset(fields)))
     return running(Manager(world.hub, room.controllers).run())
 
@@ -24,7 +27,7 @@ def at_work(world, fields=("accessProviders", "credentials")):
 def add_profile(world, **status):
     world.add_cluster("c1")
     world.select("c1")
-    world.api.add(ClusterProfile.manifest("c1", "kueue-system", spec={}, status={"conditions": CONDITIONS, **status}))
+    world.api.add(ClusterProfile.manifest("c1", "kueue-system", spec=SPEC, status={"conditions": CONDITIONS, **status}))
 
 
 def status_of(world):
@@ -50,8 +53,20 @@ async def test_profile_says_where_the_cluster_is_and_which_secret_opens_it(world
         ]
 
 
+def serve_the_profile_of_the_seeds(api):
+    """Let the hub have the older kind, whose status has credentials."""
+    definition = api.raw(CustomResourceDefinition, str(ClusterProfile.resource))
+    (version,) = definition["spec"]["versions"]
+    credential = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    status = version["schema"]["openAPIV3Schema"]["properties"]["status"]
+    status["properties"]["credentials"] = {"type": "array", "items": credential}
+    api.change(CustomResourceDefinition, str(ClusterProfile.resource), spec={"versions": [version]})
+
+
+@pytest.mark.embedded_only("a real server would have the changed CRD for all tests that follow")
 @pytest.mark.checklist("ENV-6")
 async def test_profile_of_the_seeds_has_one_credential_for_kueue(world):
+    serve_the_profile_of_the_seeds(world.api)
     add_profile(world)
 
     async with at_work(world, fields=["credentials"]):
@@ -113,7 +128,7 @@ async def test_conflict_is_decided_again(world):
 
 
 async def test_profile_of_an_unknown_cluster_is_left_alone(world):
-    world.api.add(ClusterProfile.manifest("other", "kueue-system", status={"accessProviders": [PROXY]}))
+    world.api.add(ClusterProfile.manifest("other", "kueue-system", spec=SPEC, status={"accessProviders": [PROXY]}))
 
     async with at_work(world):
         await settle()

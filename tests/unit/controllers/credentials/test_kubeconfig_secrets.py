@@ -13,6 +13,7 @@ from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.issued import EXPIRES
 from fleetqueue.runtime.manager import Manager
+from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import advance, running, settle
 
 SECRET = "secrets/kueue-system/kueue-admin-c1-kubeconfig"
@@ -142,7 +143,7 @@ async def test_renewal_due_while_we_were_away_comes_at_once(world):
         await settle()
     await advance(48 * 3600)
 
-    other = type(world)(world.api, type(world.hub)("hub", world.hub.client))
+    other = type(world)(world.api, type(world.hub)("hub", world.hub.client), world.new_api)
     other.workers["c1"] = worker
     async with at_work(other):
         await settle()
@@ -223,7 +224,7 @@ async def test_lost_connection_of_kueue_looks_at_the_token_at_once(world):
     async with at_work(world):
         await advance(10)
         worker.api.remove(ServiceAccount, "fleetqueue-multikueue", "kueue-system")
-        conditions = [{"type": "Active", "status": "False", "reason": "ClientConnectionFailed"}]
+        conditions = [condition("Active", False, "ClientConnectionFailed")]
         world.api.change(MultiKueueCluster, "gpu-c1", status={"conditions": conditions})
         await settle()
 

@@ -18,9 +18,11 @@ from fleetqueue.controllers.credentials.managed_accounts import go_duration
 from fleetqueue.controllers.credentials.rules import rules_for
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
+from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import advance, running, settle
 
 ACCOUNT = "kueue-admin-c1"
+ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "fleetqueue-multikueue"}
 
 
 def at_work(world, **settings):
@@ -34,7 +36,7 @@ def add_cluster(world, **about):
     worker.api.add(
         core.ServiceAccount.manifest("fleetqueue-multikueue", "kueue-system"),
         ClusterRole.manifest("fleetqueue-multikueue", rules=[rule.manifest() for rule in rules_for(["batch/job"])]),
-        ClusterRoleBinding.manifest("fleetqueue-multikueue"),
+        ClusterRoleBinding.manifest("fleetqueue-multikueue", roleRef=ROLE),
     )
     world.select("c1")
     return worker
@@ -52,7 +54,7 @@ def report(world, token="token-1", *, keys=("token", "ca.crt"), hours=24):
     else:
         world.api.change(core.Secret, ACCOUNT, "c1", data=manifest["data"])
     status = {
-        "conditions": [{"type": "TokenReported", "status": "True", "reason": "TokenReported"}],
+        "conditions": [condition("TokenReported")],
         "expirationTimestamp": timestamp(until),
         "tokenSecretRef": {"name": ACCOUNT, "lastRefreshTimestamp": timestamp(clock.now())},
     }
@@ -60,7 +62,7 @@ def report(world, token="token-1", *, keys=("token", "ca.crt"), hours=24):
 
 
 def apply_permission(world):
-    conditions = [{"type": "AppliedRBACManifestWork", "status": "True"}]
+    conditions = [condition("AppliedRBACManifestWork")]
     world.api.change(ClusterPermission, ACCOUNT, "c1", status={"conditions": conditions})
 
 
@@ -273,12 +275,13 @@ async def test_dropped_cluster_loses_account_and_permission(world):
 
 async def test_account_that_is_already_there_by_another_hand_is_left_alone(world):
     add_cluster(world)
-    world.api.add(ManagedServiceAccount.manifest(ACCOUNT, "c1", spec={"rotation": {}}))
+    theirs = {"rotation": {"enabled": False, "validity": "1h0m0s"}}
+    world.api.add(ManagedServiceAccount.manifest(ACCOUNT, "c1", spec=theirs))
 
     async with at_work(world):
         await advance(60)
 
-    assert world.api.raw(ManagedServiceAccount, ACCOUNT, "c1")["spec"] == {"rotation": {}}
+    assert world.api.raw(ManagedServiceAccount, ACCOUNT, "c1")["spec"] == theirs
     assert "was not made by fleetqueue" in world.notes()
 
 
@@ -289,7 +292,7 @@ async def moved(world):
     world.select("c1")
     async with running(Manager(world.hub, world.room().controllers).run()):
         await settle()
-    moved = type(world)(world.api, Cluster("hub", world.hub.client))
+    moved = type(world)(world.api, Cluster("hub", world.hub.client), world.new_api)
     moved.workers = world.workers
     return moved
 
@@ -316,7 +319,7 @@ async def test_account_from_before_the_add_on_is_removed_from_the_worker(moved):
 async def test_passing_problem_of_the_add_on_does_not_bring_the_admin_kubeconfig_back(moved):
     async with at_work(moved):
         await bring_credentials(moved)
-        conditions = [{"type": "TokenReported", "status": "False", "reason": "TokenReportFailed"}]
+        conditions = [condition("TokenReported", False, "TokenReportFailed")]
         moved.api.change(ManagedServiceAccount, ACCOUNT, "c1", status={"conditions": conditions})
         await advance(200)
 
@@ -330,7 +333,7 @@ async def test_agent_with_a_dead_token_is_asked_for_another_once_a_minute(world)
     async with at_work(world):
         await bring_credentials(world)
         worker.tokens.clear()
-        await advance(301)
+        await advance(301 + 60 - clock.now().second)  # to when a minute has just begun
         world.api.writes.clear()
         await advance(300)
 

@@ -12,6 +12,7 @@ from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.virtual_time import advance, running, settle
 
 DROPPED = {"decisions": []}
+SELECTED = {"decisions": [{"clusterName": "c1", "reason": ""}]}
 
 
 def at_work(world, **settings):
@@ -60,7 +61,7 @@ async def test_cluster_that_comes_back_in_time_keeps_its_token(world):
         await settle()
         world.api.change(PlacementDecision, "gpu-1", "kueue-system", status=DROPPED)
         await advance(50)
-        world.api.change(PlacementDecision, "gpu-1", "kueue-system", status={"decisions": [{"clusterName": "c1"}]})
+        world.api.change(PlacementDecision, "gpu-1", "kueue-system", status=SELECTED)
         await advance(50)
         world.api.change(PlacementDecision, "gpu-1", "kueue-system", status=DROPPED)
         await advance(50)
@@ -159,7 +160,7 @@ async def test_leftovers_are_found_after_a_restart(world):
     world.api.remove(AdmissionCheck, "check")
     world.api.remove(ManagedCluster, "c1")
 
-    restarted = type(world)(world.api, Cluster("hub", world.hub.client))
+    restarted = type(world)(world.api, Cluster("hub", world.hub.client), world.new_api)
     restarted.workers = world.workers
     async with at_work(restarted):
         await settle()
@@ -176,7 +177,7 @@ async def test_crash_between_the_hub_and_the_worker_leaves_nothing_behind(world)
     world.api.remove(Secret, "kueue-admin-c1-kubeconfig", "kueue-system")
     world.api.remove(AdmissionCheck, "check")
 
-    restarted = type(world)(world.api, Cluster("hub", world.hub.client))
+    restarted = type(world)(world.api, Cluster("hub", world.hub.client), world.new_api)
     restarted.workers = world.workers
     async with at_work(restarted):
         await settle()

@@ -1,6 +1,6 @@
 """A hub with a Placement, checks and Workloads, and workers in memory that hold copies."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -21,7 +21,9 @@ from fleetqueue.controllers.placement_admission.settings import PlacementAdmissi
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing import builders
+from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.builders import pod_template
 from fleetqueue.testing.virtual_time import running, settle
 
 KUEUE = "kueue-system"
@@ -30,7 +32,7 @@ MOMENT = "2025-12-31T23:00:00Z"
 
 
 def condition(kind, status="True", since=MOMENT):
-    return {"type": kind, "status": status, "reason": kind, "message": kind, "lastTransitionTime": since}
+    return builders.condition(kind, status, message=kind, since=since)
 
 
 def workload_manifest(
@@ -44,6 +46,7 @@ def workload_manifest(
     evicted=None,
     evicted_since=MOMENT,
     owner="",
+    owner_uid="uid-of-owner",
     finished=False,
     deleting=False,
     annotations=None,
@@ -72,7 +75,7 @@ def workload_manifest(
     spec = {"queueName": "queue", "podSets": [{"name": "main", "count": 1, "template": template}]}
     manifest = kueue.Workload.manifest(name, "team-a", annotations=annotations, spec=spec, status=status)
     if owner:
-        job = {"apiVersion": "batch/v1", "kind": owner, "name": name, "uid": "uid-of-owner", "controller": True}
+        job = {"apiVersion": "batch/v1", "kind": owner, "name": name, "uid": owner_uid, "controller": True}
         manifest["metadata"]["ownerReferences"] = [job]
     if deleting:
         manifest["metadata"] |= {"deletionTimestamp": MOMENT, "finalizers": ["kueue.x-k8s.io/resource-in-use"]}
@@ -91,8 +94,10 @@ def copy_manifest(name="job", *, admitted=False, origin="multikueue"):
 
 
 def check_manifest(name="ac", placement="gpu", *, active=None, controller=CONTROLLER_NAME, parameters=None):
-    parameters = parameters or {"apiGroup": cluster.GROUP, "kind": "Placement", "name": placement}
-    manifest = kueue.AdmissionCheck.manifest(name, spec={"controllerName": controller, "parameters": parameters})
+    if parameters is None:
+        parameters = {"apiGroup": cluster.GROUP, "kind": "Placement", "name": placement}
+    spec = {"controllerName": controller, **({"parameters": parameters} if parameters else {})}
+    manifest = kueue.AdmissionCheck.manifest(name, spec=spec)
     if active is not None:
         manifest["status"] = {"conditions": [condition("Active", str(active))]}
     return manifest
@@ -121,10 +126,11 @@ class Scene:
     A member is called `gpu-c1`: Placement gpu, cluster c1. Nothing here is recorded in `writes`.
     """
 
-    def __init__(self, api: MemoryApi, hub: Cluster) -> None:
+    def __init__(self, api: ArrangedApi, hub: Cluster, new_api: Callable[[], ArrangedApi]) -> None:
         self.api = api
+        self.new_api = new_api
         self.hub = hub
-        self.workers: dict[str, MemoryApi] = {}
+        self.workers: dict[str, ArrangedApi] = {}
         self.hearts: list[PlacementAdmission] = []
 
     # Arranging the hub
@@ -139,7 +145,7 @@ class Scene:
 
     def cluster(self, name, *, secret=True, **spec):
         self.api.add(cluster.ManagedCluster.manifest(name, spec={"hubAcceptsClient": True, **spec}))
-        self.workers[name] = MemoryApi()
+        self.workers[name] = self.new_api()
         if secret:
             self.secret(name)
 
@@ -213,7 +219,7 @@ class Scene:
     def job(self, name, job="job", workload="", origin="multikueue"):
         """Put a Job on a worker, as Kueue does."""
         labels = {kueue.ORIGIN_LABEL: origin} | ({kueue.PREBUILT_WORKLOAD: workload} if workload else {})
-        self.workers[name].add(Job.manifest(job, "team-a", labels=labels, spec={}))
+        self.workers[name].add(Job.manifest(job, "team-a", labels=labels, spec={"template": pod_template()}))
 
     def remove_copy(self, name, workload="job"):
         self.workers[name].remove(kueue.Workload, workload, "team-a")
@@ -307,7 +313,7 @@ def _decisions(names):
 
 
 @pytest.fixture
-async def scene(api: MemoryApi, hub: Cluster) -> AsyncIterator[Scene]:
-    scene = Scene(api, hub)
+async def scene(api: ArrangedApi, hub: Cluster, new_api: Callable[[], ArrangedApi]) -> AsyncIterator[Scene]:
+    scene = Scene(api, hub, new_api)
     yield scene
     await scene.close()

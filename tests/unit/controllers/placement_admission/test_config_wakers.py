@@ -7,6 +7,7 @@ from fleetqueue.api import core_v1 as core
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
 from fleetqueue.controllers.placement_admission.names import DRAINING
+from fleetqueue.testing.builders import by_secret
 from fleetqueue.testing.virtual_time import settle
 
 KUEUE = "kueue-system"
@@ -30,7 +31,7 @@ async def configs(scene, follow):
     scene.multikueue_check("mk-cpu", "cpu")
     for placement, name in (("gpu", "c1"), ("gpu", "c2"), ("cpu", "c2")):
         labels = {**OURS, "fleetqueue.dev/cluster": name, "fleetqueue.dev/placement": placement}
-        scene.api.add(kueue.MultiKueueCluster.manifest(f"{placement}-{name}", labels=labels, spec={}))
+        scene.api.add(kueue.MultiKueueCluster.manifest(f"{placement}-{name}", labels=labels, spec=by_secret()))
     heart = scene.heart()
     await follow(*heart.controllers)
     await scene.woken(heart.configs)
@@ -50,7 +51,7 @@ async def test_a_check_that_moves_wakes_both_placements(scene, configs):
 
 
 async def test_a_check_that_names_no_placement_wakes_itself(scene, configs):
-    scene.check("bad", parameters={"kind": "Pod"})
+    scene.check("bad", parameters={})
 
     assert await scene.woken(configs) == {"!bad"}
 
@@ -80,7 +81,7 @@ async def test_a_decision_wakes_its_placement(scene, configs):
 
 
 async def test_a_config_wakes_itself(scene, configs):
-    scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": []})
+    scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": ["gpu-c2"]})
 
     assert await scene.woken(configs) == {"gpu"}
 
@@ -92,7 +93,7 @@ async def test_a_member_wakes_its_placement(scene, configs):
 
 
 async def test_a_shared_member_wakes_who_lists_it(scene, configs):
-    scene.api.add(kueue.MultiKueueCluster.manifest("shared", labels=dict(OURS), spec={}))
+    scene.api.add(kueue.MultiKueueCluster.manifest("shared", labels=dict(OURS), spec=by_secret()))
     scene.api.change(kueue.MultiKueueConfig, "cpu", spec={"clusters": ["cpu-c2", "shared"]})
     await scene.woken(configs)
 

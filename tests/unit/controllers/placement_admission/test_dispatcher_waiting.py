@@ -5,6 +5,7 @@ import pytest
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.testing.virtual_time import advance, settle
 
 NOMINATION = "apply workloads/team-a/job/status"
@@ -116,7 +117,7 @@ async def test_a_cluster_that_cannot_be_asked_is_waited_for_until_it_counts_as_l
         scene.disconnect("gpu-c1")
         await advance(880)
         assert scene.nominated() == ["gpu-c1"]
-        assert "gpu-c1 cannot be asked" in scene.events("WaitingForCluster")[0]
+        assert any("gpu-c1 cannot be asked" in note for note in scene.events("WaitingForCluster"))
         await advance(60)
 
         assert scene.nominated() == ["gpu-c1", "gpu-c2"]
@@ -204,7 +205,18 @@ async def test_a_cluster_that_begins_to_drain_while_another_is_asked_is_not_nomi
         assert scene.nominated() == ["gpu-c1", "gpu-c3"]
 
 
+def allow_more_clusters(api):
+    """Let the hub have a later Kueue, whose configs may list more than 20 clusters."""
+    name = str(kueue.MultiKueueConfig.resource)
+    versions = api.raw(CustomResourceDefinition, name)["spec"]["versions"]
+    for version in versions:
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["clusters"]["maxItems"] = 30
+    api.change(CustomResourceDefinition, name, spec={"versions": versions})
+
+
+@pytest.mark.embedded_only("a real server would have the changed CRD for all tests that follow")
 async def test_never_more_than_twenty_are_nominated(scene):
+    allow_more_clusters(scene.api)
     names = [f"c{number:02}" for number in range(21)]
     scene.fleet(*names)
     scene.placement("gpu", *names)
@@ -246,11 +258,11 @@ async def taken_back(scene, three_clusters):
 
 @pytest.mark.usefixtures("taken_back")
 async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene):
+    scene.workload(**TAKEN_BACK)
+
     async with scene.beating():
         await scene.connected()
         scene.select("c2", "c3")
-        await settle()
-        scene.workload(**TAKEN_BACK)
         await advance(60)
         assert scene.nominated() == []
 
@@ -262,16 +274,17 @@ async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene
 
 @pytest.mark.usefixtures("taken_back")
 async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
+    scene.workload(**TAKEN_BACK)
+
     async with scene.beating(lost_timeout=900.0):
         await scene.connected()
         scene.select("c2", "c3")
         await settle()
         scene.workers["c1"].cut()
         scene.disconnect("gpu-c1")
-        scene.workload(**TAKEN_BACK)
         await advance(800)
         assert scene.nominated() == []
-        assert "gpu-c1 cannot be asked" in scene.events("WaitingForCluster")[0]
+        assert any("gpu-c1 cannot be asked" in note for note in scene.events("WaitingForCluster"))
 
         await advance(120)
 

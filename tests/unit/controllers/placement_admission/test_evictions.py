@@ -8,19 +8,20 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.placement_admission.evictions import last_status
+from fleetqueue.testing.builders import condition, pod_template
 from fleetqueue.testing.virtual_time import advance
 
 NOW = "2026-01-01T00:00:00Z"
 RESET = {"mk": "Pending", "ac": "Pending"}
 """How the checks stand after an eviction."""
 STATUS_WRITE = "patch jobs/team-a/job/status"
-RESUMED = {"type": "Suspended", "status": "False", "reason": "JobResumed"}
-SUSPENDED = {"type": "Suspended", "status": "True", "reason": "JobSuspended"}
-COUNTED = {"type": "SuccessCriteriaMet", "status": "False"}
+RESUMED = condition("Suspended", False, "JobResumed", since=NOW)
+SUSPENDED = condition("Suspended", True, "JobSuspended", since=NOW)
+COUNTED = condition("SuccessCriteriaMet", False, since=NOW)
 
 
 def job_manifest(*, suspend=True, managed_by=kueue.MULTIKUEUE_CONTROLLER, active=1, conditions=(RESUMED,)):
-    spec = {"suspend": suspend, "managedBy": managed_by}
+    spec = {"suspend": suspend, "managedBy": managed_by, "template": pod_template()}
     status = {"active": active, "ready": active, "conditions": list(conditions)}
     return Job.manifest("job", "team-a", spec=spec, status=status)
 
@@ -63,14 +64,9 @@ async def evicted(scene):
     scene.fleet("c1", "c2")
     scene.placement("gpu", "c1", "c2")
     scene.check()
-    scene.workload(checks=RESET, evicted=True, owner="Job")
-    add_job(scene)
-
-
-def add_job(scene, **options):
-    manifest = job_manifest(**options)
-    manifest["metadata"]["uid"] = "uid-of-owner"
-    scene.api.add(manifest)
+    scene.api.add(job_manifest())
+    uid = scene.api.get(Job, "job", "team-a").uid
+    scene.workload(checks=RESET, evicted=True, owner="Job", owner_uid=uid)
 
 
 def counted(scene):
@@ -127,10 +123,10 @@ async def test_a_cluster_that_cannot_be_asked_is_waited_for(scene):
 
 @pytest.mark.usefixtures("evicted")
 async def test_kueue_has_a_few_seconds_to_end_it_itself(scene):
-    scene.api.remove(kueue.Workload, "job", "team-a")
+    scene.change_workload(checks=RESET)
 
     async with scene.beating():
-        scene.workload(checks=RESET, evicted=True, owner="Job", evicted_since=timestamp(clock.now()))
+        scene.change_workload(checks=RESET, evicted=True, evicted_since=timestamp(clock.now()))
         await advance(4)
         assert counted(scene) == 1
         await advance(2)
@@ -176,7 +172,7 @@ async def test_a_workload_without_a_check_of_ours_is_finished_where_we_dispatch(
 @pytest.mark.usefixtures("evicted")
 async def test_a_job_of_the_same_name_that_came_later_is_left_alone(scene):
     scene.api.remove(Job, "job", "team-a")
-    scene.api.add({**job_manifest(), "metadata": {"name": "job", "namespace": "team-a", "uid": "another"}})
+    scene.api.add(job_manifest())
 
     async with scene.beating():
         await advance(60)

@@ -238,7 +238,7 @@ async def test_a_missing_placement_is_told_and_its_appearance_is_noticed(scene):
     [
         pytest.param({"apiGroup": "apps", "kind": "Placement", "name": "gpu"}, id="another group"),
         pytest.param({"apiGroup": cluster.GROUP, "kind": "Deployment", "name": "gpu"}, id="another kind"),
-        pytest.param({"apiGroup": cluster.GROUP, "kind": "Placement"}, id="no name"),
+        pytest.param({}, id="none at all"),
     ],
 )
 async def test_bad_parameters_are_told_and_their_correction_is_noticed(scene, parameters):
@@ -261,7 +261,7 @@ async def test_bad_parameters_are_told_and_their_correction_is_noticed(scene, pa
 
 async def test_a_check_with_bad_parameters_can_be_deleted(scene):
     scene.fleet("c1")
-    scene.check(parameters={"kind": "Placement"})
+    scene.check(parameters={})
     scene.api.change(kueue.AdmissionCheck, "ac", metadata={"finalizers": [FINALIZER]})
 
     async with scene.beating():

@@ -21,8 +21,9 @@ RUNNING = {"mk": "Ready", "ac": "Ready"}
 
 def profile(name="c1", *, manager="open-cluster-management", cluster="", providers=("fleetqueue",)):
     labels = {"x-k8s.io/cluster-manager": manager, "open-cluster-management.io/cluster-name": cluster or name}
-    status = {"accessProviders": [{"name": provider, "cluster": {}} for provider in providers]}
-    return ClusterProfile.manifest(name, KUEUE, labels=labels, spec={}, status=status)
+    status = {"accessProviders": [{"name": provider, "cluster": {"server": "x"}} for provider in providers]}
+    spec = {"clusterManager": {"name": manager}}
+    return ClusterProfile.manifest(name, KUEUE, labels=labels, spec=spec, status=status)
 
 
 def lose_profile(scene):

@@ -11,15 +11,13 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.controllers.placement_admission.workers import SILENCE_SECONDS, Workers
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.builders import condition, ended_job, pod_template
 from fleetqueue.testing.virtual_time import advance, settle
-
-pytestmark = pytest.mark.virtual_time
 
 
 class Dialled:
-    def __init__(self):
-        self.worker = MemoryApi()
+    def __init__(self, worker):
+        self.worker = worker
         self.calls = []
         self.changes = []
 
@@ -29,8 +27,8 @@ class Dialled:
 
 
 @pytest.fixture
-async def dialled():
-    return Dialled()
+async def dialled(api):
+    return Dialled(api)
 
 
 @pytest.fixture
@@ -54,7 +52,7 @@ def job(name, **labels):
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {"name": name, "namespace": "team-a", "labels": labels},
-        "spec": {},
+        "spec": {"template": pod_template()},
     }
 
 
@@ -78,15 +76,14 @@ async def test_a_job_without_a_workload_stands_for_itself(workers, dialled):
 @pytest.mark.parametrize("kind", ["Complete", "Failed"])
 async def test_a_job_that_has_ended_holds_nothing_without_its_workload(workers, dialled, kind):
     """Kueue's collector looks at Workloads only: such a Job may stay for ever."""
-    ended = {"status": {"conditions": [{"type": kind, "status": "True"}]}}
-    dialled.worker.add({**job("j", **labelled()), **ended})
+    dialled.worker.add({**job("j", **labelled()), "status": ended_job(kind)})
 
     assert await workers.held(secret(), "multikueue") == set()
 
 
 async def test_a_workload_holds_until_kueue_has_removed_it(workers, dialled):
     """Unlisted before the hub has learned how the job ended, the hub would start it again."""
-    ended = {"conditions": [{"type": "Finished", "status": "True"}]}
+    ended = {"conditions": [condition("Finished")]}
     dialled.worker.add(kueue.Workload.manifest("w", "team-a", labels=labelled(), spec={}, status=ended))
 
     assert await workers.held(secret(), "multikueue") == {"team-a/w"}
@@ -109,9 +106,9 @@ async def test_more_than_a_page_is_counted(workers, dialled):
     ("status", "admitted"),
     [
         pytest.param({}, False, id="waiting"),
-        pytest.param({"conditions": [{"type": "QuotaReserved", "status": "True"}]}, False, id="with quota"),
-        pytest.param({"conditions": [{"type": "Admitted", "status": "True"}]}, True, id="admitted"),
-        pytest.param({"conditions": [{"type": "Admitted", "status": "False"}]}, False, id="no longer"),
+        pytest.param({"conditions": [condition("QuotaReserved")]}, False, id="with quota"),
+        pytest.param({"conditions": [condition("Admitted")]}, True, id="admitted"),
+        pytest.param({"conditions": [condition("Admitted", False)]}, False, id="no longer"),
     ],
 )
 async def test_the_copy_of_a_workload(workers, dialled, a_workload, status, admitted):

@@ -1,11 +1,15 @@
 """Our check on each Workload is answered: Ready so that jobs do not hang, Retry so that drains end."""
 
+from datetime import timedelta
+
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.controllers.placement_admission.names import DRAINING
+from fleetqueue.testing.builders import by_secret
 from fleetqueue.testing.virtual_time import advance, settle
 
 RUNNING = {"mk": "Ready", "ac": "Ready"}
@@ -367,10 +371,11 @@ async def test_after_the_timeout_a_running_workload_is_taken_back_while_its_clus
 
 @pytest.mark.usefixtures("running_on_c1")
 async def test_a_drain_that_began_before_a_restart_times_out_at_its_time(scene):
+    began = f"{clock.now() - timedelta(seconds=60):%Y-%m-%dT%H:%M:%S}"
     config = kueue.MultiKueueConfig.manifest(
         "gpu",
         labels={"app.kubernetes.io/managed-by": "fleetqueue"},
-        annotations={DRAINING: '{"gpu-c1":"2025-12-31T23:59:00"}'},
+        annotations={DRAINING: f'{{"gpu-c1":"{began}"}}'},
         spec={"clusters": ["gpu-c1", "gpu-c2"]},
     )
     scene.api.add(config)
@@ -439,8 +444,8 @@ async def checks(scene, follow):
     spec = {"clusters": ["gpu-c1", "gpu-c2"]}
     scene.api.add(
         kueue.MultiKueueConfig.manifest("gpu", labels=ours, annotations=drain, spec=spec),
-        kueue.MultiKueueCluster.manifest("gpu-c1", labels=ours, spec={}),
-        kueue.MultiKueueCluster.manifest("elsewhere", spec={}),
+        kueue.MultiKueueCluster.manifest("gpu-c1", labels=ours, spec=by_secret()),
+        kueue.MultiKueueCluster.manifest("elsewhere", spec=by_secret()),
     )
     scene.workload("drains", on="gpu-c1", checks=RUNNING)
     scene.workload("runs", on="gpu-c2", checks=RUNNING)

@@ -1,6 +1,6 @@
 """The agent publishes every change soon, is quiet when there is none, and lives by the hub's clock."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,6 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.core_v1 import Node, Pod
-from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import FRESH, GPU, SCORE_RESOURCE
 from fleetqueue.client import Client
@@ -21,20 +20,24 @@ from fleetqueue.controllers.usage_scores.agent import ScoreAgent
 from fleetqueue.controllers.usage_scores.settings import AgentSettings
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.virtual_time import advance, running, settle
+
+from .conftest import HubWithItsOwnClock
 
 SCORE = f"addonplacementscores/cluster1/{SCORE_RESOURCE}"
 WRITE = f"patch {SCORE}/status"
 
 
 @pytest.fixture
-def worker() -> MemoryApi:
-    return MemoryApi()
+def worker(new_api: Callable[[], ArrangedApi]) -> ArrangedApi:
+    return new_api()
 
 
 @asynccontextmanager
-async def agent(worker: MemoryApi, hub: MemoryApi, settings: AgentSettings | None = None) -> AsyncIterator[ScoreAgent]:
+async def agent(
+    worker: ArrangedApi, hub: ArrangedApi, settings: AgentSettings | None = None
+) -> AsyncIterator[ScoreAgent]:
     measuring = ScoreAgent(Cluster("cluster1", Client(worker)), Cluster("hub", Client(hub)), Metrics(), settings)
     async with running(measuring.run()):
         await settle()
@@ -50,21 +53,29 @@ def gpu_node(name: str = "n1", gpus: int = 3) -> Manifest:
 
 
 def gpu_pod(name: str = "p1", node: str = "n1", gpus: int = 1) -> Manifest:
-    spec = {"nodeName": node, "containers": [{"name": "c", "resources": {"requests": {GPU: str(gpus)}}}]}
-    return Pod.manifest(name, "default", spec=spec, status={"phase": "Running"})
+    return pod(name, node, status={"phase": "Running"}, requests={GPU: str(gpus)}, limits={GPU: str(gpus)})
 
 
-def score(api: MemoryApi) -> AddOnPlacementScore:
+def pod(name: str, node: str = "n1", status: Manifest | None = None, **resources: Manifest) -> Manifest:
+    container = {"name": "c", "image": "busybox", "resources": resources}
+    return Pod.manifest(name, "default", spec={"nodeName": node, "containers": [container]}, status=status or {})
+
+
+def add_on() -> Manifest:
+    return ManagedClusterAddOn.manifest("score-agent", "cluster1", spec={})
+
+
+def score(api: ArrangedApi) -> AddOnPlacementScore:
     found = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
     assert found is not None
     return found
 
 
-def gpus(api: MemoryApi) -> int | None:
+def gpus(api: ArrangedApi) -> int | None:
     return score(api).value("gpuClusterAvailable")
 
 
-def left(api: MemoryApi, now: datetime | None = None) -> float:
+def left(api: ArrangedApi, now: datetime | None = None) -> float:
     """Return for how many seconds the scores are still valid."""
     valid_until = score(api).status.valid_until
     assert valid_until is not None
@@ -81,7 +92,7 @@ def left(api: MemoryApi, now: datetime | None = None) -> float:
     ],
 )
 async def test_scores_are_published_at_the_start(
-    api: MemoryApi, worker: MemoryApi, nodes: list[Manifest], points: int
+    api: ArrangedApi, worker: ArrangedApi, nodes: list[Manifest], points: int
 ) -> None:
     worker.add(*nodes)
 
@@ -95,7 +106,7 @@ async def test_scores_are_published_at_the_start(
     assert left(api) == 300
 
 
-async def test_a_worker_gets_one_object_and_one_status(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_a_worker_gets_one_object_and_one_status(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(gpu_node())
 
     async with agent(worker, api):
@@ -105,20 +116,20 @@ async def test_a_worker_gets_one_object_and_one_status(api: MemoryApi, worker: M
 
 
 @pytest.mark.checklist("A-4")
-async def test_scores_belong_to_the_add_on_that_installed_the_agent(api: MemoryApi, worker: MemoryApi) -> None:
-    api.add(ManagedClusterAddOn.manifest("score-agent", "cluster1"))
-    add_on = api.get(ManagedClusterAddOn, "score-agent", "cluster1")
-    assert add_on is not None
+async def test_scores_belong_to_the_add_on_that_installed_the_agent(api: ArrangedApi, worker: ArrangedApi) -> None:
+    api.add(add_on())
+    installed = api.get(ManagedClusterAddOn, "score-agent", "cluster1")
+    assert installed is not None
 
     async with agent(worker, api, AgentSettings(add_on="score-agent")):
         (owner,) = score(api).metadata.owner_references
 
-    assert (owner.kind, owner.name, owner.uid) == ("ManagedClusterAddOn", "score-agent", add_on.uid)
+    assert (owner.kind, owner.name, owner.uid) == ("ManagedClusterAddOn", "score-agent", installed.uid)
 
 
 @pytest.mark.checklist("A-4")
-async def test_without_its_add_on_the_agent_makes_no_scores_any_more(api: MemoryApi, worker: MemoryApi) -> None:
-    api.add(ManagedClusterAddOn.manifest("score-agent", "cluster1"))
+async def test_without_its_add_on_the_agent_makes_no_scores_any_more(api: ArrangedApi, worker: ArrangedApi) -> None:
+    api.add(add_on())
     async with agent(worker, api, AgentSettings(add_on="score-agent")):
         api.remove(ManagedClusterAddOn, "score-agent", "cluster1")
         api.remove(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
@@ -128,7 +139,7 @@ async def test_without_its_add_on_the_agent_makes_no_scores_any_more(api: Memory
 
 
 @pytest.mark.checklist("S3-2")
-async def test_a_pod_lowers_the_score_at_once(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_a_pod_lowers_the_score_at_once(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(gpu_node())
     async with agent(worker, api):
         await advance(10)
@@ -155,7 +166,7 @@ async def test_a_pod_lowers_the_score_at_once(api: MemoryApi, worker: MemoryApi)
         pytest.param(lambda worker: worker.remove(Node, "n1"), -100, id="the node goes"),
     ],
 )
-async def test_what_wakes_the_agent(api: MemoryApi, worker: MemoryApi, change: Any, points: int) -> None:
+async def test_what_wakes_the_agent(api: ArrangedApi, worker: ArrangedApi, change: Any, points: int) -> None:
     worker.add(gpu_node(), gpu_pod())
     async with agent(worker, api):
         await advance(10)
@@ -166,7 +177,7 @@ async def test_what_wakes_the_agent(api: MemoryApi, worker: MemoryApi, change: A
         assert gpus(api) == points
 
 
-async def test_changes_in_quick_succession_are_published_together(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_changes_in_quick_succession_are_published_together(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(gpu_node(gpus=20))
     async with agent(worker, api):
         await advance(10)
@@ -181,20 +192,19 @@ async def test_changes_in_quick_succession_are_published_together(api: MemoryApi
         assert api.writes == [WRITE, WRITE]
 
 
-async def test_a_change_that_no_score_shows_is_not_written(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_a_change_that_no_score_shows_is_not_written(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(node(cpu="8"))
     async with agent(worker, api):
         await advance(10)
         api.writes.clear()
 
-        spec = {"nodeName": "n1", "containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]}
-        worker.add(Pod.manifest("small", "default", spec=spec))
+        worker.add(pod("small", requests={"cpu": "100m"}))
         await advance(10)
 
         assert api.writes == []
 
 
-async def test_an_idle_hour_costs_no_more_than_twenty_writes(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_an_idle_hour_costs_no_more_than_twenty_writes(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(gpu_node())
     async with agent(worker, api):
         await advance(10)
@@ -208,7 +218,7 @@ async def test_an_idle_hour_costs_no_more_than_twenty_writes(api: MemoryApi, wor
     assert len(api.writes) <= 20
 
 
-async def test_a_score_that_was_deleted_comes_back(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_a_score_that_was_deleted_comes_back(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(gpu_node())
     async with agent(worker, api):
         await advance(10)
@@ -219,7 +229,7 @@ async def test_a_score_that_was_deleted_comes_back(api: MemoryApi, worker: Memor
         assert gpus(api) == -70
 
 
-async def test_scores_that_somebody_overwrote_come_back(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_scores_that_somebody_overwrote_come_back(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(gpu_node())
     async with agent(worker, api):
         await advance(10)
@@ -232,18 +242,20 @@ async def test_scores_that_somebody_overwrote_come_back(api: MemoryApi, worker: 
         assert len(score(api).status.scores) == 10
 
 
-async def test_an_empty_worker_is_measured_too(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_an_empty_worker_is_measured_too(api: ArrangedApi, worker: ArrangedApi) -> None:
     async with agent(worker, api):
         await advance(10)
 
-        lowered = [{"type": FRESH, "status": "False", "reason": "AgentSilent", "message": "m"}]
+        since = conditions.timestamp(clock.now())
+        said = {"reason": "AgentSilent", "message": "m", "lastTransitionTime": since}
+        lowered = [{"type": FRESH, "status": "False", **said}]
         api.change(AddOnPlacementScore, SCORE_RESOURCE, "cluster1", status={"conditions": lowered})
         await settle()
 
         assert conditions.is_true(score(api).status.conditions, FRESH)
 
 
-async def test_scores_that_would_outlive_their_agent_are_written_again(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_scores_that_would_outlive_their_agent_are_written_again(api: ArrangedApi, worker: ArrangedApi) -> None:
     async with agent(worker, api):
         await advance(10)
 
@@ -254,7 +266,7 @@ async def test_scores_that_would_outlive_their_agent_are_written_again(api: Memo
         assert left(api) == 300
 
 
-async def test_an_agent_that_starts_writes_once_to_learn_the_hubs_time(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_an_agent_that_starts_writes_once_to_learn_the_hubs_time(api: ArrangedApi, worker: ArrangedApi) -> None:
     async with agent(worker, api):
         await advance(10)
     api.writes.clear()
@@ -266,7 +278,7 @@ async def test_an_agent_that_starts_writes_once_to_learn_the_hubs_time(api: Memo
 
 
 async def test_pods_that_come_in_hundreds_are_looked_at_together(
-    api: MemoryApi, worker: MemoryApi, monkeypatch: pytest.MonkeyPatch
+    api: ArrangedApi, worker: ArrangedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker.add(node(cpu="8"))
     async with agent(worker, api) as measuring:
@@ -274,15 +286,14 @@ async def test_pods_that_come_in_hundreds_are_looked_at_together(
         looks = Mock(wraps=measuring.ledger.free)
         monkeypatch.setattr(measuring.ledger, "free", looks)
 
-        spec = {"nodeName": "n1", "containers": [{"name": "c", "resources": {"requests": {"cpu": "1m"}}}]}
         for number in range(300):
-            worker.add(Pod.manifest(f"p{number}", "default", spec=spec))
+            worker.add(pod(f"p{number}", requests={"cpu": "1m"}))
             await advance(1 / 300)
 
         assert looks.call_count <= 11
 
 
-async def test_the_object_of_another_add_on_is_left_alone(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_the_object_of_another_add_on_is_left_alone(api: ArrangedApi, worker: ArrangedApi) -> None:
     theirs = [{"name": "gpuClusterAvailable", "value": 33}]
     api.add(AddOnPlacementScore.manifest(SCORE_RESOURCE, "cluster1", status={"scores": theirs}))
     worker.add(gpu_node())
@@ -295,7 +306,7 @@ async def test_the_object_of_another_add_on_is_left_alone(api: MemoryApi, worker
     assert gpus(api) == 33
 
 
-async def test_it_takes_over_when_the_other_object_is_deleted(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_it_takes_over_when_the_other_object_is_deleted(api: ArrangedApi, worker: ArrangedApi) -> None:
     api.add(AddOnPlacementScore.manifest(SCORE_RESOURCE, "cluster1"))
     worker.add(gpu_node())
     async with agent(worker, api):
@@ -307,7 +318,7 @@ async def test_it_takes_over_when_the_other_object_is_deleted(api: MemoryApi, wo
         assert gpus(api) == -70
 
 
-async def test_a_status_that_could_not_be_written_is_tried_again(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_a_status_that_could_not_be_written_is_tried_again(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(gpu_node())
     api.fail_on(WRITE, errors.ServerError("boom"), times=3)
 
@@ -318,7 +329,7 @@ async def test_a_status_that_could_not_be_written_is_tried_again(api: MemoryApi,
         assert gpus(api) == -70
 
 
-async def test_a_failing_hub_is_asked_less_and_less(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_a_failing_hub_is_asked_less_and_less(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(gpu_node(gpus=20))
     api.fail_on(WRITE, errors.ServerError("boom"))
 
@@ -330,7 +341,7 @@ async def test_a_failing_hub_is_asked_less_and_less(api: MemoryApi, worker: Memo
     assert 10 <= api.requests.count(WRITE) <= 20
 
 
-async def test_what_cannot_be_seen_is_not_renewed(api: MemoryApi, worker: MemoryApi) -> None:
+async def test_what_cannot_be_seen_is_not_renewed(api: ArrangedApi, worker: ArrangedApi) -> None:
     worker.add(gpu_node())
     async with agent(worker, api):
         worker.cut()
@@ -343,31 +354,15 @@ async def test_what_cannot_be_seen_is_not_renewed(api: MemoryApi, worker: Memory
         assert left(api) > 100
 
 
-class HubWithItsOwnClock(MemoryApi):
-    """Says in each answer when, by its own clock, the object was written, as every API server does."""
-
-    ahead = timedelta()
-
-    def now(self) -> datetime:
-        return clock.now() + self.ahead
-
-    async def request(self, request: Request, *, timeout: float) -> Response:
-        response = await super().request(request, timeout=timeout)
-        if request.method == "PATCH" and response.status < 400:
-            entry = {"manager": "fleetqueue", "subresource": "status", "time": conditions.timestamp(self.now())}
-            response.body["metadata"]["managedFields"] = [{"manager": "kubectl"}, entry]
-        return response
-
-
 @pytest.fixture
-def other_clock(api: MemoryApi) -> HubWithItsOwnClock:
-    """A hub whose clock is not the worker's; asks for `api` only to live in virtual time."""
-    return HubWithItsOwnClock()
+def other_clock(api: ArrangedApi) -> HubWithItsOwnClock:
+    """The hub, with a clock that is not the worker's."""
+    return HubWithItsOwnClock(api.server)
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600, 20])
 async def test_validity_is_counted_by_the_hubs_clock(
-    other_clock: HubWithItsOwnClock, worker: MemoryApi, seconds: int
+    other_clock: HubWithItsOwnClock, worker: ArrangedApi, seconds: int
 ) -> None:
     other_clock.ahead = timedelta(seconds=seconds)
     worker.add(gpu_node())
@@ -383,7 +378,7 @@ async def test_validity_is_counted_by_the_hubs_clock(
 
 
 async def test_a_clock_that_is_set_right_meanwhile_is_noticed(
-    other_clock: HubWithItsOwnClock, worker: MemoryApi
+    other_clock: HubWithItsOwnClock, worker: ArrangedApi
 ) -> None:
     other_clock.ahead = timedelta(hours=-1)
     worker.add(gpu_node())
@@ -396,7 +391,7 @@ async def test_a_clock_that_is_set_right_meanwhile_is_noticed(
         assert 90 <= left(other_clock, other_clock.now()) <= 305
 
 
-async def test_a_small_difference_is_left_alone(other_clock: HubWithItsOwnClock, worker: MemoryApi) -> None:
+async def test_a_small_difference_is_left_alone(other_clock: HubWithItsOwnClock, worker: ArrangedApi) -> None:
     other_clock.ahead = timedelta(seconds=3)
 
     async with agent(worker, other_clock):

@@ -1,8 +1,8 @@
 """Clusters whose agent is silent have the lowest scores; living agents are never disturbed."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from datetime import timedelta
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -21,7 +21,7 @@ from fleetqueue.controllers.usage_scores.silence import Act, SilentAgents, clust
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.memory_api import MemoryApi
+from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.virtual_time import START, advance, running, settle
 
 SCORE = f"addonplacementscores/cluster1/{SCORE_RESOURCE}"
@@ -29,6 +29,7 @@ WRITE = f"patch {SCORE}/status"
 SETTINGS = SilenceSettings()
 NOW = START + timedelta(hours=1)
 DAY = 86400
+Agent = Callable[[], AbstractAsyncContextManager[None]]
 
 
 def cluster(*, accepted: bool = True, deleting: bool = False) -> Manifest:
@@ -39,12 +40,18 @@ def cluster(*, accepted: bool = True, deleting: bool = False) -> Manifest:
 
 
 def score(
-    *, left: float | None = 300, value: int = -70, fresh: bool | None = True, ours: bool = True, deleting: bool = False
+    *,
+    left: float | None = 300,
+    now: datetime = NOW,
+    value: int = -70,
+    fresh: bool | None = True,
+    ours: bool = True,
+    deleting: bool = False,
 ) -> Manifest:
-    """Build scores that are valid for so many seconds from `NOW` on."""
+    """Build scores that are valid for so many seconds from `now` on."""
     status: Manifest = {"scores": [{"name": "gpuClusterAvailable", "value": value}]}
     if left is not None:
-        status["validUntil"] = timestamp(NOW + timedelta(seconds=left))
+        status["validUntil"] = timestamp(now + timedelta(seconds=left))
     if fresh is not None:
         said = {
             "reason": "Published" if fresh else "AgentSilent",
@@ -108,7 +115,7 @@ def test_clusters_without_scores_may_be_left_alone() -> None:
 
 
 @asynccontextmanager
-async def hub_half(api: MemoryApi) -> AsyncIterator[Metrics]:
+async def hub_half(api: ArrangedApi) -> AsyncIterator[Metrics]:
     metrics = Metrics()
     hub = Cluster("hub", Client(api))
     async with running(Manager(hub, [SilentAgents(hub, metrics)]).run()):
@@ -116,24 +123,29 @@ async def hub_half(api: MemoryApi) -> AsyncIterator[Metrics]:
         yield metrics
 
 
-@asynccontextmanager
-async def agent(api: MemoryApi) -> AsyncIterator[None]:
-    """Let the agent of a worker with 3 GPUs run."""
-    worker = MemoryApi()
-    worker.add(Node.manifest("n1", status={"allocatable": {GPU: "3"}}))
-    measuring = ScoreAgent(Cluster("cluster1", Client(worker)), Cluster("hub", Client(api)), Metrics())
-    async with running(measuring.run()):
-        await settle()
-        yield
+@pytest.fixture
+def agent(api: ArrangedApi, new_api: Callable[[], ArrangedApi]) -> Agent:
+    """Let the agent of a worker with 3 GPUs run: `async with agent():`."""
+
+    @asynccontextmanager
+    async def run() -> AsyncIterator[None]:
+        worker = new_api()
+        worker.add(Node.manifest("n1", status={"allocatable": {GPU: "3"}}))
+        measuring = ScoreAgent(Cluster("cluster1", Client(worker)), Cluster("hub", Client(api)), Metrics())
+        async with running(measuring.run()):
+            await settle()
+            yield
+
+    return run
 
 
-def published(api: MemoryApi) -> AddOnPlacementScore:
+def published(api: ArrangedApi) -> AddOnPlacementScore:
     found = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
     assert found is not None
     return found
 
 
-def as_ocm_counts(api: MemoryApi) -> int:
+def as_ocm_counts(api: ArrangedApi) -> int:
     """Return the score as OCM's placement counts it: 0 where it is missing or expired."""
     found = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
     if found is None or (found.status.valid_until and clock.now() > found.status.valid_until):
@@ -145,11 +157,11 @@ def silent_count(metrics: Metrics) -> float | None:
     return metrics.registry.get_sample_value("fleetqueue_silent_score_agents")
 
 
-def event_reasons(api: MemoryApi) -> list[str]:
+def event_reasons(api: ArrangedApi) -> list[str]:
     return sorted(api.raw(Event, event.name, event.namespace)["reason"] for event in api.list(Event))
 
 
-async def test_a_new_cluster_has_the_lowest_scores_until_its_agent_speaks(api: MemoryApi) -> None:
+async def test_a_new_cluster_has_the_lowest_scores_until_its_agent_speaks(api: ArrangedApi, agent: Agent) -> None:
     async with hub_half(api) as metrics:
         api.add(cluster())
         await settle()
@@ -162,16 +174,16 @@ async def test_a_new_cluster_has_the_lowest_scores_until_its_agent_speaks(api: M
         assert (condition.status, condition.reason) == ("False", "NeverScored")
         assert silent_count(metrics) == 1
 
-        async with agent(api):
+        async with agent():
             assert as_ocm_counts(api) == -70
             assert silent_count(metrics) == 0
 
 
 @pytest.mark.checklist("S3-8")
-async def test_the_scores_of_a_silent_agent_never_count_as_0(api: MemoryApi) -> None:
+async def test_the_scores_of_a_silent_agent_never_count_as_0(api: ArrangedApi, agent: Agent) -> None:
     api.add(cluster())
     async with hub_half(api):
-        async with agent(api):
+        async with agent():
             await advance(1000)
             assert as_ocm_counts(api) == -70
 
@@ -185,10 +197,10 @@ async def test_the_scores_of_a_silent_agent_never_count_as_0(api: MemoryApi) -> 
         assert counted.index(-100) <= 5
 
 
-async def test_a_silent_agent_is_told_of(api: MemoryApi) -> None:
+async def test_a_silent_agent_is_told_of(api: ArrangedApi, agent: Agent) -> None:
     api.add(cluster())
     async with hub_half(api) as metrics:
-        async with agent(api):
+        async with agent():
             await advance(10)
         until = published(api).status.valid_until
         await advance(3600)
@@ -202,10 +214,10 @@ async def test_a_silent_agent_is_told_of(api: MemoryApi) -> None:
         assert event_reasons(api) == ["AgentHeard", "AgentSilent"]
 
 
-async def test_a_long_silence_is_told_of_once(api: MemoryApi) -> None:
+async def test_a_long_silence_is_told_of_once(api: ArrangedApi, agent: Agent) -> None:
     api.add(cluster())
     async with hub_half(api):
-        async with agent(api):
+        async with agent():
             await advance(10)
         await advance(3600)
         told = conditions.find(published(api).status.conditions, FRESH)
@@ -216,14 +228,14 @@ async def test_a_long_silence_is_told_of_once(api: MemoryApi) -> None:
         assert event_reasons(api) == ["AgentHeard", "AgentSilent"]
 
 
-async def test_an_agent_that_comes_back_is_heard_at_once(api: MemoryApi) -> None:
+async def test_an_agent_that_comes_back_is_heard_at_once(api: ArrangedApi, agent: Agent) -> None:
     api.add(cluster())
     async with hub_half(api) as metrics:
-        async with agent(api):
+        async with agent():
             await advance(10)
         await advance(3600)
 
-        async with agent(api):
+        async with agent():
             await settle()
 
             assert as_ocm_counts(api) == -70
@@ -231,9 +243,9 @@ async def test_an_agent_that_comes_back_is_heard_at_once(api: MemoryApi) -> None
             assert silent_count(metrics) == 0
 
 
-async def test_a_living_agent_is_not_disturbed(api: MemoryApi) -> None:
+async def test_a_living_agent_is_not_disturbed(api: ArrangedApi, agent: Agent) -> None:
     api.add(cluster())
-    async with hub_half(api), agent(api):
+    async with hub_half(api), agent():
         await advance(60)
         api.writes.clear()
 
@@ -246,9 +258,9 @@ async def test_a_living_agent_is_not_disturbed(api: MemoryApi) -> None:
 
 
 async def test_a_write_of_the_agent_in_between_wins(
-    api: MemoryApi, hub: Cluster, follow: Callable[..., Awaitable[None]]
+    api: ArrangedApi, hub: Cluster, follow: Callable[..., Awaitable[None]]
 ) -> None:
-    api.add(cluster(), score(left=300))
+    api.add(cluster(), score(left=300, now=clock.now() + timedelta(hours=1)))
     controller = SilentAgents(hub, Metrics())
     await follow(controller)
     await advance(3900)
@@ -261,7 +273,7 @@ async def test_a_write_of_the_agent_in_between_wins(
     assert as_ocm_counts(api) == -70
 
 
-async def test_the_second_look_writes_nothing(api: MemoryApi) -> None:
+async def test_the_second_look_writes_nothing(api: ArrangedApi) -> None:
     api.add(cluster())
     async with hub_half(api):
         assert api.writes == [f"create {SCORE}", WRITE]
@@ -272,7 +284,7 @@ async def test_the_second_look_writes_nothing(api: MemoryApi) -> None:
         assert api.writes == [f"create {SCORE}", WRITE]
 
 
-async def test_a_status_that_could_not_be_written_is_tried_again(api: MemoryApi) -> None:
+async def test_a_status_that_could_not_be_written_is_tried_again(api: ArrangedApi) -> None:
     api.add(cluster())
     api.fail_on(WRITE, errors.ServerError("boom"), times=3)
 
@@ -282,8 +294,8 @@ async def test_a_status_that_could_not_be_written_is_tried_again(api: MemoryApi)
     assert as_ocm_counts(api) == -100
 
 
-async def test_the_scores_of_another_add_on_are_left_alone(api: MemoryApi) -> None:
-    api.add(cluster(), score(left=-3600, ours=False))
+async def test_the_scores_of_another_add_on_are_left_alone(api: ArrangedApi) -> None:
+    api.add(cluster(), score(left=-3600, now=clock.now() + timedelta(hours=1), ours=False))
 
     async with hub_half(api):
         await advance(DAY)
@@ -291,7 +303,7 @@ async def test_the_scores_of_another_add_on_are_left_alone(api: MemoryApi) -> No
     assert api.writes == []
 
 
-async def test_the_lowest_scores_go_with_their_cluster(api: MemoryApi) -> None:
+async def test_the_lowest_scores_go_with_their_cluster(api: ArrangedApi) -> None:
     api.add(cluster())
     async with hub_half(api) as metrics:
         api.remove(ManagedCluster, "cluster1")
@@ -309,9 +321,9 @@ def test_scores_of_other_names_wake_nobody() -> None:
 
 
 async def test_a_machine_that_slept_is_not_late_for_long(
-    api: MemoryApi, hub: Cluster, follow: Callable[..., Awaitable[None]]
+    api: ArrangedApi, hub: Cluster, follow: Callable[..., Awaitable[None]]
 ) -> None:
-    api.add(cluster(), score(left=DAY, fresh=False))
+    api.add(cluster(), score(left=DAY, now=clock.now() + timedelta(hours=1), fresh=False))
     controller = SilentAgents(hub, Metrics())
     await follow(controller)
 

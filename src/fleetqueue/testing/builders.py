@@ -1,0 +1,36 @@
+"""Parts of objects, as complete as a server demands them."""
+
+from datetime import datetime
+
+from fleetqueue import clock
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.scheme import Manifest
+
+
+def condition(
+    kind: str, status: bool | str = True, reason: str = "", message: str = "", since: datetime | str | None = None
+) -> Manifest:
+    """Build a condition: `condition("Ready")`, `condition("Active", False, "NoClusters")`; from now on, by default."""
+    moment = since if isinstance(since, str) else timestamp(since or clock.now())
+    said = {"reason": reason or kind, "message": message, "lastTransitionTime": moment}
+    return {"type": kind, "status": str(status), **said}
+
+
+def pod_template(image: str = "busybox", *, annotations: Manifest | None = None, **resources: Manifest) -> Manifest:
+    """Build the template of pods with one container: `pod_template(requests={"cpu": "1"})`."""
+    container = {"name": "main", "image": image, **({"resources": resources} if resources else {})}
+    metadata = {"metadata": {"annotations": annotations}} if annotations else {}
+    return {**metadata, "spec": {"restartPolicy": "Never", "containers": [container]}}
+
+
+def by_secret(name: str = "kubeconfig") -> Manifest:
+    """Build the spec of a MultiKueueCluster that Kueue reaches with the kubeconfig in a secret."""
+    return {"clusterSource": {"kubeConfig": {"locationType": "Secret", "location": name}}}
+
+
+def ended_job(kind: str = "Complete", at: str = "") -> Manifest:
+    """Build the status of a Job that has ended: `Complete` or `Failed`."""
+    moment = at or timestamp(clock.now())
+    first = condition("SuccessCriteriaMet" if kind == "Complete" else "FailureTarget", since=moment)
+    status: Manifest = {"startTime": moment, "conditions": [first, condition(kind, since=moment)]}
+    return {**status, "completionTime": moment} if kind == "Complete" else status
