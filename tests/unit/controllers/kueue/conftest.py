@@ -3,8 +3,6 @@
 from contextlib import asynccontextmanager
 
 import pytest
-from fleetqueue.controllers.kueue.room import controllers
-from fleetqueue.controllers.kueue.settings import KueueSettings
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
@@ -13,6 +11,8 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.assembly.embedded import EmbeddedFleet
 from fleetqueue.client.kubeconfig import parse
+from fleetqueue.controllers.kueue.room import controllers
+from fleetqueue.controllers.kueue.settings import KueueSettings
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
