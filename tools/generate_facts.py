@@ -160,6 +160,7 @@ def field(seen: Document, published: Mapping[str, Document]) -> list[Any]:
         "map": shown.get("x-kubernetes-map-type"),
         "strategy": seen["PatchStrategy"],
         "key": seen["PatchMergeKey"],
+        "go": seen["Go"] if seen["Go"] != usual_go_type(kind) else "",
     }
     more = {key: value for key, value in more.items() if value}
     if "default" in shown and shown["default"] != usual_default(kind, marks):
@@ -173,6 +174,18 @@ def type_name_in(described: str) -> str:
     """Shorten the struct in a described type such as `*k8s.io/api/core/v1.Pod`."""
     start = described.find("k8s.io/")
     return described if start < 0 else described[:start] + type_name(described[start:])
+
+
+def usual_go_type(kind: str) -> str:
+    """Return what Go calls a type that has no name of its own, such as `[]v1.Container`."""
+    kind = kind.removeprefix("*").removeprefix("=")
+    if kind.startswith("[]"):
+        return f"[]{usual_go_type(kind[2:])}"
+    if kind.startswith("{}"):
+        return f"map[string]{usual_go_type(kind[2:])}"
+    if kind in SCALARS:
+        return "[]uint8" if kind == "bytes" else kind
+    return ".".join(kind.split(".")[-2:])
 
 
 def usual_default(kind: str, marks: str) -> Any:

@@ -15,7 +15,9 @@ from fleetqueue.assembly.settings_file import known_keys
 from fleetqueue.engine import parts
 
 PACKAGE = Path(__file__).parents[2] / "src" / "fleetqueue"
-IN_PRODUCTION = ("runtime", "controllers", "assembly")
+OUR_ROOMS = tuple(f"controllers/{room}" for room in ("credentials", "placement_admission", "usage_scores"))
+"""The other rooms say what the systems say that they mirror."""
+IN_PRODUCTION = ("runtime", *OUR_ROOMS, "assembly")
 LANGUAGES = ("en", "zh")
 METRIC_KINDS = {"Counter": "counter", "Gauge": "gauge", "Histogram": "histogram"}
 
@@ -83,9 +85,12 @@ def metrics() -> Iterator[tuple[str, str, str]]:
 
 
 def trees() -> Iterator[ast.Module]:
-    for room in IN_PRODUCTION:
-        for path in sorted((PACKAGE / room).rglob("*.py")):
-            yield ast.parse(path.read_text())
+    return (ast.parse(path.read_text()) for path in files(*IN_PRODUCTION))
+
+
+def files(*rooms: str) -> Iterator[Path]:
+    for room in rooms:
+        yield from sorted((PACKAGE / room).rglob("*.py"))
 
 
 def test_every_reason_is_documented(language, pages):
@@ -103,13 +108,8 @@ def reason_columns(row: list[str]) -> list[int]:
 
 
 def reasons() -> Iterator[str]:
-    """Yield what the code gives as a reason: in `messages.py` files, and in calls that record an Event.
-
-    Not those of `controllers/kubernetes`: they are Kubernetes' own.
-    """
-    for path in sorted((PACKAGE / "controllers").rglob("*.py")):
-        if "kubernetes" in path.parts:
-            continue
+    """Yield what the code gives as a reason: in `messages.py` files, and in calls that record an Event."""
+    for path in files(*OUR_ROOMS):
         tree = ast.parse(path.read_text())
         if path.name == "messages.py":
             yield from reasons_of_messages(tree)

@@ -1,8 +1,9 @@
-"""An embedded cluster with a real endpoint: a socket, TLS, and the kubeconfig of its administrator."""
+"""An embedded cluster with a real endpoint: a socket, TLS, and the kubeconfig of its administrator.
+
+`endpoint` lives on the loop of a test; `cluster` beside the tests, for clients that block, and it is also a real one.
+"""
 
 import asyncio
-import base64
-import os
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import aiohttp
 import pytest
 import yaml
 
-from fleetqueue.apiserver.auth.users import User
+from fleetqueue.apiserver.auth.users import MASTERS, User
 from fleetqueue.apiserver.http.front_end import FrontEnd
 from fleetqueue.apiserver.http.tls import server_context
 from fleetqueue.apiserver.server import ApiServer, Secrets
@@ -19,6 +20,8 @@ from fleetqueue.apiserver.storage.log import MemoryLog
 from fleetqueue.apiserver.storage.storage import ClusterStorage
 from fleetqueue.engine import layout
 from fleetqueue.engine.certificates import Authority
+
+from .clusters import EmbeddedCluster, RealCluster
 
 HOST = "127.0.0.1"
 
@@ -53,7 +56,8 @@ class Endpoint:
 @pytest.fixture
 async def endpoint(tmp_path):
     authority = Authority.new("authority")
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens={"alice": User("alice")}))
+    tokens = {"admin": User("admin", (MASTERS,)), "alice": User("alice")}
+    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens))
     await server.start()
     front_end = FrontEnd(server.handler, server.authentication)
     pair = authority.server("server", dns=["localhost"], addresses=[HOST])
@@ -72,55 +76,32 @@ async def admin(endpoint):
         yield session
 
 
-@pytest.fixture
-def kubeconfig(endpoint, tmp_path):
-    def text(content):
-        return base64.b64encode(content).decode()
+CLUSTERS = [
+    pytest.param(EmbeddedCluster, id="embedded"),
+    pytest.param(RealCluster, id="kubernetes", marks=[pytest.mark.real, pytest.mark.timeout(300)]),
+]
 
-    pair = endpoint.authority.client("admin", ["system:masters"])
-    cluster = {"server": endpoint.url, "certificate-authority-data": text(endpoint.authority.pem.certificate)}
-    user = {"client-certificate-data": text(pair.certificate), "client-key-data": text(pair.key)}
-    path = tmp_path / "kubeconfig"
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": cluster}],
-        "users": [{"name": "u", "user": user}],
-    }
-    path.write_text(yaml.safe_dump(content))
-    return path
+
+@pytest.fixture(scope="session", params=CLUSTERS)
+def cluster(request, tmp_path_factory):
+    """A fleet's hub with its controllers, reached by the kubeconfig that the fleet writes."""
+    if request.param is RealCluster and layout.find() is None:
+        pytest.skip("the real engine is not built: run `fleetqueue engine build`")
+    cluster = request.param(tmp_path_factory.mktemp("cluster"))
+    cluster.start()
+    yield cluster
+    cluster.close()
 
 
 @pytest.fixture
-def kubectl(kubeconfig, tmp_path):
-    """Run kubectl of the engine, as if for the first time: `await kubectl("get", "nodes")`; what it printed."""
-    program = layout.planned().binary("kubectl")
-    if not program.is_file():
-        pytest.skip("kubectl is not built: run `fleetqueue engine build`")
-    environ = {**os.environ, "KUBECONFIG": str(kubeconfig), "HOME": str(tmp_path), "NO_COLOR": "1"}
+def with_token(cluster, tmp_path):
+    """Write a kubeconfig of somebody who has nothing but a token."""
 
-    async def run(*arguments, content=None, code=0):
-        process = await asyncio.create_subprocess_exec(
-            str(program),
-            *arguments,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=environ,
-        )
-        output, _ = await process.communicate(content.encode() if content else None)
-        assert process.returncode == code, output.decode()
-        return output.decode()
-
-    def without_certificate():
-        """Return a kubeconfig that says nothing of who one is."""
-        content = yaml.safe_load(kubeconfig.read_text())
-        content["users"] = [{"name": "u", "user": {}}]
-        path = tmp_path / "nobody"
+    def write(token):
+        content = yaml.safe_load(cluster.kubeconfig.read_text())
+        content["users"][0]["user"] = {"token": token}
+        path = tmp_path / "by-token"
         path.write_text(yaml.safe_dump(content))
-        return str(path)
+        return path
 
-    run.program, run.environ, run.without_certificate = program, environ, without_certificate
-    return run
+    return write

@@ -1,6 +1,9 @@
 """A fleet of embedded clusters on this machine: endpoints, kubeconfigs, and a second start that goes on."""
 
+import asyncio
+import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,10 +12,11 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap, Namespace
-from fleetqueue.assembly.embedded_lab import EmbeddedLab, EmbeddedSettings
+from fleetqueue.assembly.embedded_lab import EmbeddedLab
+from fleetqueue.assembly.embedded_settings import EmbeddedSettings, start_in_background
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import control
+from fleetqueue.engine import control, ports
 from fleetqueue.engine.errors import EngineError
 
 
@@ -97,6 +101,94 @@ async def test_a_folder_of_real_clusters_is_left_alone(tmp_path):
         await EmbeddedLab(tmp_path, EmbeddedSettings(workers=0)).start()
 
 
+async def test_ports_are_those_that_were_asked_for(tmp_path):
+    first = next(port for port in range(ports.FIRST, ports.LAST) if ports.is_free(port) and ports.is_free(port + 1))
+    lab = EmbeddedLab(tmp_path, EmbeddedSettings(workers=1, ports_from=first))
+    await lab.start()
+    try:
+        assert {name: endpoint.port for name, endpoint in lab.endpoints.items()} == {
+            "hub": first,
+            "cluster1": first + 1,
+        }
+        with pytest.raises(EngineError, match=f"port {first}, which hub/apiserver should have, is taken"):
+            await EmbeddedLab(tmp_path / "other", EmbeddedSettings(workers=1, ports_from=first)).start()
+    finally:
+        await lab.stop()
+
+
+# A worker that is cut off
+
+
+async def test_a_worker_that_refuses_lives_on_and_can_be_healed(tmp_path, client_of):
+    lab = EmbeddedLab(tmp_path, EmbeddedSettings(workers=1, in_memory=True))
+    await lab.start()
+    try:
+        await lab.cut("cluster1")
+        client = client_of(tmp_path, "cluster1")
+        with pytest.raises(errors.Unreachable):
+            await client.list(Namespace.resource)
+        assert [status.state for status in lab.status()] == ["up", "cut (refuse)"]
+        await lab.heal("cluster1")
+
+        assert await client.list(Namespace.resource)
+        assert [status.state for status in lab.status()] == ["up", "up"]
+        await client.close()
+    finally:
+        await lab.stop()
+
+
+async def test_a_worker_that_hangs_answers_when_it_is_healed(tmp_path, client_of):
+    lab = EmbeddedLab(tmp_path, EmbeddedSettings(workers=1, in_memory=True))
+    await lab.start()
+    try:
+        client = client_of(tmp_path, "cluster1")
+        await client.list(Namespace.resource)
+        await lab.cut("cluster1", "hang")
+        asking = asyncio.create_task(client.list(Namespace.resource))
+        await asyncio.wait({asking}, timeout=0.3)
+        assert not asking.done()
+        await lab.heal("cluster1")
+
+        assert await asking
+        await client.close()
+    finally:
+        await lab.stop()
+
+
+@pytest.mark.parametrize("how", ["refuse", "hang"])
+async def test_a_fleet_stops_while_a_worker_is_cut(tmp_path, how):
+    lab = EmbeddedLab(tmp_path, EmbeddedSettings(workers=1, in_memory=True))
+    await lab.start()
+    await lab.cut("cluster1", how)
+    port = lab.endpoints["cluster1"].port
+
+    await lab.stop()
+
+    assert ports.is_free(port)
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "message"),
+    [
+        pytest.param("cut", ["hub"], 'only workers can be cut, and "hub" is none', id="the hub"),
+        pytest.param("cut", ["cluster1", "softly"], 'cannot be cut by "softly"; it can refuse or hang', id="how"),
+        pytest.param("heal", ["nobody"], "they are: cluster1", id="a stranger"),
+        pytest.param("restart", ["cluster1/apiserver"], "share one process", id="a restart"),
+    ],
+)
+async def test_what_an_embedded_fleet_cannot_do_is_said(tmp_path, verb, arguments, message):
+    lab = EmbeddedLab(tmp_path, EmbeddedSettings(workers=1, in_memory=True))
+    await lab.start()
+    try:
+        with pytest.raises(EngineError, match=message):
+            await getattr(lab, verb)(*arguments)
+    finally:
+        await lab.stop()
+
+
+# The commands
+
+
 def fleetqueue(*arguments):
     command = (sys.executable, "-m", "fleetqueue", *arguments)
     return subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ, check=False)
@@ -104,24 +196,92 @@ def fleetqueue(*arguments):
 
 def test_up_status_and_down(tmp_path):
     where = ("--data-dir", str(tmp_path / "fleet"))
-    up = fleetqueue("up", "--engine", "embedded", "--workers", "1", "--detach", *where)
+    up = fleetqueue("up", "--workers", "1", "--detach", *where)
     try:
-        status = fleetqueue("status", *where)
+        status = json.loads(fleetqueue("status", "-o", "json", *where).stdout)
+        table = fleetqueue("status", *where).stdout
+        kubeconfig = fleetqueue("kubeconfig", "cluster1", *where)
     finally:
         down = fleetqueue("down", *where)
+    after = fleetqueue("status", *where)
 
     assert up.returncode == 0, up.stderr
     assert "The fleet is up" in up.stdout
-    assert "cluster1/apiserver" in status.stdout
+    assert [(one["name"], one["state"]) for one in status] == [("hub/apiserver", "up"), ("cluster1/apiserver", "up")]
+    assert table.splitlines()[0].split() == ["NAME", "STATE", "PID", "PORT"]
+    assert f"https://127.0.0.1:{status[1]['port']}" in kubeconfig.stdout
     assert down.returncode == 0, down.stderr
+    assert after.returncode == 3
 
 
-async def test_what_an_embedded_fleet_cannot_do_is_said(tmp_path):
-    await control.start_in_background(
-        tmp_path, EmbeddedSettings(workers=0), lambda line: None, module="fleetqueue.assembly.embedded_lab"
-    )
+async def test_a_fleet_in_the_background_can_be_asked_to_cut_and_heal(tmp_path):
+    settings = EmbeddedSettings(workers=1, in_memory=True)
+    await start_in_background(tmp_path, settings, lambda line: None)
     try:
-        with pytest.raises(EngineError, match='an embedded fleet cannot "cut"'):
-            await control.ask(tmp_path, "cut", "cluster1")
+        await control.ask(tmp_path, "cut", "cluster1", "hang")
+        cut = [status.state for status in await control.status(tmp_path)]
+        await control.ask(tmp_path, "heal", "cluster1")
+        healed = [status.state for status in await control.status(tmp_path)]
     finally:
         await control.down(tmp_path)
+
+    assert (cut, healed) == (["up", "cut (hang)"], ["up", "up"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_a_fleet_in_the_foreground_stops_cleanly(tmp_path, number):
+    command = (sys.executable, "-m", "fleetqueue", "up", "--workers", "1", "--data-dir", str(tmp_path))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    told = ""
+    while "To end it" not in told:
+        told += (line := process.stdout.readline())
+        assert line, process.stderr.read()
+    process.send_signal(number)
+    _, complaints = process.communicate(timeout=30)
+
+    assert "press Ctrl-C" in told
+    assert process.returncode == 0, complaints
+    assert complaints.rstrip().endswith("the fleet is stopped; its state is kept")
+    assert not (tmp_path / "control.sock").exists()
+
+
+UNWANTED = (
+    "aiohttp",
+    "rich",
+    "yaml",
+    "fleetqueue.apiserver.http.openapi",
+    "fleetqueue.apiserver.kinds.protobuf",
+    "fleetqueue.apiserver.validation.cel",
+    "fleetqueue.engine.fleet",
+)
+FIRST_ANSWER = r"""
+import asyncio, ssl, sys
+from pathlib import Path
+from fleetqueue.assembly.embedded_lab import EmbeddedLab
+from fleetqueue.assembly.embedded_settings import EmbeddedSettings
+
+async def main():
+    lab = EmbeddedLab(Path(sys.argv[1]), EmbeddedSettings(workers=1))
+    await lab.start()
+    hub = lab.endpoints["hub"]
+    context = ssl.create_default_context(cafile=hub.pki / "ca.crt")
+    context.load_cert_chain(hub.pki / "admin.crt", hub.pki / "admin.key")
+    reader, writer = await asyncio.open_connection("127.0.0.1", hub.port, ssl=context)
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    writer.write(f"GET /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nAccept: {table}\r\n\r\n".encode())
+    print((await reader.readline()).decode().strip())
+    print(*sorted(sys.modules))
+    writer.close()
+    await lab.stop()
+
+asyncio.run(main())
+"""
+
+
+def test_the_first_answer_waits_for_nothing_that_it_does_not_need(tmp_path):
+    command = (sys.executable, "-c", FIRST_ANSWER, str(tmp_path))
+
+    status, modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    assert status == "HTTP/1.1 200 OK"
+    assert set(modules.split()) & set(UNWANTED) == set()

@@ -165,7 +165,8 @@ async def test_a_certificate_says_who_one_is(endpoint):
     async with endpoint.session("bob", ("team", "other")) as bob, bob.post(path, json={}) as answer:
         user = (await answer.json())["status"]["userInfo"]
 
-    assert user == {"username": "bob", "groups": ["team", "other", "system:authenticated"]}
+    assert (user["username"], user["groups"]) == ("bob", ["team", "other", "system:authenticated"])
+    assert list(user["extra"]) == ["authentication.kubernetes.io/credential-id"]
 
 
 async def test_a_token_does_too(endpoint):

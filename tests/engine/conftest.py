@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from fleetqueue.engine import find
+from fleetqueue.engine.layout import find
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,9 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from fleetqueue.engine import EngineError, RealFleet, Settings, control, pids
+from fleetqueue.engine import control, pids
+from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.fleet import RealFleet, Settings
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
@@ -33,7 +35,7 @@ spec:
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from fleetqueue.engine import RealFleet
+from fleetqueue.engine.fleet import RealFleet
 
 async def main():
     async with RealFleet(Path(sys.argv[1]), workers=0, ocm="none"):

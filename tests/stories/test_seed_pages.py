@@ -19,7 +19,8 @@ import pytest_asyncio
 
 from fleetqueue.assembly.kubectl import Kubectl, KubectlFailed
 from fleetqueue.client.kubeconfig import load, render
-from fleetqueue.engine import RealFleet, layout
+from fleetqueue.engine import layout
+from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.engine.processes import Command
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]

@@ -19,6 +19,7 @@ type kind struct {
 
 type field struct {
 	Type          string
+	Go            string
 	Inline        bool
 	JSON          string
 	Protobuf      string
@@ -91,6 +92,7 @@ func note(t reflect.Type) {
 		}
 		fields = append(fields, field{
 			Type:          describe(f.Type),
+			Go:            strings.TrimPrefix(f.Type.String(), "*"),
 			Inline:        f.Anonymous && strings.HasPrefix(f.Tag.Get("json"), ","),
 			JSON:          f.Tag.Get("json"),
 			Protobuf:      f.Tag.Get("protobuf"),

@@ -16,11 +16,18 @@ from fleetqueue.api.selectors import LabelSelector
 GROUP = "cluster.open-cluster-management.io"
 CLUSTER_SET_LABEL = f"{GROUP}/clusterset"
 PLACEMENT_LABEL = f"{GROUP}/placement"
+DECISION_GROUP_INDEX_LABEL = f"{GROUP}/decision-group-index"
+DECISION_GROUP_NAME_LABEL = f"{GROUP}/decision-group-name"
+SCHEDULING_DISABLED = f"{GROUP}/experimental-scheduling-disable"
+"""An annotation: with the value "true" a Placement is left exactly as it is."""
 UNREACHABLE_TAINT = f"{GROUP}/unreachable"
 UNAVAILABLE_TAINT = f"{GROUP}/unavailable"
 AVAILABLE = "ManagedClusterConditionAvailable"
 JOINED = "ManagedClusterJoined"
 ACCEPTED = "HubAcceptedManagedCluster"
+PLACEMENT_SATISFIED = "PlacementSatisfied"
+PLACEMENT_MISCONFIGURED = "PlacementMisconfigured"
+NO_SELECT, PREFER_NO_SELECT, NO_SELECT_IF_NEW = "NoSelect", "PreferNoSelect", "NoSelectIfNew"
 SCORE_MIN, SCORE_MAX = -100, 100
 
 
@@ -34,6 +41,8 @@ class ClusterTaint(View):
     key: str = ""
     value: str = ""
     effect: str = ""
+    time_added: datetime | None = None
+    """Written by OCM's webhook; without it the taint counts as older than any toleration lasts."""
 
 
 class ManagedClusterSpec(View):
@@ -49,6 +58,7 @@ class ClusterClaim(View):
 
 class ManagedClusterStatus(View):
     conditions: tuple[Condition, ...] = ()
+    capacity: dict[str, Quantity] = {}
     allocatable: dict[str, Quantity] = {}
     cluster_claims: tuple[ClusterClaim, ...] = ()
 
@@ -58,6 +68,10 @@ class ManagedCluster(Object):
 
     spec: ManagedClusterSpec = ManagedClusterSpec()
     status: ManagedClusterStatus = ManagedClusterStatus()
+
+    @property
+    def claims(self) -> dict[str, str]:
+        return {claim.name: claim.value for claim in self.status.cluster_claims}
 
 
 class ClusterSelector(View):
@@ -87,8 +101,14 @@ class ManagedClusterSet(Object):
         return cluster.metadata.labels.get(CLUSTER_SET_LABEL) == self.name
 
 
+class ManagedClusterSetBindingSpec(View):
+    cluster_set: str = ""
+
+
 class ManagedClusterSetBinding(Object):
     resource: ClassVar = Resource(GROUP, "v1beta2", "ManagedClusterSetBinding", "managedclustersetbindings")
+
+    spec: ManagedClusterSetBindingSpec = ManagedClusterSetBindingSpec()
 
 
 class AddOnScore(View):
@@ -117,6 +137,10 @@ class RequiredClusterSelector(View):
     claim_selector: LabelSelector = LabelSelector()
     cel_selector: dict[str, Any] = {}
 
+    @property
+    def cel_expressions(self) -> tuple[str, ...]:
+        return tuple(self.cel_selector.get("celExpressions") or ())
+
 
 class Predicate(View):
     required_cluster_selector: RequiredClusterSelector = RequiredClusterSelector()
@@ -127,11 +151,34 @@ class Toleration(View):
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
+    toleration_seconds: int | None = None
+    """How long a taint is tolerated after it was added; without it, for ever."""
 
     def tolerates(self, taint: ClusterTaint) -> bool:
+        """Tell whether it is meant for a taint, whatever the time."""
         if (self.effect and self.effect != taint.effect) or (self.key and self.key != taint.key):
             return False
-        return self.operator == "Exists" or self.value == taint.value
+        return self.operator == "Exists" or (self.operator in ("", "Equal") and self.value == taint.value)
+
+
+class GroupClusterSelector(View):
+    label_selector: LabelSelector = LabelSelector()
+    claim_selector: LabelSelector = LabelSelector()
+
+
+class DecisionGroup(View):
+    group_name: str = ""
+    group_cluster_selector: GroupClusterSelector = GroupClusterSelector()
+
+
+class GroupStrategy(View):
+    decision_groups: tuple[DecisionGroup, ...] = ()
+    clusters_per_decision_group: int | str = 0
+    """A number, or a share such as `25%`; 0 means all in one group."""
+
+
+class DecisionStrategy(View):
+    group_strategy: GroupStrategy = GroupStrategy()
 
 
 class PlacementSpec(View):
@@ -140,6 +187,7 @@ class PlacementSpec(View):
     predicates: tuple[Predicate, ...] = ()
     prioritizer_policy: PrioritizerPolicy = PrioritizerPolicy()
     tolerations: tuple[Toleration, ...] = ()
+    decision_strategy: DecisionStrategy = DecisionStrategy()
 
 
 class PlacementStatus(View):

@@ -6,9 +6,12 @@ from typing import Any, ClassVar, Final
 
 from fleetqueue.api import conditions
 from fleetqueue.api.conditions import Condition
+from fleetqueue.api.core_v1 import Taint
 from fleetqueue.api.meta import Object, OwnerReference, View
 from fleetqueue.api.quantity import Amounts, Quantity, add, parse, parse_all
 from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.api.selectors import LabelSelector
+from fleetqueue.api.tolerations import Toleration
 
 GROUP: Final = "kueue.x-k8s.io"
 VERSION: Final = "v1beta2"
@@ -17,6 +20,8 @@ ACTIVE: Final = "Active"
 QUOTA_RESERVED: Final = "QuotaReserved"
 ADMITTED: Final = "Admitted"
 EVICTED: Final = "Evicted"
+PREEMPTED: Final = "Preempted"
+REQUEUED: Final = "Requeued"
 FINISHED: Final = "Finished"
 
 PENDING: Final = "Pending"
@@ -25,11 +30,15 @@ RETRY: Final = "Retry"
 REJECTED: Final = "Rejected"
 
 MULTIKUEUE_CONTROLLER: Final = "kueue.x-k8s.io/multikueue"
+PROVISIONING_CONTROLLER: Final = "kueue.x-k8s.io/provisioning-request"
 ALL_AT_ONCE: Final = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
 INCREMENTAL: Final = "kueue.x-k8s.io/multikueue-dispatcher-incremental"
 ORIGIN_LABEL: Final = "kueue.x-k8s.io/multikueue-origin"
 PREBUILT_WORKLOAD: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
+"""An annotation: while it says anything, a Workload is not queued."""
+JOB_UID_LABEL: Final = "kueue.x-k8s.io/job-uid"
 ADMISSION_MANAGER: Final = "kueue-admission"
 """The field manager of Kueue's own admission writes."""
 
@@ -116,6 +125,7 @@ class ResourceQuota(View):
     name: str
     nominal_quota: Quantity = 0
     borrowing_limit: Quantity | None = None
+    lending_limit: Quantity | None = None
 
 
 class FlavorQuotas(View):
@@ -130,17 +140,46 @@ class ResourceGroup(View):
 
 class CheckReference(View):
     name: str
+    on_flavors: tuple[str, ...] = ()
+    """Empty means all flavors of the ClusterQueue."""
 
 
 class AdmissionChecksStrategy(View):
     admission_checks: tuple[CheckReference, ...] = ()
 
 
+class FlavorFungibility(View):
+    when_can_borrow: str = "MayStopSearch"
+    when_can_preempt: str = "TryNextFlavor"
+    preference: str = ""
+
+
+class BorrowWithinCohort(View):
+    policy: str = "Never"
+    max_priority_threshold: int | None = None
+
+
+class Preemption(View):
+    reclaim_within_cohort: str = "Never"
+    borrow_within_cohort: BorrowWithinCohort = BorrowWithinCohort()
+    within_cluster_queue: str = "Never"
+
+
+class AdmissionScope(View):
+    admission_mode: str = ""
+
+
 class ClusterQueueSpec(View):
     resource_groups: tuple[ResourceGroup, ...] = ()
     cohort_name: str = ""
+    queueing_strategy: str = "BestEffortFIFO"
+    namespace_selector: LabelSelector | None = None
+    """Which namespaces may queue here; None is none, and an empty selector is all."""
+    flavor_fungibility: FlavorFungibility = FlavorFungibility()
+    preemption: Preemption = Preemption()
     admission_checks_strategy: AdmissionChecksStrategy = AdmissionChecksStrategy()
     stop_policy: str = "None"
+    admission_scope: AdmissionScope = AdmissionScope()
 
 
 class ResourceUsage(View):
@@ -180,8 +219,33 @@ class ClusterQueue(Object):
         return {name: amount - used.get(name, Decimal(0)) for name, amount in quota.items()}
 
 
+class CohortSpec(View):
+    parent_name: str = ""
+    resource_groups: tuple[ResourceGroup, ...] = ()
+
+
+class Cohort(Object):
+    resource: ClassVar = Resource(GROUP, VERSION, "Cohort", "cohorts", namespaced=False)
+
+    spec: CohortSpec = CohortSpec()
+
+
+class ResourceFlavorSpec(View):
+    node_labels: dict[str, str] = {}
+    node_taints: tuple[Taint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    topology_name: str = ""
+
+
+class ResourceFlavor(Object):
+    resource: ClassVar = Resource(GROUP, VERSION, "ResourceFlavor", "resourceflavors", namespaced=False)
+
+    spec: ResourceFlavorSpec = ResourceFlavorSpec()
+
+
 class LocalQueueSpec(View):
     cluster_queue: str = ""
+    stop_policy: str = "None"
 
 
 class LocalQueue(Object):
@@ -198,7 +262,10 @@ class CheckState(View):
 
 
 class PodSetAssignment(View):
+    name: str = ""
+    flavors: dict[str, str] = {}
     resource_usage: dict[str, Quantity] = {}
+    count: int | None = None
 
 
 class Admission(View):
@@ -206,13 +273,34 @@ class Admission(View):
     pod_set_assignments: tuple[PodSetAssignment, ...] = ()
 
 
+class PriorityClassReference(View):
+    group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
 class WorkloadSpec(View):
     queue_name: str = ""
     pod_sets: tuple[dict[str, Any], ...] = ()
+    active: bool = True
+    priority: int = 0
+    priority_class_ref: PriorityClassReference = PriorityClassReference()
+
+
+class RequeueState(View):
+    count: int | None = None
+    requeue_at: datetime | None = None
+
+
+class ReclaimablePod(View):
+    name: str
+    count: int = 0
 
 
 class WorkloadStatus(View):
     conditions: tuple[Condition, ...] = ()
+    requeue_state: RequeueState = RequeueState()
+    reclaimable_pods: tuple[ReclaimablePod, ...] = ()
     admission: Admission | None = None
     admission_checks: tuple[CheckState, ...] = ()
     nominated_cluster_names: tuple[str, ...] = ()
@@ -284,6 +372,14 @@ class Workload(Object):
             if name in (metadata.get("annotations") or {}):
                 return str(metadata["annotations"][name])
         return ""
+
+
+class QueuedWorkload(Workload):
+    """A Workload whose pod templates are kept whole: what Kueue itself follows."""
+
+    @classmethod
+    def trim(cls, raw: Manifest) -> Manifest:
+        return super(Workload, cls).trim(raw)
 
 
 def _annotations_only(pod_set: Manifest) -> Manifest:

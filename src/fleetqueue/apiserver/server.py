@@ -1,5 +1,6 @@
 """One cluster's API: all floors wired together, on one screen."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -9,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.admission.chain import Chain
+from fleetqueue.apiserver.admission.in_process_webhooks import InProcessWebhooks
 from fleetqueue.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from fleetqueue.apiserver.auth.authentication import Authentication, Credentials
 from fleetqueue.apiserver.auth.bootstrap_policy import cluster_role_bindings, cluster_roles
@@ -19,9 +21,13 @@ from fleetqueue.apiserver.http.exchange import Answer, Question, Stream
 from fleetqueue.apiserver.http.handler import Handler
 from fleetqueue.apiserver.http.request_info import request_info
 from fleetqueue.apiserver.registry.builtin import built_in
+from fleetqueue.apiserver.registry.conversion import NO_CONVERTERS, Converters
 from fleetqueue.apiserver.registry.establishing import Establishing
+from fleetqueue.apiserver.registry.expiring import Expiring
+from fleetqueue.apiserver.registry.kinds import definition_schemas
 from fleetqueue.apiserver.registry.resources import Resources
-from fleetqueue.apiserver.registry.store import Store, Write
+from fleetqueue.apiserver.registry.store import Store
+from fleetqueue.apiserver.registry.writes import Write
 from fleetqueue.apiserver.storage import keys
 from fleetqueue.apiserver.storage.interface import Storage
 
@@ -40,28 +46,42 @@ class Secrets:
 
 
 class ApiServer:
-    def __init__(self, storage: Storage, secrets: Secrets) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        secrets: Secrets,
+        converters: Converters = NO_CONVERTERS,
+        trusted: Iterable[Manifest] = (),
+    ) -> None:
+        """Wire the floors.
+
+        Args:
+            trusted: definitions whose schemas need no look, since a test has looked at them: that saves most of the
+                time in which they are established.
+        """
+        for definition in trusted:
+            definition_schemas.trust(definition)
         self.storage = storage
         self.resources = Resources(built_in())
-        self.store = Store(storage, Chain(NamespaceLifecycle(self._namespace)))
+        self.webhooks = InProcessWebhooks()
+        self.store = Store(storage, Chain(NamespaceLifecycle(self._namespace), self.webhooks))
         self.rbac = Rbac(self._rbac_version, self._rbac_objects)
         accounts = ServiceAccountTokens(secrets.signing_key, ISSUER, self._uid)
         self.authentication = Authentication(accounts, [ISSUER], secrets.tokens)
-        self.establishing = Establishing(self.store, self.resources, SERVER)
+        self.establishing = Establishing(self.store, self.resources, SERVER, converters)
         self.handler = Handler(self.resources, self.store, self.rbac, self.authentication)
 
     async def start(self) -> None:
-        """Make what every cluster begins with, unless it is there."""
-        for name in NAMESPACES:
-            await self._ensure("", "v1", "namespaces", {"metadata": {"name": name}})
-        for role in cluster_roles():
-            await self._ensure(RBAC, "v1", "clusterroles", role)
-        for binding in cluster_role_bindings():
-            await self._ensure(RBAC, "v1", "clusterrolebindings", binding)
+        """Make what every cluster begins with, unless it is there; together, so that the disk is waited for once."""
+        await asyncio.gather(
+            *(self._ensure("", "v1", "namespaces", {"metadata": {"name": name}}) for name in NAMESPACES),
+            *(self._ensure(RBAC, "v1", "clusterroles", role) for role in cluster_roles()),
+            *(self._ensure(RBAC, "v1", "clusterrolebindings", binding) for binding in cluster_role_bindings()),
+        )
 
     async def run(self) -> None:
         """Do what a server does by itself, until cancelled."""
-        await self.establishing.run()
+        await asyncio.gather(self.establishing.run(), Expiring(self.storage).run())
 
     async def answer(
         self,
@@ -73,20 +93,30 @@ class ApiServer:
         body: Any = None,
         content_type: str = "application/json",
         agent: str = "",
+        warnings: list[str] | None = None,
     ) -> Answer | Stream:
-        """Answer one request that comes without bytes; raises ApiError."""
+        """Answer one request that comes without bytes; raises ApiError.
+
+        Args:
+            warnings: gets what the client should be told, also where it is refused.
+        """
         user = self.authentication.user(credentials)
         info = request_info(method, path, query)
-        return await self.handler.answer(Question(info, user, query, body, content_type, agent))
+        told = [] if warnings is None else warnings
+        return await self.handler.answer(Question(info, user, query, body, content_type, agent, warnings=told))
 
     async def _ensure(self, group: str, version: str, plural: str, manifest: Manifest) -> None:
         served = self.resources.find(group, version, plural)
         if self.storage.head(served.key("", manifest["metadata"]["name"])) is None:
             await self.store.create(served, "", manifest, Write(SERVER, "kube-apiserver"))
 
-    def _namespace(self, name: str) -> Manifest | None:
-        entry = self.storage.head(keys.key_of("", "namespaces", "", name))
+    def find(self, group: str, plural: str, namespace: str, name: str) -> Manifest | None:
+        """Return an object as it is stored, for those who have a say in writes."""
+        entry = self.storage.head(keys.key_of(group, plural, namespace, name))
         return entry.object if entry is not None else None
+
+    def _namespace(self, name: str) -> Manifest | None:
+        return self.find("", "namespaces", "", name)
 
     def _uid(self, resource: str, namespace: str, name: str) -> str | None:
         try:

@@ -2,11 +2,15 @@
 
 from typing import Final
 
+from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.apiserver.auth.authentication import Credentials
+from fleetqueue.apiserver.auth.service_account_tokens import Bound
 from fleetqueue.apiserver.server import ApiServer
 from fleetqueue.assembly.in_process import InProcessDoor
+from fleetqueue.assembly.programs import Dial, connect, programs
 from fleetqueue.client import Client
 from fleetqueue.controllers.kubernetes import room as kubernetes
+from fleetqueue.controllers.kubernetes.account_secrets import Sign
 from fleetqueue.controllers.kubernetes.settings import KubernetesSettings
 from fleetqueue.nodes import room as nodes
 from fleetqueue.nodes.settings import KubeletSettings, NodeSettings
@@ -16,17 +20,52 @@ from fleetqueue.runtime.metrics import Metrics
 
 NODE: Final = "{cluster}-control-plane"
 """Named as kind names its only node, so that what is written about kind clusters holds here too."""
+LEASE_SECONDS: Final = 10.0
+MISSED: Final = 5
+"""So many times a node may not renew its lease until it counts as lost; as in Kubernetes, with 10 and 50 seconds."""
+NO_END: Final = 100 * 365 * 24 * 3600
+"""Seconds. Tokens in secrets do not end by themselves, but with their secret."""
 
 
-def cluster_parts(name: str, server: ApiServer, *, token: str, ca: str = "") -> Manager:
-    """Put together what runs in a cluster of its own accord; the token is that of an administrator."""
+def cluster_parts(
+    name: str,
+    server: ApiServer,
+    *,
+    token: str,
+    ca: str = "",
+    dial: Dial = connect,
+    lease_seconds: float = LEASE_SECONDS,
+) -> Manager:
+    """Put together what runs in a cluster of its own accord.
+
+    Args:
+        token: that of an administrator.
+        ca: the certificate, as PEM, that clients trust the server by.
+        dial: opens other clusters, for pods that are one of our parts.
+        lease_seconds: how often a node says that it is alive, which is most of what an idle cluster does.
+    """
     cluster = Cluster(name, Client(InProcessDoor(server, Credentials(token=token))))
     metrics = Metrics()
-    kubelets = KubeletSettings([NodeSettings(NODE.format(cluster=name))])
+    settings = KubernetesSettings(ca=ca, node_grace=MISSED * lease_seconds)
+    nodes_here = [NodeSettings(NODE.format(cluster=name))]
+    kubelets = KubeletSettings(nodes_here, all_nodes=True, lease_seconds=lease_seconds)
     return Manager(
         cluster,
         [
-            *kubernetes.controllers(cluster, metrics, KubernetesSettings(ca=ca)),
-            *nodes.controllers(cluster, metrics, kubelets),
+            *kubernetes.controllers(cluster, metrics, settings, sign_token=_signed_by(server)),
+            *nodes.controllers(cluster, metrics, kubelets, programs(server, dial)),
         ],
     )
+
+
+def _signed_by(server: ApiServer) -> Sign:
+    """Sign the tokens that secrets ask for with the server's own key."""
+    authentication = server.authentication
+
+    async def sign(account: ServiceAccount, secret: Secret) -> str:
+        about = (account.namespace, account.name, account.uid)
+        bound = Bound("secrets", secret.name, secret.uid)
+        signed, _ = authentication.accounts.sign(about, audiences=authentication.audiences, seconds=NO_END, bound=bound)
+        return signed
+
+    return sign

@@ -13,12 +13,13 @@ from fleetqueue.apiserver.server import ApiServer, Secrets
 from fleetqueue.apiserver.storage.log import MemoryLog
 from fleetqueue.apiserver.storage.storage import ClusterStorage
 from fleetqueue.assembly.cluster_parts import cluster_parts
+from fleetqueue.assembly.converters import CONVERTERS
 from fleetqueue.assembly.faults import FaultyDoor, Way
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
 from fleetqueue.client.door import Door
 from fleetqueue.client.kubeconfig import Connection, render
-from fleetqueue.engine.fleet import HUB, cluster_names
+from fleetqueue.engine.cluster_names import HUB, cluster_names
 
 ADMIN: Final = User("kubernetes-admin", (MASTERS,))
 CA: Final = b"no certificate: this cluster has no sockets"
@@ -27,7 +28,7 @@ StartServer = Callable[[Secrets], Awaitable[ApiServer]]
 
 async def new_server(secrets: Secrets) -> ApiServer:
     """Start an API that has what every cluster begins with."""
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), secrets)
+    server = ApiServer(await ClusterStorage.open(MemoryLog()), secrets, CONVERTERS)
     await server.start()
     return server
 

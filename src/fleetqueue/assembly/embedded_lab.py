@@ -1,105 +1,34 @@
 """A fleet of embedded clusters on this machine: one process, and for each cluster a TLS endpoint and a kubeconfig.
 
-Usage of the file itself, by `fleetqueue up --engine embedded --detach`:
-python -m fleetqueue.assembly.embedded_lab <data dir> <settings as JSON>
+Usage of the file itself, by `fleetqueue up --detach`: python -m fleetqueue.assembly.embedded_lab <data dir> <settings
+as JSON>
 
 What a cluster is lies in its folder (`store.db`, `pki/`), so that a second start on the same folder goes on with all of
-it. In memory, only the kubeconfigs are written.
+it. In memory, only the kubeconfigs and the keys are written.
 """
 
-import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import orjson
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
-from fleetqueue import clock
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.http.front_end import FrontEnd
-from fleetqueue.apiserver.http.tls import server_context
-from fleetqueue.apiserver.server import ApiServer, Secrets
 from fleetqueue.apiserver.storage.log import Log, MemoryLog
 from fleetqueue.apiserver.storage.sqlite import SqliteLog, writer_thread
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.assembly.cluster_parts import cluster_parts
-from fleetqueue.engine import control, kubeconfigs, ports
-from fleetqueue.engine.fleet import HUB, cluster_names
-from fleetqueue.engine.pki import ensure_pki, read_pair
+from fleetqueue.assembly.embedded_endpoint import Endpoint, How
+from fleetqueue.assembly.embedded_settings import EmbeddedSettings, Report
+from fleetqueue.engine import kubeconfigs, ports
+from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.processes import Status
 from fleetqueue.engine.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.engine.supervisor import serve
+from fleetqueue.engine.together import together
 
-Report = Callable[[str], None]
 API: Final = "apiserver"
-PARTS: Final = User("system:kube-controller-manager", (MASTERS,))
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddedSettings:
-    """How a fleet is made up; kept with its state."""
-
-    workers: int = 3
-    in_memory: bool = False
-    engine: str = "embedded"
-
-    @property
-    def clusters(self) -> tuple[str, ...]:
-        return cluster_names(self.workers)
-
-
-class Endpoint:
-    """One cluster that can be reached by TLS."""
-
-    def __init__(self, name: str, folder: Path, port: int) -> None:
-        self.name = name
-        self.folder = folder
-        self.port = port
-        self._open = AsyncExitStack()
-
-    @property
-    def pki(self) -> Path:
-        return self.folder / "pki"
-
-    @property
-    def url(self) -> str:
-        return f"https://{ports.LOOPBACK}:{self.port}"
-
-    @property
-    def kubeconfig(self) -> kubeconfigs.Kubeconfig:
-        authority = (self.pki / "ca.crt").read_bytes()
-        return kubeconfigs.kubeconfig(self.name, self.url, authority, read_pair(self.pki, "admin"))
-
-    async def start(self, log: Log) -> None:
-        """Open the storage, serve it, and write the administrator's kubeconfig."""
-        ensure_pki(self.name, self.pki)
-        storage = await ClusterStorage.open(log)
-        self._open.push_async_callback(storage.close)
-        token = clock.uid()
-        server = ApiServer(storage, Secrets(_signing_key(self.pki / "sa.key"), {token: PARTS}))
-        await server.start()
-        self._keep(server.run(), "API")
-        parts = cluster_parts(self.name, server, token=token, ca=(self.pki / "ca.crt").read_text())
-        self._keep(parts.run(), "parts")
-        front_end = FrontEnd(server.handler, server.authentication)
-        context = server_context(self.pki / "apiserver.crt", self.pki / "apiserver.key", self.pki / "ca.crt")
-        await front_end.start(ports.LOOPBACK, self.port, context)
-        self._open.push_async_callback(front_end.stop)
-        write_private(self.folder / "kubeconfig", kubeconfigs.dump(self.kubeconfig))
-
-    async def stop(self) -> None:
-        """The endpoint first, the storage last."""
-        await self._open.aclose()
-
-    def _keep(self, work: Coroutine[Any, Any, None], what: str) -> None:
-        task = asyncio.create_task(work, name=f"{self.name} {what}")
-        self._open.push_async_callback(_end, task)
 
 
 class EmbeddedLab:
@@ -128,29 +57,62 @@ class EmbeddedLab:
         try:
             refuse_other_engine(self.data_dir, self.settings.engine)
             self.endpoints = self._place()
-            for endpoint in self.endpoints.values():
-                await endpoint.start(self._log(endpoint))
-                self.report(f"{endpoint.name} answers at {endpoint.url}")
+            await together(*(endpoint.start(self._log(endpoint)) for endpoint in self.endpoints.values()))
             self._write_kubeconfig()
         except BaseException:
             await self.stop()
             raise
+        for endpoint in self.endpoints.values():
+            self.report(f"{endpoint.name} answers at {endpoint.url}")
         self.on_up()
 
     async def stop(self) -> None:
-        for endpoint in reversed(self.endpoints.values()):
-            await endpoint.stop()
+        await together(*(endpoint.stop() for endpoint in self.endpoints.values()))
         self._writer.shutdown()
         self.ownership.release()
 
     def status(self) -> list[Status]:
         """How every cluster is; they all live in this process."""
-        return [Status(f"{one.name}/{API}", os.getpid(), "up", one.port) for one in self.endpoints.values()]
+        return [
+            Status(f"{one.name}/{API}", os.getpid(), f"cut ({one.cut_how})" if one.cut_how else "up", one.port)
+            for one in self.endpoints.values()
+        ]
+
+    async def cut(self, cluster: str, how: How = "refuse") -> None:
+        """Make a worker unreachable, while it keeps running and keeps its state.
+
+        `refuse` closes every connection and refuses new ones; `hang` leaves them open and lets nothing through.
+        """
+        worker = self._worker(cluster)
+        if how not in ("refuse", "hang"):
+            raise EngineError(f'a worker cannot be cut by "{how}"; it can refuse or hang')
+        await worker.cut(how)
+
+    async def heal(self, cluster: str) -> None:
+        """Make a worker reachable again."""
+        await self._worker(cluster).heal()
+
+    async def restart(self, name: str) -> None:
+        raise _is_one_process("restarted", name)
+
+    def pause(self, name: str) -> None:
+        raise _is_one_process("paused", name)
+
+    def resume(self, name: str) -> None:
+        raise _is_one_process("resumed", name)
+
+    def _worker(self, cluster: str) -> Endpoint:
+        if cluster == HUB or cluster not in self.endpoints:
+            workers = ", ".join(name for name in self.endpoints if name != HUB)
+            raise EngineError(f'only workers can be cut, and "{cluster}" is none; they are: {workers}')
+        return self.endpoints[cluster]
 
     def _place(self) -> dict[str, Endpoint]:
-        """Give every cluster its folder and its port, the same one as last time where it is free."""
+        """Give every cluster its folder and its port."""
         book = self.data_dir / "ports.json"
-        assigned = ports.assign([f"{name}/{API}" for name in self.settings.clusters], read_json(book, {}))
+        names = [f"{name}/{API}" for name in self.settings.clusters]
+        first = self.settings.ports_from
+        assigned = ports.assign(names, read_json(book, {})) if first is None else ports.consecutive(names, first)
         write_json(book, assigned)
         write_json(self.data_dir / "fleet.json", asdict(self.settings))
         return {
@@ -169,20 +131,11 @@ class EmbeddedLab:
         write_private(self.data_dir / "kubeconfig", kubeconfigs.dump(kubeconfigs.merged(configs, aliases)))
 
 
-async def start_in_background(data_dir: Path, settings: EmbeddedSettings, report: Report) -> None:
-    """Start a fleet that goes on when we end; returns when it is up."""
-    await control.start_in_background(data_dir, settings, report, module="fleetqueue.assembly.embedded_lab")
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait({task})
-
-
-def _signing_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
-    assert isinstance(key, ec.EllipticCurvePrivateKey)
-    return key
+def _is_one_process(what: str, name: str) -> EngineError:
+    return EngineError(
+        f"{name} cannot be {what} by itself, since embedded clusters share one process; "
+        "all of them start anew with `fleetqueue down` and `fleetqueue up`"
+    )
 
 
 def main() -> int:

@@ -52,11 +52,10 @@ class Way:
     def cut(self, *, silently: bool = False) -> None:
         """Let nothing through: refused, or swallowed without a word. What is open breaks likewise."""
         self._cut = "silent" if silently else "refused"
+        if not silently:
+            self.break_streams()
         for stream in self._leave_streams():
-            if silently:
-                stream.die()
-            else:
-                stream.end(errors.Unreachable("connection reset"))
+            stream.die()
 
     def fail_on(
         self, pattern: str, error: errors.ApiError | errors.Unreachable, *, times: float, happens: bool = False
@@ -68,6 +67,11 @@ class Way:
         """End the cut and all failures; streams that went silent stay so, as a half-open connection does."""
         self._cut = ""
         self.failures.clear()
+
+    def break_streams(self) -> None:
+        """Break every open stream, as a connection that is reset."""
+        for stream in self._leave_streams():
+            stream.end(errors.Unreachable("connection reset"))
 
     def end_streams(self, error: errors.ApiError | None = None) -> None:
         """End every open stream: cleanly, or with an ERROR event."""

@@ -1,6 +1,7 @@
 """A fleet on one machine with our own parts in it: real clusters, the controller, the score agents.
 
-Usage of the file itself, by `fleetqueue up --detach`: python -m fleetqueue.assembly.lab <data dir> <settings as JSON>
+Usage of the file itself, by `fleetqueue up --engine kubernetes --detach`:
+python -m fleetqueue.assembly.lab <data dir> <settings as JSON>
 
 Our parts run as processes of the fleet (`parts.py`): each has its own log, and can be restarted, paused or killed by
 itself.
@@ -17,7 +18,6 @@ import orjson
 from fleetqueue.assembly import scenario
 from fleetqueue.assembly.parts import PROBES
 from fleetqueue.engine import control
-from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.fleet import RealFleet, Settings
 from fleetqueue.engine.supervisor import serve
 
@@ -60,14 +60,6 @@ class Lab(RealFleet):
             await self.stop()
             raise
         self.on_up()
-
-
-def refuse_foreign(data_dir: Path) -> None:
-    """Refuse a folder that holds something else than a fleet, since it is going to be deleted."""
-    if data_dir.is_dir() and any(data_dir.iterdir()) and not (data_dir / "fleet.json").is_file():
-        known = {"lock", "supervisor.log"}  # what is left of a fleet that never started
-        if any(entry.name not in known for entry in data_dir.iterdir()):
-            raise EngineError(f"{data_dir} is not the folder of a fleet; choose an empty one with --data-dir")
 
 
 async def start_in_background(data_dir: Path, settings: LabSettings, report: Report) -> None:

@@ -4,7 +4,8 @@ import sys
 from typing import Final
 
 from fleetqueue.engine.cluster import Cluster
-from fleetqueue.engine.fleet import HUB, RealFleet
+from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.engine.ports import LOOPBACK
 from fleetqueue.engine.probes import answers
 from fleetqueue.engine.processes import Command

@@ -24,7 +24,8 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.engine.cluster import Cluster
-from fleetqueue.engine.fleet import HUB, RealFleet
+from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.engine.together import together
 from fleetqueue.manifests import example, objects
 

@@ -20,8 +20,8 @@ def down(
       fleetqueue down
       fleetqueue down --delete
     """
-    from fleetqueue.assembly.lab import refuse_foreign
     from fleetqueue.engine import control
+    from fleetqueue.engine.state import kept, refuse_foreign
 
     where, report = folder(data_dir), reporter()
     if not where.exists():
@@ -30,5 +30,7 @@ def down(
     if delete:
         refuse_foreign(where)
     report(f"ending the fleet in {where}")
+    there = kept(where)
     run(control.down(where, delete=delete))
-    print(f"the fleet in {where} is {'gone' if delete else 'stopped; its state is kept'}")
+    is_kept = not (there and there.in_memory)
+    print(f"the fleet in {where} is {'gone' if delete else 'stopped; its state is kept' if is_kept else 'stopped'}")

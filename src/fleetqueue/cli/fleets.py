@@ -26,6 +26,13 @@ class Ocm(StrEnum):
     PLACEMENT = "placement"
 
 
+EMBEDDED_LOOK = (
+    "kubectl get nodes",
+    "kubectl --context cluster1 create job hello --image=busybox",
+    "kubectl --context cluster1 wait --for=condition=complete job/hello",
+)
+
+
 def folder(data_dir: Path | None) -> Path:
     """Return the folder of the fleet that a command means."""
     from fleetqueue.engine.state import default_data_dir
@@ -43,17 +50,18 @@ def reporter() -> Callable[[str], None]:
     return report
 
 
-def how_to_go_on(data_dir: Path, *, is_detached: bool, has_ocm: bool = True) -> str:
+def how_to_go_on(data_dir: Path, *, is_detached: bool, is_real: bool = True) -> str:
     """Say what a person can do with a fleet that is up."""
-    look = ["kubectl get managedclusters", "fleetqueue get clusters"] if has_ocm else ["kubectl get nodes"]
-    end = "fleetqueue down" + (f" --data-dir {data_dir}" if data_dir != folder(None) else "")
+    chosen = f" --data-dir {data_dir}" if data_dir != folder(None) else ""
+    look = ("kubectl get managedclusters", "fleetqueue get clusters") if is_real else EMBEDDED_LOOK
+    end = f"fleetqueue down{chosen}" if is_detached else "press Ctrl-C"
     return "\n".join(
         [
             "",
             "The fleet is up. To use it:",
             f"  export KUBECONFIG={data_dir / 'kubeconfig'}",
-            f"  {look[0]:<36}  # contexts: hub, cluster1, ... and kind-hub, kind-cluster1, ...",
-            *(f"  {line}" for line in look[1:]),
-            f"To end it: {end if is_detached else 'press Ctrl-C'}",
+            *(f"  {line}" for line in look),
+            "The contexts are hub, cluster1, ...; kind-hub, kind-cluster1, ... are other names for them.",
+            f"To look at it: fleetqueue status{chosen}. To end it: {end}",
         ]
     )

@@ -45,6 +45,7 @@ def log_file(where: Path, name: str) -> Path:
     file = where / "supervisor.log" if name == "supervisor" else where / cluster / "logs" / f"{part}.log"
     if not file.is_file():
         there = sorted(f"{log.parents[1].name}/{log.stem}" for log in where.glob("*/logs/*.log"))
-        known = f"there are {', '.join(there)}" if there else f"there is no fleet in {where}"
+        there += ["supervisor"] if (where / "supervisor.log").is_file() else []
+        known = f"known are: {', '.join(there)}" if there else f"there is no fleet in {where}"
         raise Failure(f'there is no log of "{name}"; {known}', Code.NOT_FOUND)
     return file

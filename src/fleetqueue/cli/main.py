@@ -72,7 +72,7 @@ def fleetqueue(
     \b
     Example:
       fleetqueue engine build && fleetqueue demo        the three stories on this machine
-      fleetqueue up --detach && fleetqueue get clusters a fleet to play with
+      fleetqueue up --detach && fleetqueue status       embedded clusters to play with, within a second
     """
 
 

@@ -2,48 +2,129 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fleetqueue.cli.fleets import Engine, Ocm, Scenario, folder, how_to_go_on, reporter
 from fleetqueue.cli.options import DataDir
-from fleetqueue.cli.running import run
+from fleetqueue.cli.running import Code, Failure, run
+
+if TYPE_CHECKING:
+    from fleetqueue.engine.supervisor import Fleet
+
+WORKERS = 3
+MOST_REAL_WORKERS = 50
+"""Each is a dozen processes and a gigabyte."""
 
 
 def up(
-    engine: Annotated[Engine, typer.Option(help="What the clusters are made of.")] = Engine.KUBERNETES,
-    workers: Annotated[int, typer.Option(help="How many workers, named cluster1, cluster2, ...", min=1, max=50)] = 3,
+    engine: Annotated[
+        Engine | None,
+        typer.Option(help="What the clusters are made of.", show_default="as the folder has it, otherwise embedded"),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="How many workers, named cluster1, cluster2, ...",
+            show_default="as the folder has it, otherwise 3",
+            min=1,
+            max=200,
+        ),
+    ] = None,
     data_dir: DataDir = None,
     detach: Annotated[bool, typer.Option("--detach", help="Leave it running in the background.")] = False,
-    scenario: Annotated[
-        Scenario, typer.Option(help="What is set up: the environment of the stories, or bare clusters.")
-    ] = Scenario.MULTIKUEUE,
-    ocm: Annotated[
-        Ocm, typer.Option(help="Open Cluster Management: with its agents, or the placement controller alone (lighter).")
-    ] = Ocm.FULL,
     in_memory: Annotated[
         bool, typer.Option("--in-memory", help="Embedded clusters only: keep nothing when they stop.")
     ] = False,
+    ports_from: Annotated[
+        int | None,
+        typer.Option(
+            help="Embedded clusters only: the port of the hub; cluster1 has the next one, and so on.",
+            show_default="those of the last start, otherwise any",
+            min=1,
+            max=65535,
+        ),
+    ] = None,
+    scenario: Annotated[
+        Scenario | None,
+        typer.Option(
+            help="Real clusters only: the environment of the stories, or bare clusters.", show_default="multikueue"
+        ),
+    ] = None,
+    ocm: Annotated[
+        Ocm | None,
+        typer.Option(
+            help="Real clusters only: Open Cluster Management with its agents, or the placement controller alone "
+            "(lighter).",
+            show_default="full",
+        ),
+    ] = None,
 ) -> None:
     """Start a hub and workers on this machine.
 
-    With the engine kubernetes: real Kubernetes, Kueue and OCM as plain processes, and fleetqueue at work; half a
-    minute. With the engine embedded: bare clusters in one process, for kubectl and for controllers; seconds.
-    No containers, no root. A fleet that was stopped goes on with everything that it had.
+    Embedded clusters are Kubernetes APIs in one process, each with a scheduler and a node: a second. With
+    --engine kubernetes they are real Kubernetes, Kueue and OCM as plain processes, and fleetqueue at work: half a
+    minute. No containers, no root. A fleet that was stopped goes on with everything that it had.
 
     \b
     Example:
       fleetqueue up --detach
       export KUBECONFIG=$(fleetqueue kubeconfig --path)
-      kubectl get managedclusters
+      kubectl --context cluster1 create job hello --image=busybox
     """
+    from fleetqueue.engine.state import kept
+
     where, report = folder(data_dir), reporter()
-    if engine is Engine.EMBEDDED:
-        _embedded(where, workers, report, detach=detach, in_memory=in_memory)
+    there = kept(where)
+    made_of = engine or (Engine(there.engine) if there else Engine.EMBEDDED)
+    number = workers or (there.workers if there else WORKERS)
+    if made_of is Engine.EMBEDDED:
+        refuse("real clusters; they come with --engine kubernetes", scenario=scenario, ocm=ocm)
+        _embedded(where, number, report, detach=detach, in_memory=in_memory, ports_from=ports_from)
         return
+    refuse("embedded clusters; they come with --engine embedded", in_memory=in_memory, ports_from=ports_from)
+    if number > MOST_REAL_WORKERS:
+        raise Failure(f"{number} real workers are more than one machine takes; at most {MOST_REAL_WORKERS}", Code.USAGE)
+    _real(where, number, report, detach=detach, scenario=scenario or Scenario.MULTIKUEUE, ocm=ocm or Ocm.FULL)
+
+
+def refuse(what_for: str, **options: object) -> None:
+    """Refuse options that say nothing to the chosen engine."""
+    for name, value in options.items():
+        if value:
+            raise Failure(f"--{name.replace('_', '-')} is for {what_for}", Code.USAGE)
+
+
+def _embedded(
+    where: Path,
+    workers: int,
+    report: Callable[[str], None],
+    *,
+    detach: bool,
+    in_memory: bool,
+    ports_from: int | None,
+) -> None:
+    from fleetqueue.assembly.embedded_settings import EmbeddedSettings, start_in_background
+
+    settings = EmbeddedSettings(workers=workers, in_memory=in_memory, ports_from=ports_from)
+    if detach:
+        run(start_in_background(where, settings, report))
+        print(how_to_go_on(where, is_detached=True, is_real=False))
+        return
+    from fleetqueue.assembly.embedded_lab import EmbeddedLab
+
+    def say_so() -> None:
+        print(how_to_go_on(where, is_detached=False, is_real=False), flush=True)
+
+    keep_up(lambda: EmbeddedLab(where, settings, report=report, on_up=say_so))
+    report("the fleet is stopped" + ("" if in_memory else "; its state is kept"))
+
+
+def _real(
+    where: Path, workers: int, report: Callable[[str], None], *, detach: bool, scenario: Scenario, ocm: Ocm
+) -> None:
     from fleetqueue.assembly.lab import Lab, LabSettings, start_in_background
-    from fleetqueue.engine.supervisor import Supervisor
 
     report(f"starting a hub and {workers} workers in {where}; three take half a minute on two cores")
     settings = LabSettings(workers=workers, ocm=ocm.value, scenario=scenario.value)
@@ -55,28 +136,15 @@ def up(
     def say_so() -> None:
         print(how_to_go_on(where, is_detached=False), flush=True)
 
-    async def work() -> None:
-        await Supervisor(Lab(where, settings, report=report, on_up=say_so)).run()
-
-    run(work())
+    keep_up(lambda: Lab(where, settings, report=report, on_up=say_so))
     report("the fleet is stopped; its state is kept")
 
 
-def _embedded(where: Path, workers: int, report: Callable[[str], None], *, detach: bool, in_memory: bool) -> None:
-    from fleetqueue.assembly.embedded_lab import EmbeddedLab, EmbeddedSettings, start_in_background
+def keep_up(fleet: Callable[[], "Fleet"]) -> None:
+    """Run a fleet in this terminal until Ctrl-C."""
     from fleetqueue.engine.supervisor import Supervisor
 
-    settings = EmbeddedSettings(workers=workers, in_memory=in_memory)
-    if detach:
-        run(start_in_background(where, settings, report))
-        print(how_to_go_on(where, is_detached=True, has_ocm=False))
-        return
-
-    def say_so() -> None:
-        print(how_to_go_on(where, is_detached=False, has_ocm=False), flush=True)
-
     async def work() -> None:
-        await Supervisor(EmbeddedLab(where, settings, report=report, on_up=say_so)).run()
+        await Supervisor(fleet()).run()
 
     run(work())
-    report("the fleet is stopped" + ("" if in_memory else "; its state is kept"))

@@ -11,6 +11,7 @@ from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client.door import Door
 
 FIELD_MANAGER: Final = "fleetqueue"
+STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 REQUEST_SECONDS: Final = 30.0
 """Longer than any healthy server takes. A leader that steps down cancels what is under way, without waiting for it."""
 
@@ -24,9 +25,11 @@ class Page:
 class Client:
     """One cluster as one user; every failure is an error of `api.errors`."""
 
-    def __init__(self, door: Door, *, timeout: float = REQUEST_SECONDS) -> None:
+    def __init__(self, door: Door, *, timeout: float = REQUEST_SECONDS, manager: str = FIELD_MANAGER) -> None:
         self.door = door
         self.timeout = timeout
+        self.manager = manager
+        """As whom the server notes what is written."""
         self.observe: Callable[[Request, int], None] = _unobserved
         """Told of every request that was answered, with its status: for metrics."""
 
@@ -56,35 +59,92 @@ class Client:
                 return Page(items, str(metadata.get("resourceVersion", "")))
             query["continue"] = metadata["continue"]
 
-    async def create(self, resource: Resource, manifest: Manifest, subresource: str = "") -> Manifest:
+    async def create(
+        self, resource: Resource, manifest: Manifest, subresource: str = "", *, dry_run: bool = False
+    ) -> Manifest:
+        """Create an object, or a part of one that exists; a dry run asks what would come of it."""
         metadata = manifest.get("metadata", {})
         name = metadata["name"] if subresource else ""
         path = resource.path(metadata.get("namespace", ""), name, subresource)
-        return await self._object("POST", path, {"fieldManager": FIELD_MANAGER}, manifest)
+        return await self._object("POST", path, self._writing(dry_run), manifest)
+
+    async def update(
+        self, resource: Resource, manifest: Manifest, subresource: str = "", *, dry_run: bool = False
+    ) -> Manifest:
+        """Replace an object, or a part of it; with a resourceVersion in it, a stale one is a Conflict."""
+        metadata = manifest["metadata"]
+        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        return await self._object("PUT", path, self._writing(dry_run), manifest)
 
     async def merge(
-        self, resource: Resource, name: str, namespace: str, patch: Manifest, *, subresource: str = ""
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str,
+        patch: Manifest,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
     ) -> Manifest:
         """Send a JSON merge patch; with a uid or resourceVersion in it, a stale one is a Conflict."""
         path = resource.path(namespace, name, subresource)
-        return await self._object("PATCH", path, {"fieldManager": FIELD_MANAGER}, patch, MERGE_PATCH)
+        return await self._object("PATCH", path, self._writing(dry_run), patch, MERGE_PATCH)
+
+    async def strategic_merge(
+        self, resource: Resource, name: str, namespace: str, patch: Manifest, *, subresource: str = ""
+    ) -> Manifest:
+        """Send a patch that changes single elements of lists; custom kinds do not know it."""
+        path = resource.path(namespace, name, subresource)
+        return await self._object("PATCH", path, self._writing(False), patch, STRATEGIC_PATCH)
 
     async def apply(
-        self, resource: Resource, manifest: Manifest, *, subresource: str = "", manager: str = FIELD_MANAGER
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        subresource: str = "",
+        manager: str | None = None,
+        force: bool = True,
+        dry_run: bool = False,
     ) -> Manifest:
-        """Send a forced server-side apply."""
+        """Send a server-side apply; without force, a field that another manager owns is a Conflict."""
         metadata = manifest["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
-        return await self._object("PATCH", path, {"fieldManager": manager, "force": "true"}, manifest, APPLY_PATCH)
+        query = self._writing(dry_run, manager) | {"force": "true" if force else "false"}
+        return await self._object("PATCH", path, query, manifest, APPLY_PATCH)
 
     async def delete(
-        self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background"
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        version: str = "",
+        propagation: str = "Background",
+        grace: int | None = None,
+        dry_run: bool = False,
     ) -> None:
-        """Delete; with a uid, only that very object. Raises NotFound where there is none."""
-        options: Manifest = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
-        if uid:
-            options["preconditions"] = {"uid": uid}
-        await self._object("DELETE", resource.path(namespace, name), body=options)
+        """Delete; with a uid or version, only that very object. Raises NotFound where there is none.
+
+        `grace` is how many seconds a pod has to stop, instead of what it asks for itself; 0 takes it away at once.
+        """
+        options = _delete_options(propagation, grace, uid=uid, resourceVersion=version)
+        await self._object("DELETE", resource.path(namespace, name), _dry(dry_run), options)
+
+    async def delete_collection(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        propagation: str = "Background",
+        grace: int | None = None,
+    ) -> None:
+        """Delete all that is selected of a kind, in one request."""
+        query = _given(labelSelector=labels, fieldSelector=fields)
+        await self._object("DELETE", resource.path(namespace), query, _delete_options(propagation, grace))
 
     @asynccontextmanager
     async def watch(
@@ -108,6 +168,9 @@ class Client:
 
     async def close(self) -> None:
         await self.door.close()
+
+    def _writing(self, dry_run: bool, manager: str | None = None) -> dict[str, str]:
+        return {"fieldManager": self.manager if manager is None else manager, **_dry(dry_run)}
 
     async def _object(
         self,
@@ -141,6 +204,19 @@ async def _events(lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[WatchEv
         if event.type == "ERROR":
             raise errors.from_status(int(event.object.get("code") or 500), event.object)
         yield event
+
+
+def _dry(dry_run: bool) -> dict[str, str]:
+    return {"dryRun": "All"} if dry_run else {}
+
+
+def _delete_options(propagation: str, grace: int | None, **preconditions: str) -> Manifest:
+    options: Manifest = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
+    if grace is not None:
+        options["gracePeriodSeconds"] = grace
+    if wanted := _given(**preconditions):
+        options["preconditions"] = wanted
+    return options
 
 
 def _given(**query: str) -> dict[str, str]:

@@ -7,12 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-"""The same language ten times as fast, where PyYAML was built with it: a hub reads hundreds of kubeconfigs."""
 _FILE_NAMES: Final = {
     "cluster": ("certificate-authority",),
     "user": ("client-certificate", "client-key", "tokenFile"),
@@ -138,7 +133,9 @@ def render(name: str, *, server: str, ca: bytes | str, token: str, user: str) ->
         "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
         "current-context": name,
     }
-    return str(yaml.dump(config, Dumper=_DUMPER, sort_keys=False))
+    import yaml  # slow to import, and who only knows of connections does without
+
+    return str(yaml.dump(config, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
 
 
 def _read(path: Path) -> bytes:
@@ -149,8 +146,11 @@ def _read(path: Path) -> bytes:
 
 
 def _mapping(text: str | bytes, what: str) -> Mapping[str, Any]:
+    import yaml
+
     try:
-        config = yaml.load(text, _LOADER) or {}
+        # The same language ten times as fast, where PyYAML was built with it: a hub reads hundreds of kubeconfigs.
+        config = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
     except yaml.YAMLError as error:
         raise KubeconfigError(f"{what} is not YAML: {error}") from error
     if not isinstance(config, Mapping):

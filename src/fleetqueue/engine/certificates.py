@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from fleetqueue.engine.key_pairs import KeyPair
+
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 # Long enough that a laboratory never meets it, short enough for every client's limit on leaf certificates.
@@ -30,14 +32,6 @@ API_NAMES: Final = (
     "kubernetes.default.svc.cluster.local",
 )
 API_ADDRESSES: Final = ("127.0.0.1", "::1", "10.0.0.1")
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPair:
-    """A certificate and its key, as PEM files lie on disk."""
-
-    certificate: bytes
-    key: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fleetqueue.engine import kubeconfigs
 from fleetqueue.engine.cluster_api import ClusterApi
+from fleetqueue.engine.key_pairs import read_pair
 from fleetqueue.engine.layout import Layout
-from fleetqueue.engine.pki import read_pair
 from fleetqueue.engine.ports import LOOPBACK
 from fleetqueue.engine.probes import Probe
 from fleetqueue.engine.processes import STOP_SECONDS, Command, Tier

@@ -4,7 +4,8 @@ import asyncio
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,8 @@ from fleetqueue.engine.processes import Processes, Status
 from fleetqueue.engine.sockets import reachable
 from fleetqueue.engine.state import Ownership
 
+# Questions come often at first, since an embedded fleet is up and down within a second.
+FIRST_POLL_SECONDS: Final = 0.01
 POLL_SECONDS: Final = 0.1
 # From a cold disk on two busy cores a large fleet may take a minute; five mean that something hangs.
 START_SECONDS: Final = 300.0
@@ -57,7 +60,7 @@ async def wait_until_up(
     """Pass on what the starting fleet says until it is up."""
     said = 0
     async with asyncio.timeout(START_SECONDS):
-        while True:
+        for pause in pauses():
             if process.poll() is not None:
                 raise EngineError(f"the fleet in {data_dir} did not start; {log_tail(log)}")
             answer = await ask_if_there(data_dir, "status")
@@ -67,7 +70,7 @@ async def wait_until_up(
             said = len(lines)
             if answer and answer["state"] == "up":
                 return
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(pause)
 
 
 async def status(data_dir: Path) -> list[Status]:
@@ -93,13 +96,23 @@ async def down(data_dir: Path, *, delete: bool = False) -> None:
 
 async def take_when_free(ownership: Ownership) -> None:
     """Wait until the process that runs the fleet has gone."""
-    for _ in range(int(STOP_SECONDS / POLL_SECONDS)):
+    until = time.monotonic() + STOP_SECONDS
+    for pause in pauses():
         try:
             ownership.take()
             return
         except EngineError:
-            await asyncio.sleep(POLL_SECONDS)
-    ownership.take()
+            if time.monotonic() > until:
+                raise
+            await asyncio.sleep(pause)
+
+
+def pauses() -> Iterator[float]:
+    """How long to wait before each new question, without an end."""
+    pause = FIRST_POLL_SECONDS
+    while True:
+        yield pause
+        pause = min(pause * 1.1, POLL_SECONDS)
 
 
 async def ask(data_dir: Path, verb: str, *arguments: str) -> Any:

@@ -17,6 +17,7 @@ from typing import Final, Literal, Self
 
 from fleetqueue.engine import control_plane, forwarder, kubeconfigs, layout, ports
 from fleetqueue.engine.cluster import Cluster
+from fleetqueue.engine.cluster_names import HUB, cluster_names
 from fleetqueue.engine.control_plane import ControlPlane
 from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.kueue import PORTS as KUEUE_PORTS
@@ -29,13 +30,7 @@ from fleetqueue.engine.processes import Command, Processes, Status, Tier
 from fleetqueue.engine.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.engine.together import together
 
-HUB: Final = "hub"
 FORWARDER: Final = str(Path(forwarder.__file__))
-
-
-def cluster_names(workers: int) -> tuple[str, ...]:
-    """The names of all clusters of a fleet, the hub first."""
-    return (HUB, *(f"cluster{number}" for number in range(1, workers + 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +53,6 @@ class Settings:
         if cluster == HUB:
             return own + hub_ports(self.ocm)
         return (*own, "forwarder", *(AGENT_PORTS if self.ocm == "full" else ()))
-
-
-def stored_settings(data_dir: Path) -> Settings | None:
-    """How the fleet in a folder was last started; None if there never was one."""
-    found = read_json(data_dir / "fleet.json", None)
-    return None if found is None else Settings(**found)
 
 
 class RealFleet:

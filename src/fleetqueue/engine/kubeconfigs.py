@@ -1,14 +1,17 @@
 """Write kubeconfig files: one for each cluster, and one with all of them."""
 
 import base64
-from collections.abc import Iterable, Mapping
-from typing import Any
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
-import yaml
-
-from fleetqueue.engine.certificates import KeyPair
+from fleetqueue.engine.key_pairs import KeyPair
 
 Kubeconfig = dict[str, Any]
+_PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9+/=._-]*(://[A-Za-z0-9._:/-]+)?")
+_NO_TEXT: Final = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+"""What some readers of YAML take for something else than text."""
 
 
 def kubeconfig(name: str, server: str, authority: bytes, admin: KeyPair) -> Kubeconfig:
@@ -63,6 +66,26 @@ def encode(content: bytes) -> str:
 
 
 def dump(config: Kubeconfig) -> bytes:
-    """A kubeconfig as YAML."""
-    text: str = yaml.safe_dump(config, sort_keys=False)
-    return text.encode()
+    """A kubeconfig as YAML; it holds texts only, and a library for all of YAML takes long to import."""
+    return ("\n".join(_lines(config)) + "\n").encode()
+
+
+def _lines(value: Mapping[str, Any]) -> Iterator[str]:
+    for key, part in value.items():
+        if isinstance(part, str):
+            yield f"{key}: {_text(part)}"
+        elif isinstance(part, Mapping):
+            yield f"{key}:"
+            yield from (f"  {line}" for line in _lines(part))
+        else:
+            yield f"{key}:"
+            yield from (line for entry in part for line in _entry(entry))
+
+
+def _entry(entry: Mapping[str, Any]) -> Iterator[str]:
+    """One entry of a list, whose first line has the dash."""
+    yield from (f"{'  ' if number else '- '}{line}" for number, line in enumerate(_lines(entry)))
+
+
+def _text(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXT else json.dumps(text)

@@ -21,12 +21,12 @@ import orjson
 import yaml
 
 from fleetqueue.engine import manifests
-from fleetqueue.engine.certificates import Authority, KeyPair, rsa_key
+from fleetqueue.engine.certificates import Authority, rsa_key
 from fleetqueue.engine.cluster import Cluster
 from fleetqueue.engine.cluster_api import ClusterApi
 from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.key_pairs import KeyPair, read_pair, write_pair
 from fleetqueue.engine.manifests import Manifest
-from fleetqueue.engine.pki import read_pair, write_pair
 from fleetqueue.engine.ports import LOOPBACK
 from fleetqueue.engine.probes import Probe, accepts, answers, both
 from fleetqueue.engine.processes import Command, Processes

@@ -13,6 +13,7 @@ from fleetqueue.engine.errors import EngineError
 
 FIRST: Final = 21000
 LAST: Final = 31999
+HIGHEST: Final = 65535
 TRIES: Final = 2000
 LOOPBACK: Final = "127.0.0.1"
 
@@ -28,6 +29,20 @@ def assign(names: Iterable[str], kept: Mapping[str, int], chooser: random.Random
             port = choose(taken, chooser)
         taken.add(port)
         ports[name] = port
+    return ports
+
+
+def consecutive(names: Iterable[str], first: int) -> dict[str, int]:
+    """Ports in a row, which the user has asked for; one that is taken is an error."""
+    ports = {name: first + number for number, name in enumerate(names)}
+    if max(ports.values()) > HIGHEST:
+        raise EngineError(f"{len(ports)} ports from {first} go beyond {HIGHEST}; begin at {HIGHEST + 1 - len(ports)}")
+    for name, port in ports.items():
+        if not is_free(port):
+            raise EngineError(
+                f"port {port}, which {name} should have, is taken on {LOOPBACK}; stop what listens there, "
+                "or begin elsewhere with --ports-from"
+            )
     return ports
 
 

@@ -5,22 +5,23 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
-import aiohttp
-
 from fleetqueue.engine.ports import LOOPBACK
 
 Probe = Callable[[], Awaitable[bool]]
 
 # A process that does not answer within this is asked again; on a machine that is busy starting it may be slow.
-ANSWER: Final = aiohttp.ClientTimeout(total=5)
+ANSWER_SECONDS: Final = 5.0
 
 
 def answers(url: str) -> Probe:
     """Ready when this address answers 200. Certificates are not checked: many programs make their own at start."""
+    import aiohttp  # a third of a second, which those who only ask for a fleet's status need not wait
+
+    limit = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
 
     async def probe() -> bool:
         try:
-            async with aiohttp.ClientSession(timeout=ANSWER) as session, session.get(url, ssl=False) as response:
+            async with aiohttp.ClientSession(timeout=limit) as session, session.get(url, ssl=False) as response:
                 return response.status == 200
         except (aiohttp.ClientError, TimeoutError):
             return False

@@ -13,6 +13,7 @@
 import fcntl
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,15 +53,42 @@ def read_json(path: Path, default: Any) -> Any:
         raise EngineError(f"{path} is not JSON ({error}); delete it, or the whole folder, and start again") from error
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What every fleet remembers of how it was started."""
+
+    engine: str
+    workers: int
+    in_memory: bool = False
+
+
+def kept(data_dir: Path) -> Kept | None:
+    """How the fleet in a folder was last started; None if there never was one."""
+    found = read_json(data_dir / "fleet.json", None)
+    return (
+        None
+        if found is None
+        else Kept(found.get("engine", "kubernetes"), found["workers"], found.get("in_memory", False))
+    )
+
+
 def refuse_other_engine(data_dir: Path, engine: str) -> None:
     """Refuse a folder whose fleet is made of something else: its clusters would be lost."""
-    found = read_json(data_dir / "fleet.json", None)
-    other = found.get("engine", "kubernetes") if found is not None else engine
-    if other != engine:
+    there = kept(data_dir)
+    if there is not None and there.engine != engine:
         raise EngineError(
-            f"the fleet in {data_dir} is made of {other} clusters, not of {engine} ones; "
-            "choose another folder with --data-dir, or forget it with `fleetqueue down --delete`"
+            f"the fleet in {data_dir} is made of {there.engine} clusters, not of {engine} ones; start it with "
+            f"--engine {there.engine}, choose another folder with --data-dir, or forget it with "
+            "`fleetqueue down --delete`"
         )
+
+
+def refuse_foreign(data_dir: Path) -> None:
+    """Refuse a folder that holds something else than a fleet, since it is going to be deleted."""
+    if data_dir.is_dir() and any(data_dir.iterdir()) and not (data_dir / "fleet.json").is_file():
+        known = {"lock", "supervisor.log"}  # what is left of a fleet that never started
+        if any(entry.name not in known for entry in data_dir.iterdir()):
+            raise EngineError(f"{data_dir} is not the folder of a fleet; choose an empty one with --data-dir")
 
 
 class Ownership:

@@ -12,12 +12,11 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import orjson
 
 from fleetqueue.engine.errors import EngineError
-from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.engine.processes import Status
 from fleetqueue.engine.sockets import SOCKET, reachable
 from fleetqueue.engine.state import Ownership
@@ -39,6 +38,16 @@ class Fleet(Protocol):
     async def stop(self) -> None: ...
 
     def status(self) -> list[Status]: ...
+
+    async def restart(self, name: str) -> None: ...
+
+    def pause(self, name: str) -> None: ...
+
+    def resume(self, name: str) -> None: ...
+
+    async def cut(self, cluster: str, how: Literal["refuse", "hang"] = "refuse") -> None: ...
+
+    async def heal(self, cluster: str) -> None: ...
 
 
 class Supervisor:
@@ -129,8 +138,6 @@ class Supervisor:
                 return {"state": self.state, "lines": self.lines, "processes": fleet.status()}
             case "stop":
                 self.finished.set()
-            case _ if not isinstance(fleet, RealFleet):
-                raise EngineError(f'an embedded fleet cannot "{verb}"; it can status and stop')
             case "restart":
                 await fleet.restart(*arguments)
             case "pause":
@@ -165,6 +172,8 @@ def serve(fleet_of: Callable[[Report], Fleet]) -> int:
 
 
 def main() -> int:
+    from fleetqueue.engine.fleet import RealFleet  # who serves another fleet waits for none of it
+
     data_dir, settings = Path(sys.argv[1]), orjson.loads(sys.argv[2])
     return serve(lambda log: RealFleet(data_dir, **settings, report=log))
 

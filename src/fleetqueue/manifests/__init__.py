@@ -6,8 +6,6 @@ A wheel carries the repository's folder `examples` inside this package; a checko
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 _PLACES: Final = (Path(__file__).parent / "examples", Path(__file__).parents[3] / "examples")
 
 
@@ -30,4 +28,6 @@ def example(name: str) -> Path:
 
 def objects(name: str) -> list[dict[str, Any]]:
     """Read the objects of an example."""
+    import yaml  # slow to import, and who needs other manifests needs none of it
+
     return [document for document in yaml.safe_load_all(example(name).read_text()) if document]

@@ -1,6 +1,6 @@
-"""Whether a pod fits on a node, and if not, why: in the words of the Kubernetes scheduler."""
+"""Whether a pod fits on a node, and if not, why."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -9,28 +9,34 @@ from fleetqueue.api.core_v1 import Taint
 from fleetqueue.api.pod_requests import Starter, pod_requests
 from fleetqueue.api.quantity import Amounts
 from fleetqueue.api.selectors import Requirement
-from fleetqueue.nodes.objects import Container, Node, Pod, Term, Toleration
+from fleetqueue.api.tolerations import is_tolerated
+from fleetqueue.nodes.objects import Container, Node, Pod, Term
+from fleetqueue.nodes.refusals import Refusal
 
 UNSCHEDULABLE: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint(s)"
 NOT_CHOSEN: Final = "node(s) didn't match Pod's node affinity/selector"
+NOT_NAMED: Final = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
 FULL: Final = "Too many pods"
 CORDON: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+KEEPING_OUT: Final = ("NoSchedule", "NoExecute")
 SHARED: Final = ("cpu", "memory")
 """What a pod may ask for as a whole, and what says how busy a node is."""
 ZERO: Final = Decimal(0)
 DEFAULT_PODS: Final = 110
 
 
-def obstacles(pod: Pod, needs: Amounts, node: Node, used: Mapping[str, Decimal]) -> list[str]:
-    """Return why a pod cannot run on a node; empty where it can. As in Kubernetes the first kind of reason counts."""
-    if node.spec.unschedulable and not _is_tolerated(CORDON, pod.spec.tolerations):
-        return [UNSCHEDULABLE]
-    if not all(_is_tolerated(taint, pod.spec.tolerations) for taint in node.spec.taints):
-        return [TAINTED]
+def refusal(pod: Pod, needs: Amounts, node: Node, used: Mapping[str, Decimal]) -> Refusal | None:
+    """Return why a pod cannot run on a node; None where it can. As in Kubernetes the first kind of reason counts."""
+    if not _is_named(pod, node):
+        return Refusal([NOT_NAMED])
+    if node.spec.unschedulable and _is_minded(CORDON, pod):
+        return Refusal([UNSCHEDULABLE])
+    if any(_is_minded(taint, pod) for taint in node.spec.taints):
+        return Refusal([TAINTED])
     if not is_chosen(pod, node):
-        return [NOT_CHOSEN]
-    return _shortages(needs, room_of(node), used)
+        return Refusal([NOT_CHOSEN])
+    return _shortage(needs, room_of(node), used)
 
 
 def room_of(node: Node) -> Amounts:
@@ -62,42 +68,35 @@ def is_chosen(pod: Pod, node: Node) -> bool:
     labels = node.metadata.labels
     if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
         return False
-    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
-    required = affinity.required if affinity else None
-    return required is None or any(_matches(term, node) for term in required.node_selector_terms)
+    terms = _terms(pod)
+    return terms is None or any(_matches(term, node) for term in terms)
 
 
-def explain(reasons: Iterable[Sequence[str]]) -> str:
-    """Sum up why no node will do, as everybody knows it: `0/3 nodes are available: 3 Insufficient cpu.`"""
-    counts: dict[str, int] = {}
-    nodes = 0
-    for of_node in reasons:
-        nodes += 1
-        for reason in of_node:
-            counts[reason] = counts.get(reason, 0) + 1
-    if not nodes:
-        return "no nodes available to schedule pods"
-    each = sorted(f"{count} {reason}" for reason, count in counts.items())
-    return f"0/{nodes} nodes are available: {', '.join(each)}."
-
-
-def _shortages(needs: Amounts, room: Amounts, used: Mapping[str, Decimal]) -> list[str]:
+def _shortage(needs: Amounts, room: Amounts, used: Mapping[str, Decimal]) -> Refusal | None:
     short = [name for name, amount in needs.items() if amount and amount > room.get(name, ZERO) - used.get(name, ZERO)]
-    return [FULL if name == "pods" else f"Insufficient {name}" for name in short]
+    if not short:
+        return None
+    is_taken = all(needs[name] <= room.get(name, ZERO) for name in short)
+    return Refusal([FULL if name == "pods" else f"Insufficient {name}" for name in short], is_taken)
 
 
-def _is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    if taint.effect not in ("NoSchedule", "NoExecute"):
+def _is_named(pod: Pod, node: Node) -> bool:
+    """Tell whether a node is one of those that a pod names; where every term names some, no other is looked at."""
+    terms = _terms(pod) or ()
+    names = [[one for one in term.match_fields if one.operator == "In"] for term in terms]
+    if not names or not all(names):
         return True
-    return any(_tolerates(toleration, taint) for toleration in tolerations)
+    return any(all(node.name in one.values for one in fields) for fields in names)
 
 
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return bool(toleration.key) and toleration.value == taint.value
+def _terms(pod: Pod) -> Sequence[Term] | None:
+    """Return the terms one of which a node must match; None where any node will do."""
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    return affinity.required.node_selector_terms if affinity and affinity.required else None
+
+
+def _is_minded(taint: Taint, pod: Pod) -> bool:
+    return taint.effect in KEEPING_OUT and not is_tolerated(taint, pod.spec.tolerations)
 
 
 def _matches(term: Term, node: Node) -> bool:

@@ -1,11 +1,11 @@
 """Register nodes, and keep saying that they are alive and well.
 
-Reads:   Node, Lease
+Reads:   Node
 Writes:  Node (once), its conditions, its Lease in kube-node-lease
 Mirrors: kubernetes pkg/kubelet/kubelet_node_status.go, component-helpers/apimachinery/lease
 
 A node that exists already is taken over as it is: what somebody wrote into its capacity, such as GPUs that nobody has,
-stays there.
+stays there. Of a node with the annotation `fleetqueue.dev/silent: "true"` nothing is heard, as if its machine were off.
 """
 
 from collections.abc import Iterable
@@ -13,13 +13,15 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from fleetqueue import clock
-from fleetqueue.api import coordination_v1, errors
+from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.nodes.objects import Node
 from fleetqueue.nodes.settings import KubeletSettings, NodeSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
@@ -36,38 +38,35 @@ WELL: Final = {
 log = Log("nodes")
 
 
-class NodeLease(coordination_v1.Lease):
-    """Of all leases only those of nodes; others may follow others."""
-
-
 class NodeLeaseController(Controller):
     name = "node-leases"
 
     def __init__(self, hub: Cluster, metrics: Metrics, *, settings: KubeletSettings) -> None:
         super().__init__(hub, metrics)
         self.settings = settings
-        self.nodes = {node.name: node for node in settings.nodes}
         self._registered: set[str] = set()
         """Nodes that were there once: one that is deleted stays away, as with a real kubelet."""
+        self._renewed: dict[str, float] = {}
+        """When each lease was renewed; nobody else does it, so that it need not be followed."""
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return (Watch(Node, by_key), Watch(NodeLease, lambda lease: (), namespace=LEASE_NAMESPACE))
+        return (Watch(Node, by_key),)
 
     async def work(self) -> None:
-        for name in self.nodes:
-            self.wake(name)
+        for settings in self.settings.nodes:
+            self.wake(settings.name)
         await super().work()
 
     async def reconcile(self, key: str) -> None:
-        settings = self.nodes.get(key)
-        if settings is None:
-            return
-        node = self.hub.get(Node, key)
+        settings, node = self.settings.of(key), self.hub.get(Node, key)
         if node is None:
-            if key not in self._registered:
+            self._renewed.pop(key, None)
+            if settings is not None and settings in self.settings.nodes and key not in self._registered:
                 await self._register(settings)
             return
         self._registered.add(key)
+        if settings is None or node.is_silent:
+            return
         await self._report(node, settings)
         left = self._seconds_left(key)
         if left <= 0:
@@ -84,28 +83,30 @@ class NodeLeaseController(Controller):
         raw = self.hub.informer(Node).store.raw(node.key) or {}
         live = raw.get("status") or {}
         status = wanted_status(settings, live, clock.now(), timedelta(seconds=self.settings.report_seconds))
-        if status:
-            patch = {"metadata": {"uid": node.uid}, "status": status}
-            await self.hub.client.merge(Node.resource, node.name, "", patch, subresource="status")
+        if not status:
+            return
+        patch = {"metadata": {"uid": node.uid}, "status": status}
+        await self.hub.client.merge(Node.resource, node.name, "", patch, subresource="status")
+        if not node.is_ready:
+            events = CountingRecorder(self.hub.client, "kubelet", node.name)
+            await events.normal(node, "NodeReady", f"Node {node.name} status is now: NodeReady")
 
     async def _renew(self, node: Node) -> None:
         moment = clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         spec = {"holderIdentity": node.name, "leaseDurationSeconds": LEASE_DURATION, "renewTime": moment}
-        lease = self.hub.get(NodeLease, node.name, LEASE_NAMESPACE)
-        if lease is None:
+        try:
+            await self.hub.client.merge(Lease.resource, node.name, LEASE_NAMESPACE, {"spec": spec})
+        except errors.NotFound:
             owner = {"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": node.uid}
-            manifest = NodeLease.manifest(node.name, LEASE_NAMESPACE, spec=spec)
+            manifest = Lease.manifest(node.name, LEASE_NAMESPACE, spec=spec)
             manifest["metadata"]["ownerReferences"] = [owner]
-            await self.hub.client.create(NodeLease.resource, manifest)
-        else:
-            await self.hub.client.merge(NodeLease.resource, node.name, LEASE_NAMESPACE, {"spec": spec})
+            await self.hub.client.create(Lease.resource, manifest)
+        self._renewed[node.name] = clock.monotonic()
 
     def _seconds_left(self, node: str) -> float:
         """Return when the lease is to be renewed; every change of the node brings us here, also our own."""
-        lease = self.hub.get(NodeLease, node, LEASE_NAMESPACE)
-        if lease is None or lease.spec.renew_time is None:
-            return 0.0
-        return self.settings.lease_seconds - (clock.now() - lease.spec.renew_time).total_seconds()
+        renewed = self._renewed.get(node)
+        return 0.0 if renewed is None else renewed + self.settings.lease_seconds - clock.monotonic()
 
 
 def node_manifest(settings: NodeSettings) -> Manifest:
@@ -126,7 +127,7 @@ def node_manifest(settings: NodeSettings) -> Manifest:
 def wanted_status(settings: NodeSettings, live: Manifest, now: datetime, report: timedelta) -> Manifest:
     """Return what has to be written of a node's status; empty where all is said, and not long ago."""
     status: Manifest = {}
-    if not live.get("capacity"):
+    if settings.capacity and not live.get("capacity"):
         status |= {"capacity": dict(settings.capacity), "allocatable": dict(settings.capacity)}
     if not live.get("addresses"):
         status["addresses"] = [

@@ -6,13 +6,16 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from fleetqueue.api import core_v1
-from fleetqueue.api.conditions import Condition, find
+from fleetqueue.api.conditions import Condition, find, is_true
 from fleetqueue.api.meta import Object, ObjectMeta, View
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.api.selectors import Requirement
+from fleetqueue.api.tolerations import Toleration
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 SCHEDULED: Final = "PodScheduled"
+SILENT: Final = "fleetqueue.dev/silent"
+"""Annotation of a node: "true" lets its kubelet fall silent, as if its machine were off."""
 
 
 class PodMeta(ObjectMeta):
@@ -38,13 +41,6 @@ class Container(View):
     resources: Requests = Requests()
 
 
-class Toleration(View):
-    key: str = ""
-    operator: str = "Equal"
-    value: str = ""
-    effect: str = ""
-
-
 class Term(View):
     """One way to choose nodes: all of it must hold."""
 
@@ -68,6 +64,7 @@ class PodSpec(View):
     node_name: str = ""
     scheduler_name: str = DEFAULT_SCHEDULER
     priority: int = 0
+    preemption_policy: str = ""
     host_network: bool = False
     restart_policy: str = "Always"
     containers: tuple[Container, ...] = ()
@@ -129,3 +126,11 @@ class Node(Object):
 
     spec: core_v1.NodeSpec = core_v1.NodeSpec()
     status: NodeStatus = NodeStatus()
+
+    @property
+    def is_ready(self) -> bool:
+        return is_true(self.status.conditions, "Ready")
+
+    @property
+    def is_silent(self) -> bool:
+        return self.metadata.annotations.get(SILENT) == "true"

@@ -28,7 +28,7 @@ def creating(pod: Pod, live: Manifest, host: str, now: datetime) -> Manifest:
         "startTime": timestamp(now),
         "hostIP": host,
         "hostIPs": [{"ip": host}],
-        "conditions": _conditions(live, said, now),
+        "conditions": conditions(live, said, now),
         "containerStatuses": [_container(one, waiting) for one in pod.spec.containers],
     }
 
@@ -42,11 +42,11 @@ def running(pod: Pod, live: Manifest, host: str, address: str, now: datetime) ->
         "hostIPs": [{"ip": host}],
         "podIP": address,
         "podIPs": [{"ip": address}],
-        "conditions": _conditions(live, dict.fromkeys(OWN_CONDITIONS, ("True", "", "")), now),
+        "conditions": conditions(live, dict.fromkeys(OWN_CONDITIONS, ("True", "", "")), now),
         "containerStatuses": [_container(one, since) for one in pod.spec.containers],
     }
     if pod.spec.init_containers:
-        status["initContainerStatuses"] = [_init(one, now) for one in pod.spec.init_containers]
+        status["initContainerStatuses"] = [init_status(one, now) for one in pod.spec.init_containers]
     return status
 
 
@@ -65,12 +65,14 @@ def ended(pod: Pod, live: Manifest, code: int, now: datetime) -> Manifest:
     state = {"state": {"terminated": end}, "ready": False, "started": False}
     return {
         "phase": "Succeeded" if is_success else "Failed",
-        "conditions": _conditions(live, said, now),
-        "containerStatuses": [_container(one, state) for one in pod.spec.containers],
+        "conditions": conditions(live, said, now),
+        "containerStatuses": [
+            {**_container(one, state), "restartCount": _restarts(live, one)} for one in pod.spec.containers
+        ],
     }
 
 
-def _conditions(live: Manifest, said: dict[str, tuple[str, str, str]], now: datetime) -> list[Manifest]:
+def conditions(live: Manifest, said: dict[str, tuple[str, str, str]], now: datetime) -> list[Manifest]:
     """Return a kubelet's own conditions as said, and those of others as they are."""
     before = {one["type"]: one for one in live.get("conditions") or ()}
     own = [_condition(kind, before.get(kind), *words, now) for kind, words in said.items()]
@@ -98,12 +100,18 @@ def _container(container: Container, state: Manifest) -> Manifest:
     }
 
 
-def _init(container: Container, now: datetime) -> Manifest:
+def init_status(container: Container, now: datetime) -> Manifest:
     moment = timestamp(now)
     if container.restart_policy == "Always":
         return _container(container, {"state": {"running": {"startedAt": moment}}, "ready": True, "started": True})
     end = {"exitCode": 0, "reason": "Completed", "startedAt": moment, "finishedAt": moment}
     return _container(container, {"state": {"terminated": end}, "ready": True, "started": False})
+
+
+def _restarts(live: Manifest, container: Container) -> int:
+    """Return how often a container was started again, which its end does not change."""
+    statuses = live.get("containerStatuses") or ()
+    return next((status["restartCount"] for status in statuses if status["name"] == container.name), 0)
 
 
 def _names(pod: Pod) -> Iterable[str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fleetqueue.nodes.kubelet import KubeletController
 from fleetqueue.nodes.leases import NodeLeaseController
+from fleetqueue.nodes.programs import Programs
 from fleetqueue.nodes.scheduler import SchedulerController
 from fleetqueue.nodes.settings import KubeletSettings
 from fleetqueue.runtime.cluster import Cluster
@@ -11,9 +12,12 @@ from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
 
-def controllers(cluster: Cluster, metrics: Metrics, settings: KubeletSettings) -> Sequence[Controller]:
+def controllers(
+    cluster: Cluster, metrics: Metrics, settings: KubeletSettings, programs: Programs | None = None
+) -> Sequence[Controller]:
+    """Return the controllers of all nodes of a cluster; `programs` are the pods that mean something."""
     return (
         SchedulerController(cluster, metrics),
         NodeLeaseController(cluster, metrics, settings=settings),
-        KubeletController(cluster, metrics, settings=settings),
+        KubeletController(cluster, metrics, settings=settings, programs=programs),
     )

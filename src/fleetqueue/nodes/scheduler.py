@@ -17,11 +17,13 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import find, timestamp
 from fleetqueue.api.quantity import Amounts
-from fleetqueue.nodes.fitting import explain, load, needs_of, obstacles, room_of
-from fleetqueue.nodes.objects import SCHEDULED, Node, Pod
+from fleetqueue.nodes.fitting import load, needs_of, refusal, room_of
+from fleetqueue.nodes.objects import DEFAULT_SCHEDULER, SCHEDULED, Node, Pod
+from fleetqueue.nodes.refusals import Refusal, explain
 from fleetqueue.nodes.usage import Usage
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
+from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
@@ -43,6 +45,7 @@ class SchedulerController(Controller):
 
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
         super().__init__(hub, metrics)
+        self.events = SeriesRecorder(hub.client, DEFAULT_SCHEDULER)
         self.usage = Usage()
         hub.informer(Pod).store.add_index(WAITING, lambda pod: [WAITING] if pod.is_waiting else [])
 
@@ -86,7 +89,9 @@ class SchedulerController(Controller):
         except (errors.ApiError, errors.Unreachable):
             self.usage.forget(pod)
             raise
-        await self.hub.events.normal(pod, "Scheduled", f"Successfully assigned {pod.key} to {choice.node}")
+        await self.events.normal(
+            pod, "Scheduled", f"Successfully assigned {pod.key} to {choice.node}", action="Binding"
+        )
 
     async def _bind(self, pod: Pod, node: str) -> None:
         """Ask for the binding of this very pod; with it the API server says that the pod is scheduled."""
@@ -105,6 +110,7 @@ class SchedulerController(Controller):
         others = [one for one in (raw.get("status") or {}).get("conditions") or () if one["type"] != SCHEDULED]
         condition = {
             "type": SCHEDULED,
+            "observedGeneration": pod.metadata.generation,
             "status": "False",
             "reason": "Unschedulable",
             "message": why,
@@ -113,20 +119,23 @@ class SchedulerController(Controller):
         }
         patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [*others, condition]}}
         await self.hub.client.merge(Pod.resource, pod.name, pod.namespace, patch, subresource="status")
-        await self.hub.events.warning(pod, "FailedScheduling", why)
+        await self.events.warning(pod, "FailedScheduling", why, action="Scheduling")
 
 
 def choose(pod: Pod, needs: Amounts, nodes: Iterable[Node], usage: Usage) -> Choice:
     """Return the least loaded of the nodes that fit, by name where several are; or why none does."""
     found: list[tuple[Any, str]] = []
-    reasons: list[list[str]] = []
+    refusals: list[Refusal] = []
     for node in nodes:
         used = usage.of(node.name)
-        why = obstacles(pod, needs, node, used)
-        reasons.append(why)
-        if not why:
+        why = refusal(pod, needs, node, used)
+        if why is None:
             found.append((load(needs, room_of(node), used), node.name))
-    return Choice(node=min(found)[1]) if found else Choice(why_not=explain(reasons))
+        else:
+            refusals.append(why)
+    if found:
+        return Choice(node=min(found)[1])
+    return Choice(why_not=explain(refusals, preempts=pod.spec.preemption_policy != "Never"))
 
 
 def _importance(pod: Pod) -> tuple[Any, ...]:
@@ -137,7 +146,8 @@ def _wish(pod: Pod) -> bytes:
     """Return all of a pod that decides where it fits: where one does not, neither does another with the same wish."""
     spec = pod.spec
     parts = (spec.containers, spec.init_containers, spec.overhead, spec.resources)
-    return msgspec.json.encode((parts, spec.node_selector, spec.affinity, spec.tolerations))
+    wishes = (spec.node_selector, spec.affinity, spec.tolerations, spec.preemption_policy)
+    return msgspec.json.encode((parts, wishes))
 
 
 def _same_wish(old: Pod, new: Pod) -> bool:

@@ -1,5 +1,6 @@
 """What a node is said to have, and how often it says that it is alive."""
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,7 +16,8 @@ class NodeSettings:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: Sequence[Mapping[str, str]] = ()
     number: int = 1
-    """Makes its addresses: 172.18.0.1 for the node itself, 10.244.1.0/24 for its pods; up to 254 in a cluster."""
+    """Makes its addresses: 172.18.0.1 for the node itself, 10.244.1.0/24 for its pods; up to 254 in a cluster. Of nodes
+    that somebody else made, two may get the same ones."""
     version: str = "v1.36.3"
     """The kubelet's version, as `kubectl get nodes` shows it."""
 
@@ -32,9 +34,24 @@ class NodeSettings:
 @dataclass(frozen=True, slots=True)
 class KubeletSettings:
     nodes: Sequence[NodeSettings]
+    """Those that register by themselves."""
+    all_nodes: bool = False
+    """Whether nodes that somebody else made are played, too."""
     stages: str = "fast"
     """How pods live: `fast`, or `general` with the times that a machine takes."""
     lease_seconds: float = 10.0
     """How often a node renews its lease; others take it for lost after 40 seconds. Real kubelets do it as often."""
     report_seconds: float = 300.0
     """How often a node says that it is well although nothing has changed."""
+
+    def of(self, name: str) -> NodeSettings | None:
+        """Return how a node is played; None where it is not ours."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        return _of_somebody_else(name) if self.all_nodes and name else None
+
+
+def _of_somebody_else(name: str) -> NodeSettings:
+    """Return how a node is played that did not register by itself: what it has is for others to say."""
+    return NodeSettings(name, capacity={}, number=2 + zlib.crc32(name.encode()) % 250)

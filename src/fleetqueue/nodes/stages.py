@@ -19,10 +19,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
-
-import yaml
 
 from fleetqueue.nodes.objects import Pod
 
@@ -105,8 +104,11 @@ def duration(text: str) -> float | None:
     return sum(float(number) * UNITS[unit] for number, unit in _PART.findall(text))
 
 
+@cache
 def load(name: str = "fast") -> tuple[Stage, ...]:
-    """Read the stages that come with the package: `fast` or `general`."""
+    """Read the stages that come with the package: `fast` or `general`; all clusters of a process share them."""
+    import yaml  # slow to import, and not needed before the first pod
+
     text = (Path(__file__).parent / "stages" / f"{name}.yaml").read_text()
     return tuple(parse(one) for one in yaml.safe_load(text))
 

@@ -1,74 +1,176 @@
-"""Events: a sentence for people, on the object that it is about.
+"""Events: a sentence for people, on the object that it is about, in the name of the part that says it.
 
-The same sentence about the same object is not said again within ten minutes: a controller may simply say what it sees.
+A controller says what it sees, as often as it sees it; how repetition is treated is the recorder's business:
+- `Recorder`: the same sentence about the same object is not written again within ten minutes. It needs no right but
+  to create events.
+- `SeriesRecorder`: the second time a thing happens, its event becomes a series. So write the scheduler, Kueue and
+  Open Cluster Management (client-go's tools/events).
+- `CountingRecorder`, in `counted_events`: the same event is counted. So write kube-controller-manager and kubelets.
 """
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.events_v1 import NORMAL, WARNING, Event
 from fleetqueue.api.meta import Object
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.runtime.logs import Log
 
 QUIET_SECONDS: Final = 600
-REPORTER: Final = "fleetqueue"
+SERIES_SECONDS: Final = 360
+"""What happens again after so long begins a new event. In a series, the count is written at most as often."""
+COMPONENT: Final = "fleetqueue.dev/controller"
+INSTANCE: Final = "fleetqueue"
 MAX_NOTE: Final = 1024
 """Bytes, as the API server counts them."""
 
 log = Log("events")
 
 
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What is said about whom."""
+
+    about: Object
+    kind: str
+    """NORMAL or WARNING."""
+    reason: str
+    note: str
+    action: str = ""
+    """What was tried; core/v1 has no place for it."""
+    part: str = ""
+    """The path of the field that it is about, such as `spec.containers{main}`."""
+
+    @property
+    def namespace(self) -> str:
+        return self.about.namespace or "default"
+
+    @property
+    def regarding(self) -> dict[str, str]:
+        """The object that is meant, and which part of it."""
+        about = self.about
+        parts = {
+            "apiVersion": about.resource.api_version,
+            "kind": about.resource.kind,
+            "name": about.name,
+            "namespace": about.namespace,
+            "uid": about.uid,
+            "resourceVersion": about.metadata.resource_version,
+            "fieldPath": self.part,
+        }
+        return {name: value for name, value in parts.items() if value}
+
+
 class Recorder:
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._said: dict[tuple[str, str, str], float] = {}
+    def __init__(self, client: Client, component: str = COMPONENT, instance: str = INSTANCE) -> None:
+        self.client = client
+        self.component = component
+        self.instance = instance
+        """Which of several of its kind says it."""
+        self._said: dict[tuple[str, ...], float] = {}
+        """When each sentence was said, the oldest first."""
 
-    async def normal(self, about: Object, reason: str, note: str) -> None:
-        await self._say(about, NORMAL, reason, note)
+    async def normal(self, about: Object, reason: str, note: str, *, action: str = "", part: str = "") -> None:
+        await self._try(Saying(about, NORMAL, reason, note, action, part))
 
-    async def warning(self, about: Object, reason: str, note: str) -> None:
-        await self._say(about, WARNING, reason, note)
+    async def warning(self, about: Object, reason: str, note: str, *, action: str = "", part: str = "") -> None:
+        await self._try(Saying(about, WARNING, reason, note, action, part))
 
-    async def _say(self, about: Object, kind: str, reason: str, note: str) -> None:
-        said = (about.uid, reason, note)
-        now = clock.monotonic()
-        if now - self._said.get(said, -QUIET_SECONDS) < QUIET_SECONDS:
-            return
-        self._said = {key: when for key, when in self._said.items() if now - when < QUIET_SECONDS}
-        self._said[said] = now
+    async def _try(self, saying: Saying) -> None:
+        """An event is help for people; losing one must not stop the work that it tells of."""
         try:
-            await self._client.create(Event.resource, _manifest(about, kind, reason, note))
+            await self._say(saying)
         except (errors.ApiError, errors.Unreachable) as error:
-            # An event is help for people; losing one must not stop the work that it tells of.
-            log.warning("event not written", about=about, reason=reason, error=error)
+            log.warning("event not written", about=saying.about, reason=saying.reason, error=error)
+
+    async def _say(self, saying: Saying) -> None:
+        said, now = (saying.about.uid, saying.reason, saying.note), clock.monotonic()
+        forget_older(self._said, now - QUIET_SECONDS)
+        if said not in self._said:
+            self._said[said] = now
+            await self.client.create(Event.resource, self._manifest(saying))
+
+    def _manifest(self, saying: Saying) -> Manifest:
+        return {
+            **Event.manifest(event_name(saying.about), saying.namespace),
+            "eventTime": _micro_time(),
+            "type": saying.kind,
+            "reason": saying.reason,
+            "action": saying.action or saying.reason,
+            "note": _cut(saying.note),
+            "regarding": saying.regarding,
+            "reportingController": self.component,
+            "reportingInstance": self.instance,
+        }
 
 
-def _manifest(about: Object, kind: str, reason: str, note: str) -> dict[str, object]:
-    namespace = about.namespace or "default"
-    manifest = Event.manifest(f"{about.name[:200].rstrip('-.')}.{clock.suffix(10)}", namespace)
-    resource = about.resource
-    regarding = {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "name": about.name,
-        "uid": about.uid,
-        "resourceVersion": about.metadata.resource_version,
-    }
-    if about.namespace:
-        regarding["namespace"] = about.namespace
-    return {
-        **manifest,
-        "eventTime": clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        "type": kind,
-        "reason": reason,
-        "action": reason,
-        "note": _cut(note),
-        "regarding": regarding,
-        "reportingController": f"{REPORTER}.dev/controller",
-        "reportingInstance": REPORTER,
-    }
+@dataclass(slots=True)
+class _Series:
+    manifest: Manifest
+    written: float
+    count: int = 1
+
+
+class SeriesRecorder(Recorder):
+    """Writes a thing that happens once, and again when it becomes a series.
+
+    As in client-go, things are the same where all but the note is: the note stays that of the first. There the last
+    count is written by a timer; here it waits for the next time that the thing happens.
+    """
+
+    def __init__(self, client: Client, component: str, instance: str = "") -> None:
+        super().__init__(client, component, instance or component)
+        self._series: dict[tuple[str, ...], _Series] = {}
+
+    async def _say(self, saying: Saying) -> None:
+        about, now = saying.about, clock.monotonic()
+        thing = (about.uid, about.metadata.resource_version, saying.kind, saying.reason, saying.action, saying.part)
+        for ended in forget_older(self._said, now - SERIES_SECONDS):
+            del self._series[ended]
+        self._said.pop(thing, None)
+        self._said[thing] = now
+        known = self._series.get(thing)
+        if known is not None:
+            await self._repeat(known, now)
+            return
+        manifest = self._manifest(saying)
+        self._series[thing] = _Series(manifest, now)
+        await self.client.create(Event.resource, manifest)
+
+    async def _repeat(self, known: _Series, now: float) -> None:
+        known.count += 1
+        if known.count > 2 and now - known.written < SERIES_SECONDS:
+            return
+        known.written = now
+        series = {"series": {"count": known.count, "lastObservedTime": _micro_time()}}
+        metadata = known.manifest["metadata"]
+        try:
+            await self.client.merge(Event.resource, metadata["name"], metadata["namespace"], series)
+        except errors.NotFound:
+            await self.client.create(Event.resource, known.manifest | series)
+
+
+def forget_older(times: dict[Any, float], than: float) -> list[Any]:
+    """Drop from times, the oldest of which stands first, all up to a moment; return whose they were."""
+    old = []
+    for key, when in times.items():
+        if when > than:
+            break
+        old.append(key)
+    for key in old:
+        del times[key]
+    return old
+
+
+def event_name(about: Object) -> str:
+    return f"{about.name[:200].rstrip('-.')}.{clock.suffix(10)}"
+
+
+def _micro_time() -> str:
+    return clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _cut(note: str) -> str:

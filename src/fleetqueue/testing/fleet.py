@@ -16,7 +16,7 @@ from fleetqueue.assembly.crashes import Life
 from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.engine.fleet import HUB, cluster_names
+from fleetqueue.engine.cluster_names import HUB, cluster_names
 from fleetqueue.nodes.stages import duration
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.arranged_api import ArrangedApi

@@ -15,10 +15,11 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.apiserver.auth.users import MASTERS, User
 from fleetqueue.apiserver.registry.served import Served
-from fleetqueue.apiserver.registry.store import Write
+from fleetqueue.apiserver.registry.writes import Write
 from fleetqueue.apiserver.server import ApiServer, Secrets
 from fleetqueue.apiserver.storage.interface import Entry
 from fleetqueue.apiserver.storage.log import MemoryLog
+from fleetqueue.assembly.converters import CONVERTERS
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.testing.frozen import WatchedStorage
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, settle
@@ -45,7 +46,7 @@ class Template:
     async def copy(self, secrets: Secrets) -> ApiServer:
         """Return a server as if it had been started just now: with the same objects, as others."""
         storage = await WatchedStorage.holding(MemoryLog(), map(_anew, self._entries))
-        server = ApiServer(storage, secrets)
+        server = ApiServer(storage, secrets, CONVERTERS)
         for served in self._custom:
             server.resources.add(served)
         return server
@@ -74,12 +75,13 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _start(systems: Iterable[str]) -> Template:
-    server = ApiServer(await WatchedStorage.open(MemoryLog()), Secrets())
+    definitions = [definition for system in systems for definition in crds(system)]
+    server = ApiServer(await WatchedStorage.open(MemoryLog()), Secrets(), CONVERTERS, definitions)
     await server.start()
     resource = CustomResourceDefinition.resource
-    definitions = server.resources.find(resource.group, resource.version, resource.plural)
-    for definition in (definition for system in systems for definition in crds(system)):
-        await server.store.create(definitions, "", definition, Write(User("admin", (MASTERS,)), "admin"))
+    served = server.resources.find(resource.group, resource.version, resource.plural)
+    for definition in definitions:
+        await server.store.create(served, "", definition, Write(User("admin", (MASTERS,)), "admin"))
     establishing = asyncio.create_task(server.run())
     await settle()
     establishing.cancel()

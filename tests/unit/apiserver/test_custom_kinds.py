@@ -161,8 +161,8 @@ async def test_with_its_definition_all_objects_go(client):  # noqa: F811
     ("change", "message"),
     [
         ({"name": "other.test.io"}, 'must be spec.names.plural+"."+spec.group'),
-        ({"versions": []}, "must have at least one version"),
-        ({"versions": [{"name": "v1", "served": True, "storage": True}]}, "schemas are required"),
+        ({"versions": []}, "must have exactly one version marked as storage version"),
+        ({"versions": [{"name": "v1", "served": True, "storage": True}]}, "openAPIV3Schema: Required value"),
         ({"group": "nodots", "name": "widgets.nodots"}, "should be a domain with at least one dot"),
     ],
 )

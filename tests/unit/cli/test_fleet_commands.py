@@ -25,7 +25,7 @@ def test_a_log_is_printed_as_far_as_asked(fleetqueue, tmp_path):
 
     assert fleetqueue("logs", "hub/kueue", *where).out == "one\ntwo\nthree\n"
     assert fleetqueue("logs", "hub/kueue", "--tail", "1", *where).out == "three\n"
-    assert "there are hub/kueue" in fleetqueue("logs", "hub/nope", *where).err
+    assert "known are: hub/kueue" in fleetqueue("logs", "hub/nope", *where).err
 
 
 def test_deleting_the_folder_of_somebody_else_is_refused(fleetqueue, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.coordination_v1 import Lease
-from fleetqueue.api.core_v1 import ConfigMap, ServiceAccount
+from fleetqueue.api.core_v1 import ConfigMap, Pod, ServiceAccount
 from fleetqueue.api.requests import APPLY_PATCH, MERGE_PATCH, Request, Response
 from fleetqueue.client import Client
 
@@ -42,6 +42,8 @@ async def asked_by(call):
 MANIFEST = ConfigMap.manifest("c", "ns", data={"a": "1"})
 PATH = "/api/v1/namespaces/ns/configmaps"
 MANAGER = {"fieldManager": "fleetqueue"}
+DRY = MANAGER | {"dryRun": "All"}
+BACKGROUND = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,17 @@ MANAGER = {"fieldManager": "fleetqueue"}
             id="merge",
         ),
         pytest.param(
+            lambda c: c.strategic_merge(Pod.resource, "p", "ns", {"spec": {"containers": []}}, subresource="status"),
+            Request(
+                "PATCH",
+                "/api/v1/namespaces/ns/pods/p/status",
+                MANAGER,
+                {"spec": {"containers": []}},
+                "application/strategic-merge-patch+json",
+            ),
+            id="strategic merge",
+        ),
+        pytest.param(
             lambda c: c.apply(ConfigMap.resource, MANIFEST, subresource="status", manager="me"),
             Request("PATCH", f"{PATH}/c/status", {"fieldManager": "me", "force": "true"}, MANIFEST, APPLY_PATCH),
             id="apply",
@@ -86,12 +99,91 @@ MANAGER = {"fieldManager": "fleetqueue"}
             ),
             id="delete",
         ),
+        pytest.param(
+            lambda c: c.delete(ConfigMap.resource, "c", "ns", version="7", grace=0),
+            Request(
+                "DELETE",
+                f"{PATH}/c",
+                {},
+                {**BACKGROUND, "gracePeriodSeconds": 0, "preconditions": {"resourceVersion": "7"}},
+            ),
+            id="delete one version at once",
+        ),
+        pytest.param(
+            lambda c: c.delete_collection(ConfigMap.resource, "ns", labels="a=b", fields="metadata.name=c", grace=5),
+            Request(
+                "DELETE",
+                PATH,
+                {"labelSelector": "a=b", "fieldSelector": "metadata.name=c"},
+                {**BACKGROUND, "gracePeriodSeconds": 5},
+            ),
+            id="delete a collection",
+        ),
+        pytest.param(
+            lambda c: c.update(ConfigMap.resource, MANIFEST),
+            Request("PUT", f"{PATH}/c", MANAGER, MANIFEST),
+            id="update",
+        ),
+        pytest.param(
+            lambda c: c.update(ConfigMap.resource, MANIFEST, "finalize"),
+            Request("PUT", f"{PATH}/c/finalize", MANAGER, MANIFEST),
+            id="update a subresource",
+        ),
+        pytest.param(
+            lambda c: c.apply(ConfigMap.resource, MANIFEST, force=False),
+            Request("PATCH", f"{PATH}/c", MANAGER | {"force": "false"}, MANIFEST, APPLY_PATCH),
+            id="apply without force",
+        ),
         pytest.param(lambda c: c.read("/version"), Request("GET", "/version"), id="read"),
         pytest.param(lambda c: c.post("/apis/x", {"a": 1}), Request("POST", "/apis/x", {}, {"a": 1}), id="post"),
     ],
 )
 async def test_requests(call, request_):
     assert await asked_by(call) == request_
+
+
+@pytest.mark.parametrize(
+    ("call", "request_"),
+    [
+        pytest.param(
+            lambda c: c.create(ConfigMap.resource, MANIFEST, dry_run=True),
+            Request("POST", PATH, DRY, MANIFEST),
+            id="create",
+        ),
+        pytest.param(
+            lambda c: c.update(ConfigMap.resource, MANIFEST, dry_run=True),
+            Request("PUT", f"{PATH}/c", DRY, MANIFEST),
+            id="update",
+        ),
+        pytest.param(
+            lambda c: c.merge(ConfigMap.resource, "c", "ns", {"data": None}, dry_run=True),
+            Request("PATCH", f"{PATH}/c", DRY, {"data": None}, MERGE_PATCH),
+            id="merge",
+        ),
+        pytest.param(
+            lambda c: c.apply(ConfigMap.resource, MANIFEST, dry_run=True),
+            Request("PATCH", f"{PATH}/c", DRY | {"force": "true"}, MANIFEST, APPLY_PATCH),
+            id="apply",
+        ),
+        pytest.param(
+            lambda c: c.delete(ConfigMap.resource, "c", "ns", dry_run=True),
+            Request("DELETE", f"{PATH}/c", {"dryRun": "All"}, BACKGROUND),
+            id="delete",
+        ),
+    ],
+)
+async def test_every_write_can_be_tried_dry(call, request_):
+    assert await asked_by(call) == request_
+
+
+async def test_a_client_writes_as_its_own_field_manager():
+    door = Recording()
+    client = Client(door, manager="kueue")
+
+    await client.create(ConfigMap.resource, MANIFEST)
+    await client.apply(ConfigMap.resource, MANIFEST, manager="kueue-admission")
+
+    assert [request.query["fieldManager"] for request, _ in door.asked] == ["kueue", "kueue-admission"]
 
 
 async def test_every_request_is_bounded_in_time():

@@ -9,7 +9,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from fleetqueue.engine.certificates import API_ADDRESSES, API_NAMES, Authority, rsa_key, service_account_key
-from fleetqueue.engine.pki import ensure_pki, read_pair
+from fleetqueue.engine.key_pairs import read_pair
+from fleetqueue.engine.pki import ensure_pki
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import base64
 import pytest
 import yaml
 
-from fleetqueue.engine.certificates import KeyPair
+from fleetqueue.engine.key_pairs import KeyPair
 from fleetqueue.engine.kubeconfigs import aliases, dump, kubeconfig, merged
 
 
@@ -51,7 +51,18 @@ def test_contexts_have_the_names_of_kind_and_of_kueues_page_too():
 
 
 def test_the_file_is_plain_yaml(configs):
-    text = dump(merged(configs, {"kind-hub": "hub"}))
+    config = merged(configs, {"kind-hub": "hub"})
 
-    assert b"&" not in text
-    assert yaml.safe_load(text)["kind"] == "Config"
+    text = dump(config)
+
+    assert text.startswith(
+        b"apiVersion: v1\nkind: Config\nclusters:\n- name: hub\n  cluster:\n    server: https://hub\n"
+    )
+    assert yaml.safe_load(text) == config
+
+
+@pytest.mark.parametrize("name", ["no", "Null", "1e5", "10", "a: b", "- a", "~", "", "a #b", "{a}", "中"])
+def test_a_name_that_yaml_could_take_for_something_else_stays_a_name(configs, name):
+    config = merged(configs, {name: "hub"})
+
+    assert yaml.safe_load(dump(config)) == config

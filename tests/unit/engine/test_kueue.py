@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fleetqueue.engine.certificates import KeyPair
 from fleetqueue.engine.cluster import Cluster
+from fleetqueue.engine.key_pairs import KeyPair
 from fleetqueue.engine.kueue import config_map, derive, kept, rewired, webhook_secret
 from fleetqueue.engine.layout import Layout
 

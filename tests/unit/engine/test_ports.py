@@ -5,7 +5,8 @@ import socket
 
 import pytest
 
-from fleetqueue.engine.ports import FIRST, LAST, LOOPBACK, assign, hold, is_free
+from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.ports import FIRST, HIGHEST, LAST, LOOPBACK, assign, consecutive, hold, is_free
 
 
 @pytest.fixture
@@ -55,3 +56,24 @@ def test_a_held_port_is_not_free_and_refuses_connections(chooser):
         with pytest.raises(OSError, match="in use"):
             socket.create_server((LOOPBACK, port))
     assert is_free(port)
+
+
+def test_ports_in_a_row_follow_the_names():
+    first = next(port for port in range(FIRST, LAST) if is_free(port) and is_free(port + 1))
+
+    assert consecutive(["hub", "cluster1"], first) == {"hub": first, "cluster1": first + 1}
+
+
+def test_a_taken_port_in_a_row_is_refused_with_its_number():
+    taken = next(port for port in range(FIRST + 1, LAST) if is_free(port) and is_free(port - 1))
+
+    with (
+        socket.create_server((LOOPBACK, taken)),
+        pytest.raises(EngineError, match=rf"port {taken}, which cluster1 should have, is taken .* --ports-from"),
+    ):
+        consecutive(["hub", "cluster1"], taken - 1)
+
+
+def test_a_row_ends_where_ports_end():
+    with pytest.raises(EngineError, match=f"2 ports from {HIGHEST} go beyond {HIGHEST}; begin at {HIGHEST - 1}"):
+        consecutive(["hub", "cluster1"], HIGHEST)

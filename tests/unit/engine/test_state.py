@@ -3,9 +3,18 @@
 import pytest
 
 from fleetqueue.engine.errors import EngineError
-from fleetqueue.engine.fleet import RealFleet, Settings, stored_settings
+from fleetqueue.engine.fleet import RealFleet, Settings
 from fleetqueue.engine.sockets import LONGEST, reachable
-from fleetqueue.engine.state import Ownership, default_data_dir, read_json, write_json
+from fleetqueue.engine.state import (
+    Kept,
+    Ownership,
+    default_data_dir,
+    kept,
+    read_json,
+    refuse_foreign,
+    refuse_other_engine,
+    write_json,
+)
 
 
 def test_files_are_private_and_leave_nothing_half_written(tmp_path):
@@ -68,11 +77,51 @@ def test_which_clusters_and_ports_a_fleet_has():
     assert {"ocm-registration-agent", "ocm-work-agent"} <= set(full.ports("cluster1"))
 
 
-def test_how_a_fleet_was_started_is_remembered(tmp_path):
-    assert stored_settings(tmp_path) is None
-    write_json(tmp_path / "fleet.json", {"workers": 2, "ocm": "full", "kueue": True, "fsync": False})
+@pytest.mark.parametrize(
+    ("settings", "remembered"),
+    [
+        pytest.param({"workers": 2, "ocm": "full", "kueue": True}, Kept("kubernetes", 2), id="a real fleet"),
+        pytest.param({"workers": 5, "engine": "embedded"}, Kept("embedded", 5), id="an embedded fleet"),
+    ],
+)
+def test_how_a_fleet_was_started_is_remembered(tmp_path, settings, remembered):
+    write_json(tmp_path / "fleet.json", settings)
 
-    assert stored_settings(tmp_path) == Settings(workers=2, ocm="full")
+    assert kept(tmp_path) == remembered
+    assert kept(tmp_path / "elsewhere") is None
+
+
+def test_a_folder_of_another_engine_is_refused_with_what_to_do(tmp_path):
+    write_json(tmp_path / "fleet.json", {"workers": 2})
+
+    refuse_other_engine(tmp_path, "kubernetes")
+    with pytest.raises(EngineError, match="start it with --engine kubernetes, choose another folder"):
+        refuse_other_engine(tmp_path, "embedded")
+
+
+@pytest.mark.parametrize(
+    ("files", "is_fleet"),
+    [
+        pytest.param([], True, id="an empty folder"),
+        pytest.param(["fleet.json", "kubeconfig"], True, id="a fleet"),
+        pytest.param(["lock", "supervisor.log"], True, id="a fleet that never started"),
+        pytest.param(["thesis.txt"], False, id="somebody's work"),
+        pytest.param(["lock", "thesis.txt"], False, id="somebody's work, where a fleet was tried"),
+    ],
+)
+def test_only_the_folder_of_a_fleet_is_ever_deleted(tmp_path, files, is_fleet):
+    for name in files:
+        (tmp_path / name).touch()
+
+    if is_fleet:
+        refuse_foreign(tmp_path)
+    else:
+        with pytest.raises(EngineError, match="is not the folder of a fleet"):
+            refuse_foreign(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_fine(tmp_path):
+    refuse_foreign(tmp_path / "new")
 
 
 async def test_only_workers_can_be_cut(tmp_path):

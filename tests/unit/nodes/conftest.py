@@ -63,6 +63,7 @@ class Scene:
     """What stands in the cluster, in the words of the tests. What is done here is not recorded in `writes`."""
 
     def __init__(self, server: ApiServer) -> None:
+        self.server = server
         self.client = Client(InProcessDoor(server, Credentials(token="admin")))
         self.door = Watched(server, Credentials(token="admin"))
         self.cluster = Cluster("c1", Client(self.door))
@@ -80,8 +81,9 @@ class Scene:
         return SchedulerController(self.cluster, self.metrics)
 
     def kubelet(self, *nodes, **settings):
+        programs = settings.pop("programs", None)
         settings = KubeletSettings(nodes or (NodeSettings("node"),), **settings)
-        return KubeletController(self.cluster, self.metrics, settings=settings)
+        return KubeletController(self.cluster, self.metrics, settings=settings, programs=programs)
 
     def leases(self, *nodes, **settings):
         settings = KubeletSettings(nodes or (NodeSettings("node"),), **settings)

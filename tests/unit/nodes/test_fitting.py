@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from fleetqueue.nodes.fitting import explain, load, needs_of, obstacles
+from fleetqueue.nodes.fitting import load, needs_of, refusal
 from fleetqueue.nodes.objects import Node, Pod
 
 GPU = "nvidia.com/gpu"
@@ -100,16 +100,34 @@ TAINTED = ["node(s) had untolerated taint(s)"]
             [],
             id="by name",
         ),
+        pytest.param(
+            a_pod(affinity=affinity({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]})),
+            a_node(),
+            ["node(s) didn't satisfy plugin(s) [NodeAffinity]"],
+            id="by another name",
+        ),
     ],
 )
-def test_obstacles(pod, node, why):
-    assert obstacles(pod, needs_of(pod), node, {}) == why
+def test_refusals(pod, node, why):
+    found = refusal(pod, needs_of(pod), node, {})
+
+    assert (found.reasons if found is not None else []) == why
 
 
 def test_what_others_use_is_not_free():
     pod, used = a_pod({"cpu": "2"}), {"cpu": Decimal(3)}
 
-    assert obstacles(pod, needs_of(pod), a_node(), used) == ["Insufficient cpu"]
+    found = refusal(pod, needs_of(pod), a_node(), used)
+
+    assert (found.reasons, found.is_taken) == (["Insufficient cpu"], True)
+
+
+def test_what_a_node_does_not_have_is_not_taken():
+    pod = a_pod({"cpu": "2", "memory": "9Gi"})
+
+    found = refusal(pod, needs_of(pod), a_node(), {"cpu": Decimal(3)})
+
+    assert (found.reasons, found.is_taken) == (["Insufficient cpu", "Insufficient memory"], False)
 
 
 def test_init_containers_and_sidecars_count_as_kubernetes_counts_them():
@@ -134,18 +152,3 @@ def test_the_load_is_over_what_is_asked_for():
     room = {"cpu": Decimal(4), "memory": Decimal(8), GPU: Decimal(2)}
 
     assert load({"cpu": Decimal(2), GPU: Decimal(1)}, room, {GPU: Decimal(1)}) == Decimal("0.5")
-
-
-@pytest.mark.parametrize(
-    ("reasons", "text"),
-    [
-        ([], "no nodes available to schedule pods"),
-        ([["Insufficient cpu"]] * 3, "0/3 nodes are available: 3 Insufficient cpu."),
-        (
-            [["Insufficient cpu", "Insufficient memory"], TAINTED],
-            "0/2 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 node(s) had untolerated taint(s).",
-        ),
-    ],
-)
-def test_explain(reasons, text):
-    assert explain(reasons) == text

@@ -98,6 +98,46 @@ async def test_conditions_of_others_stay_and_ours_come_back(scene):
         assert len(conditions) == 5
 
 
+@pytest.mark.parametrize("all_nodes", [False, True])
+async def test_a_node_that_somebody_made_is_played_if_wanted(scene, all_nodes):
+    await scene.node("theirs", **{GPU: "4"})
+    async with scene.running(scene.leases(all_nodes=all_nodes)):
+        await advance(10)
+
+        node = await scene.get(Node, "theirs")
+        assert (await lease(scene, "theirs") is not None) == all_nodes
+        assert any(one["type"] == "Ready" for one in node["status"].get("conditions") or ()) == all_nodes
+        assert node["status"]["capacity"] == {"cpu": "4", "memory": "16Gi", "pods": "110", GPU: "4"}
+
+
+async def test_what_nobody_said_of_such_a_node_is_not_made_up(scene):
+    await scene.client.create(Node.resource, Node.manifest("bare"))
+    async with scene.running(scene.leases(all_nodes=True)):
+        await advance(10)
+
+        assert "capacity" not in (await scene.get(Node, "bare"))["status"]
+
+
+async def test_a_node_whose_machine_is_off_says_nothing_until_it_is_on_again(scene):
+    async with scene.running(scene.leases()):
+        await scene.change(Node, "node", metadata={"annotations": {"fleetqueue.dev/silent": "true"}})
+        await advance(10)
+        scene.writes.clear()
+        await advance(3600)
+        silent = list(scene.writes)
+        await scene.change(Node, "node", metadata={"annotations": {"fleetqueue.dev/silent": None}})
+
+        assert silent == []
+        assert (await lease(scene))["spec"]["renewTime"] == "2026-01-01T01:00:10.000000Z"
+
+
+async def test_a_node_says_once_that_it_is_ready(scene):
+    async with scene.running(scene.leases()):
+        await advance(3600)
+
+        assert await scene.events("NodeReady") == ["Node node status is now: NodeReady"]
+
+
 async def test_a_deleted_node_stays_away(scene):
     async with scene.running(scene.leases()):
         await scene.delete(Node, "node")

@@ -49,7 +49,10 @@ async def test_a_pod_that_fits_nowhere_says_why(scene):
     async with scene.running(scene.scheduler()):
         await scene.pod(requests={GPU: "1"})
 
-        why = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had untolerated taint(s)."
+        why = (
+            "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had untolerated taint(s). no new claims "
+            "to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+        )
         condition = await scene.condition("PodScheduled")
         assert (condition["status"], condition["reason"], condition["message"]) == ("False", "Unschedulable", why)
         assert await scene.events("FailedScheduling") == [why]

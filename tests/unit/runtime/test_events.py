@@ -45,6 +45,14 @@ async def test_an_event_says_what_happened_to_whom(api, recorder):
     }
 
 
+async def test_an_event_names_the_part_that_says_it(api):
+    await Recorder(Client(api), "placement-controller", "placement-controller-0").normal(workload(), "Nominated", "c1")
+
+    (event,) = events(api)
+    assert event["reportingController"] == "placement-controller"
+    assert event["reportingInstance"] == "placement-controller-0"
+
+
 async def test_an_event_about_a_cluster_wide_object_is_kept_in_default(api, recorder):
     await recorder.warning(kueue.AdmissionCheck.view(kueue.AdmissionCheck.manifest("ac")), "NoClusters", "none")
 

@@ -101,3 +101,15 @@ def test_a_line_break_in_a_field_does_not_make_two_json_lines(lines):
     Log("room").info("said", words="a\nb")
 
     assert stream.getvalue().count("\n") == 1
+
+
+def test_tags_are_on_every_line_within(lines):
+    stream = lines(json=False)
+
+    with logs.tagged(pod="ns/p"):
+        Log("room").info("inside", key="a")
+    Log("room").info("outside")
+
+    inside, outside = stream.getvalue().splitlines()
+    assert inside.endswith("inside pod=ns/p key=a")
+    assert outside.endswith("outside")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from fleetqueue.api import errors
 from fleetqueue.apiserver.auth.users import User
+from fleetqueue.apiserver.kinds.go_text import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Attributes:
 
 def forbidden(asked: Attributes, reason: str = "") -> errors.Forbidden:
     """Build the answer to who may not do this."""
-    message = f'User "{asked.user.name}" cannot {asked.verb} '
+    message = f"User {quoted(asked.user.name)} cannot {asked.verb} "
     if asked.path:
         message = f'forbidden: {message}path "{asked.path}"'
         details = {}

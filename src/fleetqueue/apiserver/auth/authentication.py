@@ -1,19 +1,29 @@
 """Find out who asks: by client certificate, by the server's own tokens, or by the token of a service account."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from fleetqueue.api import errors
-from fleetqueue.apiserver.auth.service_account_tokens import ServiceAccountTokens, TokenError
+from fleetqueue.apiserver.auth.service_account_tokens import CREDENTIAL_ID, ServiceAccountTokens, TokenError
 from fleetqueue.apiserver.auth.users import ANONYMOUS, AUTHENTICATED, User
+
+
+class Certificate(NamedTuple):
+    """Who a verified client certificate is for."""
+
+    name: str
+    organizations: Sequence[str]
+    fingerprint: str = ""
+    """The SHA-256 of its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What came with a request: the verified client certificate as (common name, organizations), a bearer token."""
+    """What came with a request: the verified client certificate, a bearer token."""
 
-    certificate: tuple[str, Sequence[str]] | None = None
+    certificate: tuple[str, Sequence[str]] | Certificate | None = None
     token: str = ""
 
 
@@ -27,33 +37,32 @@ class Authentication:
     def user(self, credentials: Credentials) -> User:
         """Return who asks; nobody in particular without a credential, Unauthorized with one that does not hold."""
         if credentials.certificate is not None:
-            name, organizations = credentials.certificate
-            return User(name, (*organizations, AUTHENTICATED))
+            shown = Certificate(*credentials.certificate)
+            extra = {CREDENTIAL_ID: (f"X509SHA256={shown.fingerprint}",)} if shown.fingerprint else {}
+            return User(shown.name, (*shown.organizations, AUTHENTICATED), extra=extra)
         if not credentials.token:
             return ANONYMOUS
-        found = self.by_token(credentials.token, self.audiences)
-        if found is None:
-            raise unauthorized()
-        return found[0]
+        try:
+            return self.by_token(credentials.token, self.audiences)[0]
+        except TokenError:
+            raise unauthorized() from None
 
-    def by_token(self, token: str, audiences: Sequence[str]) -> tuple[User, Sequence[str]] | None:
-        """Return whom a token stands for, and for which of the audiences; None where it does not hold."""
+    def by_token(self, token: str, audiences: Sequence[str]) -> tuple[User, Sequence[str]]:
+        """Return whom a token stands for, and for which of the audiences; raises TokenError where it does not hold."""
         if token in self.tokens:
             user = self.tokens[token]
             return User(user.name, (*user.groups, AUTHENTICATED), user.uid, user.extra), audiences
-        try:
-            return self.accounts.verify(token, audiences or self.audiences)
-        except TokenError:
-            return None
+        return self.accounts.verify(token, audiences or self.audiences)
 
 
 def unauthorized() -> errors.Unauthorized:
     return errors.Unauthorized("Unauthorized", reason="Unauthorized")
 
 
-def subject_of(certificate: Mapping[str, Any]) -> tuple[str, Sequence[str]] | None:
-    """Read a peer certificate as Python's ssl module gives it."""
+def subject_of(certificate: Mapping[str, Any], content: bytes = b"") -> Certificate | None:
+    """Read a peer certificate as Python's ssl module gives it; the content is its bytes."""
     parts = [pair for entry in certificate.get("subject", ()) for pair in entry]
     names = [value for key, value in parts if key == "commonName"]
     organizations = [value for key, value in parts if key == "organizationName"]
-    return (names[-1], tuple(organizations)) if names else None
+    fingerprint = hashlib.sha256(content).hexdigest() if content else ""
+    return Certificate(names[-1], tuple(organizations), fingerprint) if names else None

@@ -39,10 +39,10 @@ def cluster_roles() -> list[Manifest]:
     issuer = ["/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks"]
     return [
         _role("cluster-admin", everything),
-        _role("system:discovery", [_urls(discovery)]),
-        _role("system:monitoring", [_urls(monitoring)]),
-        _role("system:public-info-viewer", [_urls([*HEALTH, *VERSION])]),
-        _role("system:service-account-issuer-discovery", [_urls(issuer)]),
+        _role("system:discovery", [_urls(sorted(discovery))]),
+        _role("system:monitoring", [_urls(sorted(monitoring))]),
+        _role("system:public-info-viewer", [_urls(sorted([*HEALTH, *VERSION]))]),
+        _role("system:service-account-issuer-discovery", [_urls(sorted(issuer))]),
         _role("system:basic-user", list(_reviews())),
         *(_aggregated(name) for name in ("admin", "edit", "view")),
         _role("system:aggregate-to-view", list(_viewing()), aggregate_to="view"),

@@ -1,7 +1,7 @@
 """Tokens of service accounts: signed with the cluster's own key (ES256), valid while their account exists."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -13,10 +13,13 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from fleetqueue import clock
 from fleetqueue.apiserver.auth.base64url import decode, encode
 from fleetqueue.apiserver.auth.users import SERVICE_ACCOUNT_PREFIX, User, service_account
+from fleetqueue.apiserver.kinds.go_text import quoted
 
 CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
-HEADER: Final = encode(orjson.dumps({"alg": "ES256", "kid": "fleetqueue"}))
+KEY_ID: Final = "fleetqueue"
+HEADER: Final = encode(orjson.dumps({"alg": "ES256", "kid": KEY_ID}))
 SCALAR_BYTES: Final = 32
+MOST_KNOWN: Final = 1000
 ALGORITHM: Final = ec.ECDSA(hashes.SHA256())
 
 FindUid = Callable[[str, str, str], str | None]
@@ -25,7 +28,11 @@ there is none."""
 
 
 class TokenError(Exception):
-    """A token that does not hold; says why, for the server's log only."""
+    """A token that does not hold; says why, for who reviews tokens."""
+
+
+class NoToken(TokenError):
+    """Something that is no token of this cluster at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,8 @@ class ServiceAccountTokens:
     key: ec.EllipticCurvePrivateKey
     issuer: str
     find_uid: FindUid
+    _known: dict[str, Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+    """Tokens whose signature was checked. What can change is asked every time: the hour, and who still exists."""
 
     def sign(
         self,
@@ -80,26 +89,37 @@ class ServiceAccountTokens:
         held = set(claims.get("aud") or ())
         accepted = [audience for audience in audiences if audience in held]
         if not accepted:
-            raise TokenError("for another audience")
+            both = [f"[{' '.join(map(quoted, names))}]" for names in (claims.get("aud") or (), audiences)]
+            raise TokenError("token audiences {} is invalid for the target audiences {}".format(*both))
         now = clock.now().timestamp()
         if claims.get("iss") != self.issuer or not claims.get("nbf", now) <= now < claims.get("exp", 0):
-            raise TokenError("expired, not valid yet, or of another issuer")
+            raise TokenError("service account token has expired")
         return self._user(claims), accepted
 
     def _claims(self, token: str) -> Mapping[str, Any]:
+        """Return what a token says; one whose signature held a moment ago is not checked again."""
+        known = self._known.get(token)
+        if known is None:
+            known = self._verified(token)
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[token] = known
+        return known
+
+    def _verified(self, token: str) -> Mapping[str, Any]:
         try:
             header, claims, signature = token.split(".")
             scalars = decode(signature)
             if header != HEADER or len(scalars) != 2 * SCALAR_BYTES:
-                raise TokenError("not one of ours")
+                raise NoToken("not one of ours")
             r, s = (int.from_bytes(part, "big") for part in (scalars[:SCALAR_BYTES], scalars[SCALAR_BYTES:]))
             der = encode_dss_signature(r, s)
             self.key.public_key().verify(der, f"{header}.{claims}".encode(), ALGORITHM)
             found = orjson.loads(decode(claims))
         except (ValueError, InvalidSignature) as error:
-            raise TokenError("not a token, or a forged one") from error
+            raise NoToken("not a token, or a forged one") from error
         if not isinstance(found, dict):
-            raise TokenError("not a token")
+            raise NoToken("not a token")
         return found
 
     def _user(self, claims: Mapping[str, Any]) -> User:
@@ -113,4 +133,8 @@ class ServiceAccountTokens:
             if self.find_uid(resource, scope, reference.get("name", "")) != reference.get("uid"):
                 raise TokenError(f"its {resource} is gone")
         extra = {CREDENTIAL_ID: (f"JTI={claims.get('jti', '')}",)}
+        for kind in ("node", "pod"):
+            if kind in about:
+                extra[f"authentication.kubernetes.io/{kind}-name"] = (about[kind].get("name", ""),)
+                extra[f"authentication.kubernetes.io/{kind}-uid"] = (about[kind].get("uid", ""),)
         return service_account(namespace, account.get("name", ""), account.get("uid", ""), **extra)

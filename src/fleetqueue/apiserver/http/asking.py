@@ -14,26 +14,29 @@ from urllib.parse import parse_qsl, unquote
 
 from multidict import MultiMapping
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.requests import JSON
-from fleetqueue.apiserver.auth.authentication import Authentication, Credentials
-from fleetqueue.apiserver.http import bodies, media_types
+from fleetqueue.apiserver.auth.authentication import Authentication, Certificate, Credentials
+from fleetqueue.apiserver.http import bodies, issuer, media_types
 from fleetqueue.apiserver.http.bodies import Body, Expected
 from fleetqueue.apiserver.http.exchange import Answer, Question, Stream, status_of
 from fleetqueue.apiserver.http.handler import Ask, Handler
 from fleetqueue.apiserver.http.impersonation import impersonated
-from fleetqueue.apiserver.http.landmarks import not_allowed
+from fleetqueue.apiserver.http.landmarks import OLD_OPENAPI, OLD_PROTOBUF, not_allowed
 from fleetqueue.apiserver.http.media_types import KNOWN, Accepted, body_type, negotiated
+from fleetqueue.apiserver.http.metrics import Asked
 from fleetqueue.apiserver.http.request_info import RequestInfo, request_info
 from fleetqueue.apiserver.http.verbs.writing import PATCHES
 from fleetqueue.apiserver.kinds import facts
 from fleetqueue.apiserver.kinds.table import BuiltIn
-from fleetqueue.apiserver.validation.cel.errors import CelError
-from fleetqueue.apiserver.validation.cel.times import SECOND, parsed_duration
+from fleetqueue.apiserver.registry.resources import unknown_path
 
 WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 MOST_SECONDS: Final = 60.0
 """How long an answer that is no watch may take."""
+DISCOVERY_ROOTS: Final = ("api", "apis")
+LISTS: Final = ("dryRun",)
 NO_PAGE: Final = "404 page not found\n"
 BEARER: Final = "bearer "
 _NUMBER: Final = re.compile(r"[-+]?[0-9.]+")
@@ -46,7 +49,7 @@ class RawRequest:
     target: str
     """Path and query, as the request has them."""
     headers: MultiMapping[str]
-    certificate: tuple[str, Sequence[str]] | None
+    certificate: tuple[str, Sequence[str]] | Certificate | None
     """Who the verified client certificate is for."""
     read: Callable[[], Awaitable[bytes]]
     """Reads the body; raises RequestEntityTooLarge."""
@@ -67,11 +70,25 @@ class Asking:
     async def reply(self, raw: RawRequest) -> Reply:
         """Answer a request; what goes wrong is an answer too."""
         path, query = split_target(raw.target)
+        info, began = request_info(raw.method, path, query), clock.monotonic()
+        metrics, asked = self.handler.metrics, Asked.of(info, query)
+        kind = metrics.begin(info.verb)
+        try:
+            reply = await self._replied(raw, path, query, info)
+        finally:
+            metrics.end(kind)
+        if isinstance(reply.answer, Stream):
+            return reply._replace(answer=metrics.watching(asked, reply.answer))
+        metrics.answered(asked, reply.answer.status, clock.monotonic() - began)
+        return reply
+
+    async def _replied(self, raw: RawRequest, path: str, query: Mapping[str, str], info: RequestInfo) -> Reply:
+        warnings: list[str] = []
         try:
             async with asyncio.timeout(_seconds(query)):
-                return await self._reply(raw, path, query)
+                return await self._reply(raw, path, query, info, warnings)
         except errors.ApiError as error:
-            return self._refusal(raw, path, error)
+            return self._refusal(raw, path, error, warnings)
         except TimeoutError:
             why = "Timeout: request did not complete within requested timeout - context deadline exceeded"
             return self._refusal(raw, path, errors.ServerError(why, reason="Timeout", code=504))
@@ -82,22 +99,25 @@ class Asking:
             why = f"Internal error occurred: {type(error).__name__}"
             return self._refusal(raw, path, errors.ServerError(why, reason="InternalError"))
 
-    async def _reply(self, raw: RawRequest, path: str, query: Mapping[str, str]) -> Reply:
-        info = request_info(raw.method, path, query)
+    async def _reply(
+        self, raw: RawRequest, path: str, query: Mapping[str, str], info: RequestInfo, warnings: list[str]
+    ) -> Reply:
         user = self.authentication.user(Credentials(raw.certificate, _token(raw.headers)))
         user = impersonated(user, raw.headers, self.handler.rbac)
         self.handler.authorize(info, user)
         if "//" in path:
-            raise errors.NotFound(NO_PAGE, reason="NotFound")
+            raise unknown_path()
         if raw.method == "HEAD" and info.is_resource:
             raise not_allowed()
         accepted = _accepted(raw.headers, info)
         agent = raw.headers.get("User-Agent") or "unknown"
         content_type = body_type(raw.headers.get("Content-Type") or "")
         ask = self.handler.find(Question(info, user, query))
+        if path == issuer.KEYS:
+            issuer.check_accepted(raw.headers.get("Accept") or "")
         body = await self._body(raw, info, query, content_type)
         form, version = accepted.form, accepted.version
-        question = Question(info, user, query, body.value, content_type, agent, form, body.mistakes, version)
+        question = Question(info, user, query, body.value, content_type, agent, form, body.mistakes, version, warnings)
         return Reply(await self._asked(ask, question), accepted.media_type)
 
     async def _body(self, raw: RawRequest, info: RequestInfo, query: Mapping[str, str], media_type: str) -> Body:
@@ -106,8 +126,10 @@ class Asking:
         counts = query.get("fieldValidation") != "Ignore"
         if info.verb == "patch":
             # A patch of another type is refused by the verb, which knows what the kind can do.
-            is_known = media_type in PATCHES
-            return bodies.read_patch(await raw.read(), media_type, counts=counts) if is_known else Body(None, [])
+            if media_type not in PATCHES:
+                return Body(None, [])
+            is_strict = query.get("fieldValidation") == "Strict"
+            return bodies.read_patch(await raw.read(), media_type, counts=counts, is_strict=is_strict)
         content = await raw.read()
         if media_type not in KNOWN and (content or info.verb in ("create", "update")):
             raise media_types.unsupported()
@@ -135,22 +157,24 @@ class Asking:
         writing.add_done_callback(self._writing.discard)
         return await asyncio.shield(writing)
 
-    def _refusal(self, raw: RawRequest, path: str, error: errors.ApiError) -> Reply:
-        is_no_page = "//" in path or not self.handler.landmarks.is_known(path)
-        if error.code == 404 and is_no_page:
+    def _refusal(self, raw: RawRequest, path: str, error: errors.ApiError, warnings: Sequence[str] = ()) -> Reply:
+        # A missing object has details; a path that leads nowhere has none, and is at some places not even a Status.
+        if error.code == 404 and not error.details and not self.handler.landmarks.has_statuses(path):
             return Reply(Answer(404, NO_PAGE))
         try:
             media_type = negotiated(raw.headers.get("Accept") or "").media_type
         except errors.ApiError:
             media_type = JSON
-        return Reply(Answer(error.code, status_of(error)), media_type, error.retry_after)
+        return Reply(Answer(error.code, status_of(error), warnings), media_type, error.retry_after)
 
 
 def split_target(target: str) -> tuple[str, dict[str, str]]:
-    """Return path and query; of what stands there twice, the first counts."""
+    """Return path and query; of what stands there twice, the first counts, where it is no list."""
     path, _, query = target.partition("?")
     found: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True) if query else ():
+        if name in LISTS and name in found:
+            found[name] += f",{value}"
         found.setdefault(name, value)
     return (unquote(path) if "%" in path else path), found
 
@@ -165,6 +189,10 @@ def _seconds(query: Mapping[str, str]) -> float:
     given = query.get("timeout", "")
     if not given:
         return MOST_SECONDS
+    # What knows Go's durations is a part of CEL, which is slow to import.
+    from fleetqueue.apiserver.validation.cel.errors import CelError
+    from fleetqueue.apiserver.validation.cel.times import SECOND, parsed_duration
+
     try:
         seconds = parsed_duration(given).nanos / SECOND
     except CelError as error:
@@ -177,9 +205,14 @@ def _seconds(query: Mapping[str, str]) -> float:
 
 def _accepted(headers: MultiMapping[str], info: RequestInfo) -> Accepted:
     accept = headers.get("Accept") or ""
-    if not info.is_resource:
-        return Accepted(media_types.YAML) if accept == media_types.YAML else Accepted()
-    return negotiated(accept, is_stream=info.verb == "watch", has_forms=_is_stored(info))
+    if info.is_resource:
+        has_many = info.verb in ("list", "watch")
+        return negotiated(accept, is_stream=info.verb == "watch", has_forms=_is_stored(info), has_many=has_many)
+    if info.path.strip("/") in DISCOVERY_ROOTS:
+        return negotiated(accept, has_forms=False)
+    if info.path == OLD_OPENAPI and OLD_PROTOBUF in accept:
+        return Accepted(form=OLD_PROTOBUF)
+    return Accepted(media_types.YAML) if accept == media_types.YAML else Accepted()
 
 
 def _is_stored(info: RequestInfo) -> bool:

@@ -8,10 +8,10 @@ import orjson
 
 from fleetqueue.api import errors
 from fleetqueue.api.requests import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH
-from fleetqueue.apiserver.http import duplicate_fields, go_json, media_types, yaml_documents
+from fleetqueue.apiserver.http import duplicate_fields, media_types
 from fleetqueue.apiserver.http.media_types import PROTOBUF, YAML
-from fleetqueue.apiserver.http.yaml_documents import YamlError
-from fleetqueue.apiserver.kinds import protobuf
+from fleetqueue.apiserver.http.yaml_error import YamlError
+from fleetqueue.apiserver.kinds import go_json
 from fleetqueue.apiserver.kinds.table import UnknownKind, type_of
 
 MOST_BYTES: Final = 3 * 1024 * 1024
@@ -60,7 +60,7 @@ def too_large(limit: int = MOST_BYTES) -> errors.ApiError:
 def read_object(content: bytes, media_type: str, expected: Expected, *, counts: bool = True) -> Body:
     """Read an object that is created or updated; `counts` tells whether mistakes are looked for."""
     if media_type == PROTOBUF:
-        return Body(protobuf.decode(content, *expected[:3]), [])
+        return Body(_protobuf(content, *expected[:3]), [])
     try:
         found = _read(content, media_type, counts=counts)
         return found._replace(value=_typed(found.value, content if expected.is_custom else None))
@@ -70,11 +70,11 @@ def read_object(content: bytes, media_type: str, expected: Expected, *, counts: 
 
 
 def read_options(content: bytes, media_type: str) -> Any:
-    """Read the options of a deletion; without a body there are none."""
+    """Read the options of a deletion; None without a body."""
     if not content:
-        return {}
+        return None
     if media_type == PROTOBUF:
-        return protobuf.decode(content, "", "v1", DELETE_OPTIONS)
+        return _protobuf(content, "", "v1", DELETE_OPTIONS)
     try:
         options = _typed(_read(content, media_type, counts=False).value)
     except (_Malformed, YamlError, _Untyped) as error:
@@ -84,10 +84,14 @@ def read_options(content: bytes, media_type: str) -> Any:
     return options
 
 
-def read_patch(content: bytes, media_type: str, *, counts: bool = True) -> Body:
+def read_patch(content: bytes, media_type: str, *, counts: bool = True, is_strict: bool = False) -> Body:
     """Read a patch in the way that its media type says."""
     if media_type == APPLY_PATCH:
-        return _applied(content)
+        found = _applied(content)
+        if is_strict and found.mistakes:
+            told = "\n  ".join(["yaml: unmarshal errors:", *found.mistakes])
+            raise _refused(f"error strict decoding YAML: error converting YAML to JSON: {told}")
+        return found
     try:
         return _read(content, JSON, counts=counts)
     except _Malformed as error:
@@ -138,9 +142,17 @@ def _json(content: bytes) -> Any:
         raise _Malformed("json: cannot unmarshal number into Go value of type float64") from None
 
 
+def _protobuf(content: bytes, group: str, version: str, kind: str) -> Any:
+    from fleetqueue.apiserver.kinds import protobuf  # many a server never sees any
+
+    return protobuf.decode(content, group, version, kind)
+
+
 def _yaml(content: bytes) -> Body:
     if content.lstrip()[:1] == b"{" and (found := _as_json(content)) is not None:
         return found
+    from fleetqueue.apiserver.http import yaml_documents  # slow to import, and most programs send JSON
+
     value, mistakes = yaml_documents.load(content)
     if _is_deep(value, MOST_LEVELS + 1):
         raise _Malformed("yaml: exceeded max depth")
@@ -192,7 +204,7 @@ def _typed(value: Any, content: bytes | None = None) -> Any:
         raise _Untyped(f"unexpected GroupVersion string: {value['apiVersion']}")
     if content is not None and not value.get("kind"):
         raise _Untyped(f"Object 'Kind' is missing in '{content.decode(errors='replace')}'")
-    return value
+    return value if content is None else {"apiVersion": "", **value}
 
 
 def _unknown(options: dict[str, Any]) -> UnknownKind:

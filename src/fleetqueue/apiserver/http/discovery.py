@@ -1,30 +1,19 @@
 """What is served where: the documents with which clients find their way."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.apiserver.kinds import facts
+from fleetqueue.apiserver.http import aggregated_discovery
+from fleetqueue.apiserver.http.discovery_listing import Groups, Listed, grouped
 from fleetqueue.apiserver.kinds.table import Subresource
-from fleetqueue.apiserver.registry.builtin import NOT_SERVED
 from fleetqueue.apiserver.registry.resources import Resources, unknown_path
-
-
-class Listed(NamedTuple):
-    """A resource as discovery tells of it."""
-
-    resource: Resource
-    singular: str
-    short_names: Sequence[str]
-    categories: Sequence[str]
-    verbs: Sequence[str]
-    subresources: Sequence[Subresource]
 
 
 class Discovery:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._made: tuple[int, dict[str, dict[str, list[Listed]]]] | None = None
+        self._made: tuple[int, Groups] | None = None
 
     def document(self, path: str) -> Manifest:
         """Return the document of a path; raises NotFound where there is none."""
@@ -42,14 +31,28 @@ class Discovery:
             return self._version(parts[1], parts[2])
         raise unknown_path()
 
+    def aggregated(self, path: str) -> Manifest | None:
+        """Return all groups of a root at once; None where the path is no root."""
+        parts = path.strip("/").split("/")
+        if parts not in (["api"], ["apis"]):
+            return None
+        is_core = parts == ["api"]
+        wanted = {group: versions for group, versions in self._groups.items() if (not group) == is_core}
+        return aggregated_discovery.document(wanted)
+
     def has_group(self, name: str) -> bool:
         return name in self._groups
 
+    def is_custom(self, name: str) -> bool:
+        """Tell whether a group has nothing but custom kinds."""
+        versions = self._groups.get(name, {}).values()
+        return all(one.is_custom for listed in versions for one in listed)
+
     @property
-    def _groups(self) -> dict[str, dict[str, list[Listed]]]:
-        """All groups, each from its versions (the preferred one first) to what they serve; made anew after a change."""
+    def _groups(self) -> Groups:
+        """All that is served; made anew after a change."""
         if self._made is None or self._made[0] != self._resources.version:
-            self._made = (self._resources.version, _grouped([*_built_in(), *_custom(self._resources)]))
+            self._made = (self._resources.version, grouped(self._resources))
         return self._made[1]
 
     def _core_versions(self) -> Manifest:
@@ -68,32 +71,10 @@ class Discovery:
         if found is None:
             raise unknown_path()
         listed = [entry for one in found for entry in _entries(one)]
-        name = f"{group}/{version}" if group else version
-        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": listed}
-
-
-def _built_in() -> Iterator[Listed]:
-    for kind in facts.kinds():
-        if kind.is_on_by_default and (kind.group, kind.version, kind.plural) not in NOT_SERVED:
-            yield Listed(kind.resource, kind.singular, kind.short_names, kind.categories, kind.verbs, kind.subresources)
-
-
-def _custom(resources: Resources) -> Iterator[Listed]:
-    for served in resources:
-        if served.is_custom:
-            resource = served.resource
-            parts = [
-                Subresource(name, resource.group, resource.version, resource.kind, ("get", "patch", "update"))
-                for name in served.subresources
-            ]
-            yield Listed(resource, served.singular, served.short_names, served.categories, served.verbs, parts)
-
-
-def _grouped(all_listed: Iterable[Listed]) -> dict[str, dict[str, list[Listed]]]:
-    groups: dict[str, dict[str, list[Listed]]] = {}
-    for one in all_listed:
-        groups.setdefault(one.resource.group, {}).setdefault(one.resource.version, []).append(one)
-    return groups
+        if not group:
+            return {"kind": "APIResourceList", "groupVersion": version, "resources": listed}
+        about = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}"}
+        return {**about, "resources": listed}
 
 
 def _entries(listed: Listed) -> Iterator[dict[str, Any]]:
@@ -109,6 +90,8 @@ def _entries(listed: Listed) -> Iterator[dict[str, Any]]:
         entry["shortNames"] = list(listed.short_names)
     if listed.categories:
         entry["categories"] = list(listed.categories)
+    if listed.stored:
+        entry["storageVersionHash"] = listed.stored
     yield entry
     for part in listed.subresources:
         yield _part(resource, part)

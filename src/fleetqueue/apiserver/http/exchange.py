@@ -30,6 +30,8 @@ class Question:
     """What is wrong with the body and can be lived with, such as a field that stands there twice."""
     form_version: str = "v1"
     """The version of the form, in `meta.k8s.io`."""
+    warnings: list[str] = field(default_factory=list)
+    """What the client is told beside the answer, also where that is a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,17 @@ class Listing:
     def json(self) -> bytes:
         """The JSON of the list, put together from that of its items."""
         skipped = len(self.omitted)
-        items = b",".join(
+        items = [
             b"{" + entry.json[skipped:] if skipped and entry.json.startswith(self.omitted) else entry.json
             for entry in self.entries
-        )
-        return orjson.dumps(self._head)[:-1] + b',"items":[' + items + b"]}"
+        ]
+        beginning = orjson.dumps(self._head)[:-1] + b',"items":['
+        if not items:
+            return beginning + b"]}"
+        # Joined once: a list may be large, and every further step would copy all of it.
+        items[0] = beginning + items[0]
+        items[-1] += b"]}"
+        return b",".join(items)
 
     @property
     def _head(self) -> Manifest:
@@ -68,6 +76,8 @@ class Answer:
     body: Manifest | Entry | Listing | bytes | str
     """An Entry and a Listing have their JSON already, bytes are JSON; text is for health and metrics."""
     warnings: Sequence[str] = ()
+    media_type: str = ""
+    """Where it is none of those that all answers have."""
 
     @property
     def manifest(self) -> Any:
@@ -103,6 +113,7 @@ def status_of(error: errors.ApiError) -> Manifest:
     }
     if error.reason:
         status["reason"] = error.reason
-    if error.details or error.reason in WITH_DETAILS:
+    # What the real server's router refuses has details too, if empty ones.
+    if error.details or error.reason in WITH_DETAILS or error.message.startswith(("406: ", "415: ")):
         status["details"] = dict(error.details)
     return {**status, "code": error.code}

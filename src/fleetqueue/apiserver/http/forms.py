@@ -45,7 +45,7 @@ class Forms:
 
     def many(self, served: Served, listed: Listed, question: Question) -> Manifest | Listing:
         metadata: Manifest = {"resourceVersion": str(listed.revision)}
-        if listed.token:
+        if listed.token or (served.is_custom and not question.form):
             metadata["continue"] = listed.token
         if listed.remaining is not None:
             metadata["remainingItemCount"] = listed.remaining

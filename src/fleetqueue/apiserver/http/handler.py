@@ -7,11 +7,10 @@ from fleetqueue.apiserver.auth.attributes import forbidden
 from fleetqueue.apiserver.auth.authentication import Authentication
 from fleetqueue.apiserver.auth.rbac import Rbac
 from fleetqueue.apiserver.auth.users import User
-from fleetqueue.apiserver.http.discovery import Discovery
 from fleetqueue.apiserver.http.exchange import Answer, Question, Stream
 from fleetqueue.apiserver.http.forms import Forms
 from fleetqueue.apiserver.http.landmarks import Landmarks, not_allowed
-from fleetqueue.apiserver.http.openapi import OpenApi
+from fleetqueue.apiserver.http.metrics import Metrics
 from fleetqueue.apiserver.http.request_info import RequestInfo
 from fleetqueue.apiserver.http.verbs.deleting import DeletingVerbs
 from fleetqueue.apiserver.http.verbs.parts import Parts
@@ -31,7 +30,8 @@ class Handler:
     def __init__(self, resources: Resources, store: Store, rbac: Rbac, authentication: Authentication) -> None:
         self.resources = resources
         self.rbac = rbac
-        self.landmarks = Landmarks(Discovery(resources), OpenApi(resources))
+        self.metrics = Metrics(resources, store.storage)
+        self.landmarks = Landmarks(resources, self.metrics, authentication)
         self.reviews = Reviews(rbac, authentication)
         self.parts = Parts(resources, store, authentication)
         forms = Forms()
@@ -76,10 +76,12 @@ class Handler:
     def _route(self, info: RequestInfo) -> Served:
         """Return the resource that a path names; raises NotFound, or MethodNotAllowed where it has no such verb."""
         served = self.resources.find(info.group, info.version, info.resource)
-        if info.subresource and info.subresource not in served.subresources:
-            raise unknown_path()
+        if info.subresource and (info.subresource not in served.subresources or info.rest):
+            is_custom = served.is_custom and info.subresource in ("scale", "status")
+            raise served.not_found(info.name) if is_custom else unknown_path()
         if bool(info.namespace) != served.resource.namespaced and not _spans_namespaces(served, info):
-            raise unknown_path()
+            is_collection = served.resource.namespaced and not info.name and not served.is_custom
+            raise not_allowed() if is_collection else unknown_path()
         if info.verb not in self._verbs or info.verb not in _allowed(served, info.subresource) or _is_misplaced(info):
             raise not_allowed()
         return served
@@ -95,7 +97,7 @@ def _is_misplaced(info: RequestInfo) -> bool:
 def _spans_namespaces(served: Served, info: RequestInfo) -> bool:
     """Tell whether a namespaced kind is asked for everywhere, or a namespace itself is meant."""
     if served.resource.namespaced:
-        return info.verb in ("list", "watch", "deletecollection") or (info.verb == "create" and not info.name)
+        return info.verb in ("list", "watch")
     return info.resource == "namespaces"
 
 

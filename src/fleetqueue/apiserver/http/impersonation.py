@@ -17,6 +17,7 @@ from fleetqueue.apiserver.auth.users import (
     User,
     service_account,
 )
+from fleetqueue.apiserver.kinds.go_text import quoted
 
 USER, GROUP, UID = "Impersonate-User", "Impersonate-Group", "Impersonate-Uid"
 EXTRA: Final = "impersonate-extra-"
@@ -26,15 +27,27 @@ AUTHENTICATION: Final = "authentication.k8s.io"
 def impersonated(user: User, headers: MultiMapping[str], rbac: Rbac) -> User:
     """Return as whom a request is to be done: who asks, unless the headers name somebody else."""
     name = headers.get(USER)
-    if not name:
-        if GROUP in headers or UID in headers:
-            raise errors.ServerError("requested impersonation without impersonating a user", reason="InternalError")
+    if not name and GROUP not in headers and UID not in headers:
         return user
     groups, uid, extra = tuple(headers.getall(GROUP, ())), headers.get(UID) or "", _extra(headers)
+    if not name:
+        raise _nameless(groups, uid, extra)
     for asked in _asked(user, name, groups, uid, extra):
         if rbac.reason(asked) is None:
             raise forbidden(asked)
     return User(name, _groups(name, groups), uid, extra)
+
+
+def _nameless(groups: Sequence[str], uid: str, extra: Mapping[str, Sequence[str]]) -> errors.BadRequest:
+    """Refuse who names groups and no user, by showing what Go made of that."""
+    inner = ", ".join(f"{quoted(key)}:{_strings(values)}" for key, values in sorted(extra.items()))
+    more = f"map[string][]string{{{inner}}}" if extra else "map[string][]string(nil)"
+    shown = f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, Groups:{_strings(groups)}, Extra:{more}}}'
+    return errors.BadRequest(f"requested {shown} without impersonating a user name", reason="BadRequest")
+
+
+def _strings(values: Sequence[str]) -> str:
+    return f"[]string{{{', '.join(map(quoted, values))}}}" if values else "[]string(nil)"
 
 
 def _extra(headers: MultiMapping[str]) -> Mapping[str, Sequence[str]]:

@@ -1,36 +1,75 @@
 """The paths that are for no resource: discovery, the shapes of all kinds, health, version."""
 
 import platform
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from fleetqueue import __version__
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.auth.authentication import Authentication
+from fleetqueue.apiserver.http import aggregated_discovery, issuer, metrics
 from fleetqueue.apiserver.http.discovery import Discovery
 from fleetqueue.apiserver.http.exchange import Answer, Question
-from fleetqueue.apiserver.http.openapi import OpenApi
-from fleetqueue.apiserver.registry.resources import unknown_path
+from fleetqueue.apiserver.http.metrics import Metrics
+from fleetqueue.apiserver.registry.resources import Resources, unknown_path
+
+if TYPE_CHECKING:
+    from fleetqueue.apiserver.http.openapi import OpenApi
 
 MAJOR, MINOR, PATCH = "1", "36", "3"
 """The Kubernetes whose API this is; clients choose what they send by it."""
 HEALTH: Final = ("healthz", "livez", "readyz")
 CHECKS: Final = ("ping", "storage")
-ROOTS: Final = ("/api", "/apis", *(f"/{name}" for name in HEALTH), "/openapi/v3", "/version")
+OLD_OPENAPI: Final = "/openapi/v2"
+ROOTS: Final = (
+    issuer.CONFIGURATION,
+    "/api",
+    "/apis",
+    *(f"/{name}" for name in HEALTH),
+    "/metrics",
+    OLD_OPENAPI,
+    "/openapi/v3",
+    issuer.KEYS,
+    "/version",
+)
+OLD_DOCUMENT: Final[Manifest] = {
+    "swagger": "2.0",
+    "info": {"title": "Kubernetes", "version": f"v{MAJOR}.{MINOR}.{PATCH}"},
+    "paths": {},
+    "definitions": {},
+}
+"""Next to nothing: what is not described here, old ways of kubectl do not check."""
+OLD_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+OLD_BYTES: Final = b"\n\x032.0\x12\x15\n\nKubernetes\x12\x07" + f"v{MAJOR}.{MINOR}.{PATCH}".encode()
+"""The same as protobuf, which is all that those ways read."""
 
 
 class Landmarks:
-    def __init__(self, discovery: Discovery, openapi: OpenApi) -> None:
-        self.discovery = discovery
-        self.openapi = openapi
+    def __init__(self, resources: Resources, metrics: Metrics, authentication: Authentication) -> None:
+        self.resources = resources
+        self.metrics = metrics
+        self.authentication = authentication
+        self.discovery = Discovery(resources)
+
+    @cached_property
+    def openapi(self) -> "OpenApi":
+        from fleetqueue.apiserver.http.openapi import OpenApi  # few clients ask for shapes, and none at first
+
+        return OpenApi(self.resources)
 
     async def answer(self, question: Question) -> Answer:
         path, method = question.info.path, question.info.verb
         head, _, rest = path.strip("/").partition("/")
-        if head in HEALTH and rest in ("", *CHECKS):
+        if head in HEALTH and rest in ("", *CHECKS) and not path.endswith("/"):
             return Answer(200, _verbose(head) if "verbose" in question.query else "ok")
+        if question.form == aggregated_discovery.KIND and (whole := self.discovery.aggregated(path)) is not None:
+            return Answer(200, whole, media_type=aggregated_discovery.MEDIA_TYPE)
+        if path == OLD_OPENAPI and question.form == OLD_PROTOBUF:
+            return Answer(200, OLD_BYTES, media_type=OLD_PROTOBUF.replace("@", "."))  # which may not stand in a type
         found = self._found(path, head, rest)
-        if method != "get":
-            raise not_allowed()
+        if method != "get" and (head != "apis" or "/" in rest):
+            raise not_allowed()  # which a real server does not look at where it tells of groups
         return found
 
     def _found(self, path: str, head: str, rest: str) -> Answer:
@@ -40,16 +79,25 @@ class Landmarks:
             return Answer(200, version())
         if head == "openapi" and rest.partition("/")[0] == "v3":
             return Answer(200, self.openapi.document(rest.partition("/")[2]))
+        if path == OLD_OPENAPI:
+            return Answer(200, OLD_DOCUMENT)
+        if path == "/metrics":
+            return Answer(200, self.metrics.text(), media_type=metrics.MEDIA_TYPE)
+        if path == issuer.CONFIGURATION:
+            return Answer(200, issuer.configuration(self.authentication.accounts))
+        if path == issuer.KEYS:
+            return Answer(200, issuer.keys(self.authentication.accounts), media_type=issuer.KEYS_TYPE)
         if not head:
             return Answer(200, {"paths": list(ROOTS)})
         raise unknown_path()
 
-    def is_known(self, path: str) -> bool:
-        """Tell whether a path is at least under a root of the API, where even what is missing is a Status."""
+    def has_statuses(self, path: str) -> bool:
+        """Tell whether a path is under a root of the API where even a path that leads nowhere gets a Status."""
         parts = path.split("/")
         if parts[1:2] == ["api"]:
             return True
-        return parts[1:2] == ["apis"] and (len(parts) < 3 or self.discovery.has_group(parts[2]))
+        group = parts[2] if len(parts) > 2 else ""
+        return parts[1:2] == ["apis"] and self.discovery.has_group(group) and not self.discovery.is_custom(group)
 
 
 def not_allowed() -> errors.ApiError:
@@ -61,6 +109,10 @@ def version() -> Manifest:
     return {
         "major": MAJOR,
         "minor": MINOR,
+        "emulationMajor": MAJOR,
+        "emulationMinor": MINOR,
+        "minCompatibilityMajor": MAJOR,
+        "minCompatibilityMinor": str(int(MINOR) - 1),
         "gitVersion": f"v{MAJOR}.{MINOR}.{PATCH}+fleetqueue-{__version__}",
         "gitCommit": "",
         "gitTreeState": "clean",

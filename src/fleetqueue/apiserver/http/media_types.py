@@ -17,6 +17,8 @@ FORMS: Final = (METADATA, METADATA_LIST, TABLE)
 META_GROUP: Final = "meta.k8s.io"
 META_VERSIONS: Final = ("v1", "v1beta1")
 DISCOVERY_GROUP: Final = "apidiscovery.k8s.io"
+DISCOVERY_FORM: Final = ("v2", "APIGroupDiscoveryList")
+"""Discovery of all groups at once."""
 
 
 class Accepted(NamedTuple):
@@ -38,7 +40,7 @@ class Clause(NamedTuple):
 
     @property
     def is_any(self) -> bool:
-        return self.media_type in ("*/*", "application/*")
+        return self.media_type == "*/*"
 
     @property
     def converted(self) -> tuple[str, str, str]:
@@ -48,7 +50,7 @@ class Clause(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def negotiated(header: str, *, is_stream: bool = False, has_forms: bool = True) -> Accepted:
+def negotiated(header: str, *, is_stream: bool = False, has_forms: bool = True, has_many: bool = False) -> Accepted:
     """Choose what the client likes best of what there is; raises NotAcceptable."""
     if not header:
         return Accepted()
@@ -58,7 +60,8 @@ def negotiated(header: str, *, is_stream: bool = False, has_forms: bool = True) 
         if found is not None and not (is_stream and found.media_type == YAML):
             return found
     if not any(clause.is_any or clause.media_type in KNOWN for clause in clauses):
-        raise _not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(KNOWN)}")
+        types = (*KNOWN, *STREAMED) if has_many else KNOWN
+        raise _not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(types)}")
     listed = STREAMED if is_stream else KNOWN
     raise _not_acceptable(f"only the following media types are accepted: {', '.join(listed)}")
 
@@ -70,9 +73,11 @@ def _accepted(clause: Clause, *, has_forms: bool) -> Accepted | None:
     if clause.parameters.get("stream", "watch") != "watch":
         return None
     group, version, kind = clause.converted
-    if not (group or version or kind) or group == DISCOVERY_GROUP:
-        # Discovery of all groups at once is a kindness; plain discovery answers the same client.
+    if not (group or version or kind):
         return Accepted(media_type)
+    if group == DISCOVERY_GROUP:
+        is_known = (version, kind) == DISCOVERY_FORM and media_type == JSON
+        return Accepted(media_type, kind, version) if is_known and not has_forms else None
     if has_forms and kind in FORMS and group == META_GROUP and version in META_VERSIONS:
         return Accepted(media_type, kind, version)
     return None

@@ -1,13 +1,15 @@
 """What goes back over HTTP: the bytes of an answer, and the headers that every answer has."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from http import HTTPStatus
 from typing import Final
 
 import orjson
 
 from fleetqueue import clock
 from fleetqueue.api.requests import JSON
-from fleetqueue.apiserver.http import yaml_documents
 from fleetqueue.apiserver.http.exchange import Answer, Listing
 from fleetqueue.apiserver.http.media_types import YAML
 from fleetqueue.apiserver.storage.interface import Entry
@@ -16,6 +18,8 @@ TEXT: Final = "text/plain; charset=utf-8"
 MOST_WARNED: Final = 4096
 """How much all warnings of an answer may say together; above it each is cut."""
 CUT: Final = 256
+DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 HUMAN_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
@@ -23,14 +27,33 @@ def encoded(answer: Answer, media_type: str = JSON, *, is_pretty: bool = False) 
     """Return the bytes of an answer, and their media type."""
     body = answer.body
     if isinstance(body, str):
-        return body.encode(), TEXT
+        return body.encode(), answer.media_type or TEXT
+    if answer.media_type:
+        return (body if isinstance(body, bytes) else orjson.dumps(answer.manifest)), answer.media_type
     if media_type == YAML:
+        from fleetqueue.apiserver.http import yaml_documents  # slow to import, and hardly anybody asks for it
+
         return yaml_documents.dump(answer.manifest), YAML
     if is_pretty:
         return orjson.dumps(answer.manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE), JSON
     if isinstance(body, Entry | Listing):
         return body.json, JSON
     return (body if isinstance(body, bytes) else orjson.dumps(body)), JSON
+
+
+def head(status: int, headers: Sequence[tuple[str, str]], length: int | None) -> bytes:
+    """Return the first line of an answer, and its headers; without a length the body comes in chunks."""
+    framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return f"HTTP/1.1 {status} {phrase(status)}\r\n{lines}{framing}\r\n\r\n".encode()
+
+
+@cache
+def phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "status"
 
 
 def headers(
@@ -40,6 +63,7 @@ def headers(
         ("Audit-Id", audit_id or clock.uid()),
         ("Cache-Control", "no-cache, private"),
         ("Content-Type", media_type),
+        ("Date", _date(int(clock.now().timestamp()))),
         ("Server", "fleetqueue"),
     ]
     if media_type == TEXT:
@@ -47,6 +71,12 @@ def headers(
     if retry_after:
         found.append(("Retry-After", str(int(retry_after))))
     return [*found, *(("Warning", text) for text in _warned(warnings))] if warnings else found
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    moment = datetime.fromtimestamp(second, UTC)
+    return f"{DAYS[moment.weekday()]}, {moment:%d} {MONTHS[moment.month - 1]} {moment:%Y %H:%M:%S} GMT"
 
 
 def is_for_people(pretty: str | None, agent: str) -> bool:

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import yaml
 
+from fleetqueue.apiserver.http.yaml_error import YamlError
+
 MOST_VALUES: Final = 500_000
 """How many values a document may have with its aliases written out."""
 MOST_LEVELS: Final = 500
@@ -19,10 +21,6 @@ _NULL: Final = frozenset(["", "~", "null", "Null", "NULL"])
 _INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_JSON: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-
-
-class YamlError(Exception):
-    """A text that is no such document; the words are those of Go's parser."""
 
 
 _STRING: Final = "tag:yaml.org,2002:str"

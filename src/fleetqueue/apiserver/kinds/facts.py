@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 
 from fleetqueue.apiserver.kinds.schema import ATOMIC, Schema
-from fleetqueue.apiserver.kinds.table import BuiltIn, Field, Merging, table, type_of
+from fleetqueue.apiserver.kinds.table import BuiltIn, Details, Field, table, type_of
 
 _META: Final = "apimachinery.pkg.apis.meta.v1"
 _APIEXTENSIONS: Final = "apiextensions-apiserver.pkg.apis.apiextensions.v1"
@@ -29,7 +29,7 @@ _WITH_THEIR_OWN_JSON: Final[dict[str, dict[str, Any]]] = {
     f"{_META}.Time": {"type": "string", "format": "date-time"},
     f"{_META}.MicroTime": {"type": "string", "format": "date-time"},
     f"{_META}.FieldsV1": {"type": "object", "keeps_unknown": True},
-    "apimachinery.pkg.runtime.RawExtension": {"type": "object", "keeps_unknown": True},
+    "apimachinery.pkg.runtime.RawExtension": {"type": "object", "keeps_unknown": True, "is_atomic": True},
     "apimachinery.pkg.api.resource.Quantity": {"format": "quantity"},  # a string or a number
     "apimachinery.pkg.util.intstr.IntOrString": {"format": "int-or-string", "is_int_or_string": True},
     f"{_APIEXTENSIONS}.JSON": {"keeps_unknown": True},
@@ -37,7 +37,7 @@ _WITH_THEIR_OWN_JSON: Final[dict[str, dict[str, Any]]] = {
 _OR_SOMETHING_ELSE: Final = tuple(f"{_JSON_SCHEMA}Or{other}" for other in ("Array", "Bool", "StringArray"))
 """A JSON schema, or a value of another type that does not need a schema."""
 
-_NO_MERGING: Final = Merging()
+_NO_DETAILS: Final = Details()
 
 
 def kinds() -> tuple[BuiltIn, ...]:
@@ -64,15 +64,15 @@ def schema_of_type(name: str) -> Schema:
     return _schema(name)
 
 
-def _schema(described: str, merging: Merging = _NO_MERGING, default: Any = UNSET) -> Schema:
+def _schema(described: str, details: Details = _NO_DETAILS, default: Any = UNSET) -> Schema:
     """Build the schema of a field from its described type."""
-    strategies = tuple(filter(None, merging.strategies.split(",")))
-    common: dict[str, Any] = {"patch_strategies": strategies, "patch_key": merging.key, "default": default}
+    strategies = tuple(filter(None, details.strategies.split(",")))
+    common: dict[str, Any] = {"patch_strategies": strategies, "patch_key": details.key, "default": default}
     described = described.removeprefix("*").removeprefix("=")
     if described.startswith("[]"):
-        common |= {"list_type": merging.list_type or ATOMIC, "list_keys": merging.list_keys}
+        common |= {"list_type": details.list_type or ATOMIC, "list_keys": details.list_keys}
         return Schema("array", items=_schema(described[2:]), **common)
-    is_atomic = merging.map_type == ATOMIC
+    is_atomic = details.map_type == ATOMIC
     if described.startswith("{}"):
         return Schema("object", values=_schema(described[2:]), is_atomic=is_atomic, **common)
     if described in _SCALARS:
@@ -104,7 +104,7 @@ def _properties(name: str) -> dict[str, Schema]:
     found = _built.get(name)
     if found is None:
         found = _built[name] = {}
-        found |= {field.name: _schema(field.type, field.merging, _default(field)) for field in flat_fields(name)}
+        found |= {field.name: _schema(field.type, field.details, _default(field)) for field in flat_fields(name)}
     return found
 
 
@@ -121,8 +121,8 @@ def _required(name: str) -> tuple[str, ...]:
 
 
 def _default(field: Field) -> Any | UnsetType:
-    if field.merging.default is not UNSET:
-        return field.merging.default
+    if field.details.default is not UNSET:
+        return field.details.default
     if field.type in _SCALARS:
         return UNSET if field.omits_empty else _SCALARS[field.type][2]
     return {} if field.type in table().types else UNSET

@@ -5,19 +5,18 @@ Mismatch; one of the right type that cannot be understood raises Unreadable with
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import orjson
 
-from fleetqueue.apiserver.kinds import quantities
+from fleetqueue.apiserver.kinds import go_time, quantities
 
 Read = Callable[[Any], Any]
 
-_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
-_SECONDS_LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
-_MICRO_LAYOUT: Final = "2006-01-02T15:04:05.000000Z07:00"
+_USUAL_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _BASE64_LETTERS: Final = re.compile(r"[A-Za-z0-9+/]*")
@@ -37,6 +36,10 @@ class Unreadable(Exception):
     """A value that cannot be understood; the text is Go's."""
 
 
+class Illegal(Unreadable):
+    """A value that cannot be understood, but after which Go reads on."""
+
+
 def described(value: Any) -> str:
     """Say what a JSON value is, as Go does when it is not what a field wants."""
     return _JSON_TYPES.get(type(value), "null")
@@ -54,11 +57,12 @@ def boolean(value: Any) -> Any:
     return _zero(value, False, "bool")
 
 
-def integer(bits: int) -> Read:
-    limit, name = 2 ** (bits - 1), f"int{bits}"
+def integer(bits: int, *, signed: bool = True) -> Read:
+    limit, least = (2 ** (bits - 1), -(2 ** (bits - 1))) if signed else (2**bits, 0)
+    name = f"int{bits}" if signed else f"uint{bits}"
 
     def read(value: Any) -> Any:
-        if type(value) is int and -limit <= value < limit:
+        if type(value) is int and least <= value < limit:
             return value
         if type(value) in (int, float):
             error = Mismatch(value, name)
@@ -76,7 +80,9 @@ def floating(value: Any) -> Any:
 
 
 def octets(value: Any) -> Any:
-    """Read base64."""
+    """Read base64, or a list of bytes."""
+    if type(value) is list:
+        return b64encode(bytes(_octet(item) or 0 for item in value)).decode()
     if type(value) is not str:
         return _zero(value, None, "[]uint8")
     compact = value if "\n" not in value and "\r" not in value else value.replace("\n", "").replace("\r", "")
@@ -84,12 +90,12 @@ def octets(value: Any) -> Any:
         good = _BASE64_LETTERS.match(compact)
         at = good.end() if good else 0
         at -= at % 4 if at == len(compact) else 0  # where the four letters begin that do not come to their end
-        raise Unreadable(f"illegal base64 data at input byte {at}")
+        raise Illegal(f"illegal base64 data at input byte {at}")
     return compact
 
 
 def time(value: Any) -> str | None:
-    moment = _read_moment(value, _SECONDS_LAYOUT)
+    moment = _moment(value, go_time.RFC3339)
     if moment is None:
         return None
     text = f"{moment.replace(microsecond=0, tzinfo=None).isoformat()}Z"
@@ -97,46 +103,43 @@ def time(value: Any) -> str | None:
 
 
 def micro_time(value: Any) -> str | None:
-    moment = _read_moment(value, _MICRO_LAYOUT)
+    moment = _moment(value, go_time.RFC3339_MICRO)
     if moment is None:
         return None
     text = f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
     return str(value) if text == value else text
 
 
-def _read_moment(value: Any, layout: str) -> datetime | None:
+def _moment(value: Any, layout: str) -> datetime | None:
     if value is None:
         return None
     if type(value) is not str:
         raise Mismatch(value, "string")
-    moment = _moment(value, layout)
+    try:
+        usual = _usual_moment(value) if layout is go_time.RFC3339 else None
+        moment = usual or go_time.parsed(value, layout).as_datetime
+    except go_time.BadTime as error:
+        raise Unreadable(str(error)) from None
+    except OverflowError:
+        raise Unreadable("year outside of range [1,9999]") from None
     return None if moment == _ZERO_TIME else moment
 
 
-def _moment(value: str, layout: str) -> datetime:
-    """Parse a time; the words of the refusal are right where the text does not even begin with a year."""
-    found = _TIME.fullmatch(value)
+def _usual_moment(text: str) -> datetime | None:
+    """Read a time in whole seconds, as nearly all are; None for others, and for what is none."""
+    if _USUAL_TIME.fullmatch(text) is None:
+        return None
     try:
-        if found is None or (layout is _MICRO_LAYOUT and len(found[1] or "") != 7):
-            raise ValueError
-        return datetime.fromisoformat(value).astimezone(UTC)
+        return datetime.fromisoformat(text)
     except ValueError:
-        _refuse_time(value, layout)
-
-
-def _refuse_time(value: str, layout: str) -> NoReturn:
-    shown = orjson.dumps(value).decode()
-    if layout is _MICRO_LAYOUT and (seconds := re.match(r"[-0-9]{10}T[:0-9]{8}", value)):
-        rest = orjson.dumps(value[seconds.end() :]).decode()
-        raise Unreadable(f'parsing time {shown} as "{layout}": cannot parse {rest} as ".000000"')
-    raise Unreadable(f'parsing time {shown} as "{layout}": cannot parse {shown} as "2006"')
+        return None
 
 
 def quantity(value: Any) -> str:
     if type(value) is not str:
         value = "0" if value is None else orjson.dumps(value).decode()
     try:
-        return quantities.canonical(value)
+        return quantities.canonical(value.strip())
     except ValueError as error:
         raise Unreadable(str(error)) from None
 
@@ -152,6 +155,7 @@ def int_or_string(value: Any) -> Any:
 
 
 _INT32: Final = integer(32)
+_octet: Final = integer(8, signed=False)
 
 
 def anything(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds import facts, json_values
-from fleetqueue.apiserver.kinds.json_values import Mismatch, Unreadable
+from fleetqueue.apiserver.kinds.json_values import Illegal, Mismatch, Unreadable
 from fleetqueue.apiserver.kinds.table import Field, table
 
 MOST_TOLD: Final = 100
@@ -54,7 +54,7 @@ class Notes:
     def __init__(self) -> None:
         self.unknown: list[str] = []
         self.mismatch = ""
-        """The first value of a wrong type: Go reads on and tells it at the end."""
+        """What is wrong with the first value after which Go reads on, and tells it at the end."""
 
     def tell_unknown(self, where: Where, name: str) -> None:
         path = _path(where)
@@ -62,11 +62,13 @@ class Notes:
             self.unknown.append(f"{path}.{name}" if path else name)
 
     def tell_mismatch(self, error: Mismatch, where: Where) -> None:
-        if self.mismatch:
-            return
-        struct, fields = _go_path(where)
-        into = f"Go struct field {struct}.{fields}" if struct else "Go value"
-        self.mismatch = f"json: cannot unmarshal {error.found} into {into} of type {error.wanted}"
+        self.mismatch = self.mismatch or _told(error, where)
+
+
+def _told(error: Mismatch, where: Where) -> str:
+    struct, fields = _go_path(where)
+    into = f"Go struct field {struct}.{fields}" if struct else "Go value"
+    return f"json: cannot unmarshal {error.found} into {into} of type {error.wanted}"
 
 
 Reader = Callable[[Any, Where, Notes], Any]
@@ -82,6 +84,11 @@ def normalised(obj: Manifest, known: Manifest | None = None, *, type_name: str) 
     if notes.mismatch:
         raise Unreadable(notes.mismatch)
     return after, notes.unknown
+
+
+def empty_object(type_name: str) -> Manifest:
+    """Return what Go writes of an object in which nothing is set, such as `{"spec": {"containers": None}}`."""
+    return _struct(type_name).zero()
 
 
 def empty_field(type_name: str, name: str) -> Any:
@@ -178,7 +185,7 @@ _PYTHON: Final[Mapping[str, type]] = {"string": str, "bool": bool}
 def _property(field: Field) -> _Property:
     kind = field.type.removeprefix("*")
     is_left_out = _is_left_out(field)
-    read = _reader(kind)
+    read = _reader(kind, field.details.go_type)
     if kind != field.type:
         read = _nullable(read, keeps_null=not field.omits_empty)
     elif kind[0] in "[{=" or is_left_out:
@@ -205,29 +212,48 @@ def _unless_empty(read: Reader, empty: Any) -> Reader:
     return of_value
 
 
-def _reader(kind: str) -> Reader:
+def _reader(kind: str, named: str = "") -> Reader:
+    """Return the reader of a type, whose name in Go is given if that is not the usual one."""
     kind = kind.removeprefix("=")
     if kind.startswith("[]"):
-        return _list_reader(kind[2:])
+        return _list_reader(kind[2:], named)
     if kind.startswith("{}"):
-        return _map_reader(kind[2:])
+        return _map_reader(kind[2:], named)
     scalar = _SCALARS.get(kind)
-    return _struct(kind).read if scalar is None else _scalar_reader(scalar)
+    if scalar is None:
+        return _struct(kind).read
+    return _own_reader(scalar) if "." in kind else _scalar_reader(scalar, named)
 
 
-def _scalar_reader(read: json_values.Read) -> Reader:
+def _own_reader(read: json_values.Read) -> Reader:
+    """Return the reader of a type that reads its own JSON: after what it cannot read, Go reads no further."""
+
+    def of_value(value: Any, where: Where, notes: Notes) -> Any:
+        try:
+            return read(value)
+        except Mismatch as error:
+            raise Unreadable(_told(error, where)) from None
+
+    return of_value
+
+
+def _scalar_reader(read: json_values.Read, named: str) -> Reader:
     def of_scalar(value: Any, where: Where, notes: Notes) -> Any:
         try:
             return read(value)
         except Mismatch as error:
+            error.wanted = named or error.wanted
             notes.tell_mismatch(error, where)
-            return value
+        except Illegal as error:
+            notes.mismatch = notes.mismatch or str(error)
+        return value
 
     return of_scalar
 
 
-def _list_reader(kind: str) -> Reader:
-    read_item, wanted, scalar = _reader(kind), f"[]{_go_type(kind)}", _PYTHON.get(kind)
+def _list_reader(kind: str, named: str) -> Reader:
+    read_item = _reader(kind, named[2:] if named.startswith("[]") else "")
+    wanted, scalar = named or f"[]{_go_type(kind)}", _PYTHON.get(kind)
 
     def read(value: Any, where: Where, notes: Notes) -> Any:
         if type(value) is not list:
@@ -245,11 +271,11 @@ def _list_reader(kind: str) -> Reader:
     return read
 
 
-def _map_reader(kind: str) -> Reader:
-    read_item, scalar = _reader(kind), _PYTHON.get(kind)
+def _map_reader(kind: str, named: str) -> Reader:
+    read_item = _reader(kind, named.partition("]")[2] if named.startswith("map[") else "")
+    wanted, scalar = named or f"map[string]{_go_type(kind)}", _PYTHON.get(kind)
     if kind == "bytes":
         read_item = _unless_empty(read_item, "")
-    wanted = "v1.ResourceList" if kind == _QUANTITY else f"map[string]{_go_type(kind)}"
 
     def read(value: Any, where: Where, notes: Notes) -> Any:
         if type(value) is not dict:
@@ -294,7 +320,7 @@ def _go_type(kind: str) -> str:
     if kind.startswith("[]"):
         return f"[]{_go_type(kind[2:])}"
     if kind.startswith("{}"):
-        return "v1.ResourceList" if kind[2:] == _QUANTITY else f"map[string]{_go_type(kind[2:])}"
+        return f"map[string]{_go_type(kind[2:])}"
     if "." not in kind:
         return "[]uint8" if kind == "bytes" else kind
     return ".".join(kind.split(".")[-2:])

@@ -33,18 +33,43 @@ class Amount(NamedTuple):
 @lru_cache(maxsize=4096)
 def canonical(text: str) -> str:
     """Return the text that a real server shows for a quantity; raises ValueError, worded as there, if it is none."""
-    found = _TEXT.fullmatch(text)
-    if found is None or not text:
-        raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
-    sign, number, fraction, suffix = found[1], found[2].lstrip("0") or "0", found[3] or "", found[4]
-    form, exponent = _suffix(suffix)
+    found = _match(text)
+    number, fraction = found[2].lstrip("0") or "0", found[3] or ""
+    form, exponent = _suffix(found[4])
     is_short = _is_short(number, fraction, form, exponent)
     if is_short and _is_kept(number + fraction, exponent - len(fraction), form):
         return text
     if not is_short and not found[2] and not fraction:
         raise ValueError("unable to parse numeric part of quantity")
     amount = _rounded(int(number + fraction), -len(fraction), form, exponent)
-    return ("-" if sign == "-" and amount.mantissa else "") + _written(amount)
+    return ("-" if found[1] == "-" and amount.mantissa else "") + _written(amount)
+
+
+class Parsed(NamedTuple):
+    """`mantissa` times ten to the power of `exponent`."""
+
+    mantissa: int
+    exponent: int
+    is_short: bool
+    """Whether a real server holds it in 64 bits; others are never integers to it."""
+
+
+def parsed(text: str) -> Parsed:
+    """Return how much a quantity is; raises ValueError, worded as by `canonical`."""
+    canonical(text)
+    found = _match(text)
+    number, fraction = found[2], found[3] or ""
+    form, exponent = _suffix(found[4])
+    is_short = _is_short(number.lstrip("0") or "0", fraction, form, exponent)
+    amount = _rounded(int(number + fraction or "0"), -len(fraction), form, exponent)
+    return Parsed(-amount.mantissa if found[1] == "-" else amount.mantissa, amount.exponent, is_short)
+
+
+def _match(text: str) -> re.Match[str]:
+    found = _TEXT.fullmatch(text)
+    if found is None or not text:
+        raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+    return found
 
 
 def _suffix(suffix: str) -> tuple[str, int]:

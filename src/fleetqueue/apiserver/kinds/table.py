@@ -23,8 +23,8 @@ _SCHEME: Final = "pkg/runtime/scheme.go:111"
 _STABLE: Final = re.compile(r"v[0-9]+")
 
 
-class Merging(msgspec.Struct, frozen=True, gc=False):
-    """What an apply or a strategic merge does with a field, and its default where the type alone does not give it."""
+class Details(msgspec.Struct, frozen=True, gc=False):
+    """What an apply or a strategic merge does with a field, and what its type alone does not say."""
 
     list_type: str = msgspec.field(default="", name="list")
     list_keys: tuple[str, ...] = msgspec.field(default=(), name="keys")
@@ -32,6 +32,8 @@ class Merging(msgspec.Struct, frozen=True, gc=False):
     strategies: str = msgspec.field(default="", name="strategy")
     key: str = ""
     default: Any = UNSET
+    go_type: str = msgspec.field(default="", name="go")
+    """What Go calls a type that has a name of its own, such as `types.UID` for a string."""
 
 
 class Field(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -41,7 +43,7 @@ class Field(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """The protobuf number; 0 where the field does not travel in protobuf (apiVersion, kind)."""
     type: str
     marks: str = ""
-    merging: Merging = Merging()
+    details: Details = Details()
 
     @property
     def omits_empty(self) -> bool:

@@ -26,6 +26,19 @@ def named_fields(applied: Manifest, schema: Schema) -> Fields:
     return fields
 
 
+def all_fields(obj: Manifest, schema: Schema) -> Fields:
+    """Return the set of fields that an object has; of items with the same keys only that they are there."""
+    return _Walk(allows_doubles=True).map(obj, schema, None)
+
+
+def check_types(value: Any, schema: Schema) -> None:
+    """Refuse a value that does not fit; items of a list may be doubled."""
+    walk = _Walk(allows_doubles=True)
+    walk.value(value, schema, None)
+    if walk.problems:
+        raise Misfit(_told(walk.problems))
+
+
 def _told(problems: list[tuple[Path, str]]) -> str:
     lines = [f"{place}: {text}" if (place := "".join(_steps(path))) else text for path, text in problems]
     return lines[0] if len(lines) == 1 else "\n".join(["errors:", *(f"  {line}" for line in lines)])
@@ -40,50 +53,53 @@ def _steps(path: Path) -> Iterator[str]:
 class _Walk:
     """One walk through a configuration; it returns tries and notes what does not fit."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, allows_doubles: bool = False) -> None:
+        self.allows_doubles = allows_doubles
         self.problems: list[tuple[Path, str]] = []
 
-    def map(self, value: Manifest, schema: Schema, path: Path) -> Fields:
+    def map(self, value: Manifest, schema: Schema, path: Path, keeps: bool = False) -> Fields:
+        """Return what is inside; `keeps` where what is around it may have fields that nobody describes."""
         fields: Fields = {}
         properties = schema.properties
+        keeps = keeps or schema.keeps_unknown
         for name, inner in value.items():
             element = FIELD + name
             child = properties.get(name)
             if child is not None:
                 if type(inner) is str and child.type == "string":  # nearly always
                     fields[element] = LEAF
-                elif (node := self.value(inner, child, (path, element))) is not None:
+                elif (node := self.value(inner, child, (path, element), keeps)) is not None:
                     fields[element] = node
-            elif (child := unnamed(schema)) is not None:
-                fields[element] = _and_itself(self.value(inner, child, (path, element)))
+            elif (child := _unnamed(schema, keeps)) is not None:
+                fields[element] = _and_itself(self.value(inner, child, (path, element), keeps))
             else:
                 self.problems.append(((path, element), "field not declared in schema"))
                 return fields
         return fields
 
-    def value(self, value: Any, schema: Schema, path: Path) -> Fields | None:
+    def value(self, value: Any, schema: Schema, path: Path, keeps: bool = False) -> Fields | None:
         """Return what is inside; LEAF for a value seen as one, None where nothing is named (an empty list)."""
         if value is None:
             return LEAF
         kind = schema.type
         if isinstance(value, dict):
             if kind in ("object", ""):
-                fields = self.map(value, schema, path)
+                fields = self.map(value, schema, path, keeps)
                 return LEAF if schema.is_atomic or not value else fields or None
         elif isinstance(value, list):
             if kind in ("array", ""):
-                return self.list(value, schema, path)
+                return self.list(value, schema, path, keeps or schema.keeps_unknown)
         elif _fits(value, schema):
             return LEAF
         self.problems.append((path, _complaint(value, schema)))
         return LEAF
 
-    def list(self, value: list[Any], schema: Schema, path: Path) -> Fields | None:
+    def list(self, value: list[Any], schema: Schema, path: Path, keeps: bool) -> Fields | None:
         inner = schema.items or ANY
         if schema.list_type == ATOMIC:
             for index, item in enumerate(value):
                 if isinstance(item, (dict, list)) or not _fits(item, inner):
-                    self.value(item, inner, (path, f"i:{index}"))
+                    self.value(item, inner, (path, f"i:{index}"), keeps)
             return LEAF
         fields: Fields = {}
         for index, item in enumerate(value):
@@ -92,17 +108,18 @@ class _Walk:
             except ItemError as problem:
                 self.problems.append((path, f"element {index}: {problem}"))
                 break
-            if element in fields:
+            node = _and_itself(self.value(item, inner, (path, element), keeps))
+            if element in fields and not self.allows_doubles:
                 self.problems.append((path, f"duplicate entries for key {as_text(element)}"))
-            fields[element] = _and_itself(self.value(item, inner, (path, element)))
+            fields[element] = LEAF if element in fields else node
         return fields or None
 
 
-def unnamed(schema: Schema) -> Schema | None:
+def _unnamed(schema: Schema, keeps: bool) -> Schema | None:
     """Return the schema of a field without a name in it; None where there may be none."""
     if schema.values is not None:
         return schema.values
-    return ANY if schema.keeps_unknown or not schema.properties else None
+    return ANY if keeps or not schema.properties else None
 
 
 def _and_itself(node: Fields | None) -> Fields:

@@ -4,7 +4,7 @@ A field that others own with another value is a conflict, unless the applier for
 the applier named last time and does not name now goes, if nobody else owns it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from fleetqueue.api import errors
@@ -12,11 +12,10 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.schema import Schema
 from fleetqueue.apiserver.patching import conflicts, last_applied
 from fleetqueue.apiserver.patching.applied_fields import Misfit, named_fields
-from fleetqueue.apiserver.patching.comparison import Comparison, compare
 from fleetqueue.apiserver.patching.conflicts import Conflicts
 from fleetqueue.apiserver.patching.elements import ItemError
 from fleetqueue.apiserver.patching.empty_objects import empty_object
-from fleetqueue.apiserver.patching.field_sets import NOTHING, Fields, difference, intersection, union, without
+from fleetqueue.apiserver.patching.field_sets import NOTHING, Fields, difference, intersection, union
 from fleetqueue.apiserver.patching.managed_fields import (
     UNOWNED,
     Write,
@@ -25,8 +24,11 @@ from fleetqueue.apiserver.patching.managed_fields import (
     with_entries,
     without_entries,
 )
-from fleetqueue.apiserver.patching.merging import merge, prune
+from fleetqueue.apiserver.patching.merging import merge
 from fleetqueue.apiserver.patching.owners import APPLY, Name, Owner, UnreadableOwners, entries_of, read
+from fleetqueue.apiserver.patching.pruning import pruned
+from fleetqueue.apiserver.patching.reset_fields import RESET_NOTHING, Reset
+from fleetqueue.apiserver.patching.versions import Changes, Faces, Versions
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 
@@ -42,7 +44,8 @@ def apply(
     *,
     kind: str = "",
     force: bool = False,
-    reset: Fields = NOTHING,
+    reset: Reset = RESET_NOTHING,
+    faces: Faces | None = None,
 ) -> Manifest:
     """Return the object after the apply, with its managedFields; the very same object if nothing changes.
 
@@ -52,10 +55,10 @@ def apply(
     Args:
         live: what is stored; None when the apply creates the object.
         kind: what the configuration must be; not asked if empty.
-        now, reset: as in `managed_fields.update_managed_fields`.
+        now, reset, faces: as in `managed_fields.update_managed_fields`.
     """
     _check_type(applied, api_version, kind)
-    write = Write(schema, manager, api_version, subresource, now, reset)
+    write = Write(Versions(api_version, schema, faces), manager, subresource, now, reset)
     stored = live or {}
     owners = _owners_before(stored, write)
     named = _named(applied, schema)
@@ -86,14 +89,14 @@ def _type(applied: Manifest) -> str:
 
 def _owners_before(live: Manifest, write: Write) -> dict[Name, Owner]:
     try:
-        owners = read((live.get("metadata") or NOTHING).get("managedFields"), write.schema)
+        owners = read((live.get("metadata") or NOTHING).get("managedFields"), write.versions.schema_of)
     except UnreadableOwners as problem:
         raise errors.ServerError(f"failed to decode managed fields: {problem}") from None
     if owners or not live:
         return owners
     before = replace(write, manager=BEFORE_FIRST_APPLY)
     try:
-        changes = compare(empty_object(write.schema), without_entries(live), write.schema).beside(write.reset)
+        changes = Changes(empty_object(write.versions.schema), without_entries(live), write.versions, write.reset)
         return updated({}, changes, before)
     except ItemError as problem:
         raise _unreadable(problem) from None
@@ -115,15 +118,14 @@ def _named(applied: Manifest, schema: Schema) -> Fields:
 def _apply(
     live: Manifest, applied: Manifest, named: Fields, owners: Mapping[Name, Owner], write: Write, force: bool
 ) -> Manifest:
-    mine = write.owner(APPLY, without(named, write.reset))
+    mine = write.owner(APPLY, write.reset.left(named))
     before = owners.get(mine.name)
     others = [owner for name, owner in owners.items() if name != mine.name]
     try:
-        merged = merge(live, applied, write.schema)
+        merged = merge(live, applied, write.versions.schema)
         own = difference(mine.fields, UNOWNED)
-        if before is not None and before.fields != own and difference(before.fields, own):
-            sets = [mine.fields, *(owner.fields for owner in others)]
-            merged = prune(merged, write.schema, before.fields, sets)
+        if before is not None and _names_less(own, before, write):
+            merged = pruned(merged, before, (mine, *others), write.versions)
         others = _others_after(live, merged, others, write, force)
     except ItemError as problem:
         raise _unreadable(problem) from None
@@ -132,22 +134,30 @@ def _apply(
     return with_entries(merged, without_entries(merged), entries)
 
 
+def _names_less(own: Fields, before: Owner, write: Write) -> bool:
+    """Tell whether an applier owned something before that it does not name now."""
+    if before.api_version != write.versions.request and write.versions.faces is not None:
+        return True  # in another version the same field may have another name
+    return before.fields != own and bool(difference(before.fields, own))
+
+
 def _others_after(live: Manifest, merged: Manifest, others: list[Owner], write: Write, force: bool) -> list[Owner]:
     """Return the others without what they lose; raises Conflicts if they would and it is not forced."""
     if merged is live or not others:
         return others
-    changes = compare(live, merged, write.schema).beside(write.reset)
-    if changes.is_same:
+    changes = Changes(live, merged, write.versions, write.reset)
+    if changes.own.is_same:
         return others
     if not force and (taken := conflicts.all_of(_losses(others, changes))):
         raise Conflicts(taken)
-    return [bereft(owner, changes) for owner in others]
+    return list(bereft(others, changes))
 
 
-def _losses(others: list[Owner], changes: Comparison) -> list[tuple[Owner, Fields]]:
-    changed = union(changes.modified, changes.added)
-    pairs = ((owner, intersection(owner.fields, changed)) for owner in others)
-    return [(owner, lost) for owner, lost in pairs if lost]
+def _losses(others: list[Owner], changes: Changes) -> Iterator[tuple[Owner, Fields]]:
+    for owner in others:
+        there = changes.of(owner.api_version)
+        if there is not None and (lost := intersection(owner.fields, union(there.modified, there.added))):
+            yield owner, lost
 
 
 def _mine_after(mine: Owner, before: Owner | None, changed: str) -> Owner:

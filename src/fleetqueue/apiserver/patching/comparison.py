@@ -12,7 +12,8 @@ from msgspec import UNSET
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.schema import ANY, ATOMIC, Schema
 from fleetqueue.apiserver.patching.elements import FIELD, ITSELF, of_item
-from fleetqueue.apiserver.patching.field_sets import LEAF, Fields, without
+from fleetqueue.apiserver.patching.field_sets import LEAF, Fields
+from fleetqueue.apiserver.patching.reset_fields import Reset
 
 ABSENT: Final = UNSET
 _SORTED: Final = orjson.OPT_SORT_KEYS
@@ -30,9 +31,9 @@ class Comparison(NamedTuple):
         """Tell that nothing differs."""
         return not (self.added or self.modified or self.removed)
 
-    def beside(self, ignored: Fields) -> "Comparison":
-        """Return the differences outside these fields."""
-        return Comparison(*(without(fields, ignored) for fields in self)) if ignored else self
+    def beside(self, reset: Reset) -> "Comparison":
+        """Return the differences in fields that are not reset."""
+        return Comparison(*map(reset.left, self))
 
 
 def compare(old: Manifest, new: Manifest, schema: Schema) -> Comparison:

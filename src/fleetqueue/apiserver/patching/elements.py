@@ -124,9 +124,13 @@ def as_text(element: str) -> str:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{','.join(map(_shown, value))}]"
+    if isinstance(value, dict):
+        return "".join(f"{name}={_shown(item)}" for name, item in value.items())
     if value is None:
         return "null"
-    return go_text.quoted(value) if isinstance(value, str) else go_text.text(value)
+    return go_text.quoted(value) if isinstance(value, str) else go_text.number(value)
 
 
 @lru_cache(maxsize=16384)

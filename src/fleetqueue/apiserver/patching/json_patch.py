@@ -26,7 +26,7 @@ def apply_json_patch(obj: Any, operations: Any) -> Any:
         raise too_large(f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}")
     document = _Document(obj)
     for operation in operations:
-        document.run(operation)
+        document.run(operation or {})
     return document.root
 
 
@@ -34,6 +34,8 @@ def _check(operations: Any) -> None:
     if not isinstance(operations, list):
         raise malformed(_cannot(operations, "Go value of type []handlers.jsonPatchOp"))
     for operation in operations:
+        if operation is None:
+            continue  # to Go an empty operation
         if not isinstance(operation, dict):
             raise malformed(_cannot(operation, "Go value of type handlers.jsonPatchOp"))
         for field in _TEXTS:

@@ -4,12 +4,14 @@ A manager owns what it changed. Whoever changes a field takes it from all others
 times of the entries say when their owner last changed something: a write that changes nothing leaves no trace.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.schema import Schema
-from fleetqueue.apiserver.patching.comparison import Comparison, compare
+from fleetqueue.apiserver.patching.applied_fields import Misfit, check_types
+from fleetqueue.apiserver.patching.comparison import Comparison, child_of
 from fleetqueue.apiserver.patching.elements import ItemError
 from fleetqueue.apiserver.patching.empty_objects import empty_object
 from fleetqueue.apiserver.patching.field_sets import NOTHING, Fields, difference, intersection, of_paths, union
@@ -23,6 +25,8 @@ from fleetqueue.apiserver.patching.owners import (
     name_in_order,
     read,
 )
+from fleetqueue.apiserver.patching.reset_fields import RESET_NOTHING, Reset
+from fleetqueue.apiserver.patching.versions import Changes, Faces, Versions
 
 # As in the real server: above this, the oldest updaters become one, so that their entries cannot grow without end.
 MOST_UPDATERS: Final = 10
@@ -49,18 +53,16 @@ UNOWNED: Final = of_paths(
 class Write:
     """Who writes, through which endpoint, and when."""
 
-    schema: Schema
+    versions: Versions
     manager: str
-    api_version: str
     subresource: str
     now: str
     """RFC 3339, in whole seconds."""
-    reset: Fields
-    """The fields that the endpoint does not let anybody change; they are not owned either."""
+    reset: Reset = RESET_NOTHING
 
     def owner(self, operation: str, fields: Fields, time: str = "") -> Owner:
         """Return the entry of this manager."""
-        return Owner(self.manager or "unknown", operation, self.api_version, self.subresource, fields, time)
+        return Owner(self.manager or "unknown", operation, self.versions.request, self.subresource, fields, time)
 
 
 def update_managed_fields(
@@ -72,29 +74,39 @@ def update_managed_fields(
     subresource: str,
     now: str,
     *,
-    reset: Fields = NOTHING,
+    reset: Reset = RESET_NOTHING,
+    faces: Faces | None = None,
 ) -> Manifest:
     """Return the new object with the managedFields that it has after this create, update or patch (but not apply).
 
     Args:
         old: what is stored; None when the object is created.
         now: RFC 3339, in whole seconds.
-        reset: the fields that this endpoint ignores, as `field_sets.of_paths(("status",))`.
+        reset: the fields that this endpoint does not let anybody change.
+        faces: the other versions of the kind.
     """
-    write = Write(schema, manager, api_version, subresource, now, reset)
+    write = Write(Versions(api_version, schema, faces), manager, subresource, now, reset)
     live = empty_object(schema) if old is None else old
     bare = without_entries(new)
     try:
-        changes = compare(without_entries(live), bare, schema).beside(reset)
-        if changes.is_same and _entries(new) is not None and _entries(new) is _entries(live):
+        changes = Changes(without_entries(live), bare, write.versions, reset)
+        _check_reset(changes.all, bare, write)
+        if changes.own.is_same and _entries(new) is not None and _entries(new) is _entries(live):
             return new
         owners = _known_owners(live, new, write)
         if not owners and uid_of(live):
             return bare  # managedFields were cleared; they begin again with the first apply
         owners = updated(owners, changes, write)
-    except ItemError:
+    except (ItemError, Misfit):
         return bare  # an object that cannot be read by its schema is better stored without them than not at all
     return with_entries(new, bare, entries_of(owners.values()))
+
+
+def _check_reset(changes: Comparison, new: Manifest, write: Write) -> None:
+    """Look whether what is reset later fits its schema; nobody validates it, but the real server reads it here."""
+    for element in write.reset.fields:
+        if element in changes.modified or element in changes.added:
+            check_types(new[element[2:]], child_of(write.versions.schema, element[2:]))
 
 
 def _known_owners(live: Manifest, new: Manifest, write: Write) -> dict[Name, Owner]:
@@ -104,22 +116,23 @@ def _known_owners(live: Manifest, new: Manifest, write: Write) -> dict[Name, Own
         if sent == [] or sent == [{}]:
             return {}
         try:
-            if owners := read(sent, write.schema):
+            if owners := read(sent, write.versions.schema_of):
                 return owners
         except UnreadableOwners:
             pass
     try:
-        return read(_entries(live), write.schema)
+        return read(_entries(live), write.versions.schema_of)
     except UnreadableOwners:
         return {}
 
 
-def updated(owners: dict[Name, Owner], changes: Comparison, write: Write) -> dict[Name, Owner]:
+def updated(owners: dict[Name, Owner], changes: Changes, write: Write) -> dict[Name, Owner]:
     """Return the owners after an object has been changed."""
-    if changes.is_same:
+    own = changes.own
+    if own.is_same:
         return owners
-    after = {name: left for name, owner in owners.items() if (left := bereft(owner, changes)).fields}
-    mine = difference(union(changes.modified, changes.added), UNOWNED)
+    after = {left.name: left for left in bereft(owners.values(), changes) if left.fields}
+    mine = difference(union(own.modified, own.added), UNOWNED)
     if mine:
         owner = write.owner(UPDATE, mine, write.now)
         if (before := after.get(owner.name)) is not None:
@@ -128,8 +141,15 @@ def updated(owners: dict[Name, Owner], changes: Comparison, write: Write) -> dic
     return capped(after)
 
 
-def bereft(owner: Owner, changes: Comparison) -> Owner:
-    """Return an owner without the fields that another has changed or removed."""
+def bereft(owners: Iterable[Owner], changes: Changes) -> Iterator[Owner]:
+    """Return owners without the fields that another has changed or removed, each in its own version."""
+    for owner in owners:
+        taken = changes.of(owner.api_version)
+        if taken is not None:
+            yield _bereft(owner, taken)
+
+
+def _bereft(owner: Owner, changes: Comparison) -> Owner:
     fields = owner.fields
     for taken in changes:
         if taken and (lost := intersection(fields, taken)):

@@ -1,16 +1,11 @@
-"""Lay an applied configuration over an object, and take out of it what its applier no longer names.
+"""Lay an applied configuration over an object; parts that do not change are shared."""
 
-Both return the object itself, and share every part, where nothing changes.
-"""
-
-from collections.abc import Sequence
 from typing import Any
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.schema import ANY, ATOMIC, Schema
 from fleetqueue.apiserver.patching.comparison import ABSENT, child_of, is_equal
-from fleetqueue.apiserver.patching.elements import FIELD, of_item
-from fleetqueue.apiserver.patching.field_sets import Fields, is_member
+from fleetqueue.apiserver.patching.elements import of_item
 
 
 def merge(live: Manifest, applied: Manifest, schema: Schema) -> Manifest:
@@ -85,81 +80,3 @@ class _Items:
         before = self.live.get(element)
         after = self.applied[element]
         return after if before is None else _merged(before, after, self.schema)
-
-
-def prune(merged: Manifest, schema: Schema, last: Fields, owners: Sequence[Fields]) -> Manifest:
-    """Remove what an applier named last time and nobody owns now, its new configuration included.
-
-    Whoever stops naming an item of a list or a map takes away all of it, also the parts that others set: the others
-    owned these parts, not the item.
-    """
-    return _prune_map(merged, schema, last, owners)
-
-
-def _prune_map(value: Manifest, schema: Schema, last: Fields, owners: Sequence[Fields]) -> Manifest:
-    rest = value
-    for element, node in last.items():
-        name = element[2:]
-        if name not in value or not element.startswith(FIELD):
-            continue
-        before = value[name]
-        named = name in schema.properties
-        inner = child_of(schema, name)
-        kept = [theirs for owner in owners if (theirs := owner.get(element)) is not None]
-        if _is_dropped(node, kept, named) and not (named and _is_empty_list(before, inner)):
-            rest = _without(rest, value, name)
-        elif named and node and _is_hollow(before, inner, kept):
-            rest = _without(rest, value, name)
-        elif (after := _prune_value(before, inner, node, kept)) is not before:
-            rest = dict(value) if rest is value else rest
-            rest[name] = after
-    return rest
-
-
-def _without(rest: Manifest, value: Manifest, name: str) -> Manifest:
-    rest = dict(value) if rest is value else rest
-    del rest[name]
-    return rest
-
-
-def _is_dropped(node: Fields, kept: Sequence[Fields], named: bool) -> bool:
-    """Tell whether a value was named and is no more; a field of a kind is named with anything inside it."""
-    if named:
-        return not kept
-    return is_member(node) and not any(is_member(theirs) for theirs in kept)
-
-
-def _is_empty_list(value: Any, schema: Schema) -> bool:
-    return value == [] and schema.list_type != ATOMIC
-
-
-def _is_hollow(value: Any, schema: Schema, kept: Sequence[Fields]) -> bool:
-    """Tell whether nobody owns a part of a map but for empty lists: those are no fields, so nothing of it is left."""
-    if not isinstance(value, dict) or schema.is_atomic:
-        return False
-    parts = [name for name, inner in value.items() if not _is_empty_list(inner, child_of(schema, name))]
-    return 0 < len(parts) < len(value) and not any(FIELD + name in owner for owner in kept for name in parts)
-
-
-def _prune_value(value: Any, schema: Schema, last: Fields, owners: Sequence[Fields]) -> Any:
-    if not last or not value:
-        return value
-    if isinstance(value, dict) and not schema.is_atomic:
-        return _prune_map(value, schema, last, owners) or None
-    if isinstance(value, list) and schema.list_type != ATOMIC:
-        return _prune_list(value, schema, last, owners) or None
-    return value
-
-
-def _prune_list(items: list[Any], schema: Schema, last: Fields, owners: Sequence[Fields]) -> list[Any]:
-    rest = []
-    inner = schema.items or ANY
-    for item in items:
-        element = of_item(item, schema)
-        node = last.get(element)
-        kept = [theirs for owner in owners if (theirs := owner.get(element)) is not None]
-        if node is None:
-            rest.append(item)
-        elif not _is_dropped(node, kept, named=False):
-            rest.append(_prune_value(item, inner, node, kept))
-    return items if len(rest) == len(items) and all(a is b for a, b in zip(rest, items, strict=True)) else rest

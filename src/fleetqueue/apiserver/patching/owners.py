@@ -1,6 +1,6 @@
 """Who owns which fields of an object: the entries of metadata.managedFields, read and written."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from fleetqueue.api.scheme import Manifest
@@ -72,13 +72,16 @@ def name_in_order(name: Name) -> str:
     return ",".join(f"{go_text.quoted(key)}:{go_text.quoted(value)}" for key, value in parts.items() if value)
 
 
-def read(entries: Any, schema: Schema) -> dict[Name, Owner]:
-    """Read managedFields; raises UnreadableOwners."""
-    owners = (_read_one(entry, index, schema) for index, entry in enumerate(entries or ()))
-    return {owner.name: owner for owner in owners}
+def read(entries: Any, schema_of: Callable[[str], Schema | None]) -> dict[Name, Owner]:
+    """Read managedFields, of which each speaks of its own version; raises UnreadableOwners.
+
+    Entries of a version that does not exist any more are left out.
+    """
+    owners = (_read_one(entry, index, schema_of) for index, entry in enumerate(entries or ()))
+    return {owner.name: owner for owner in owners if owner is not None}
 
 
-def _read_one(entry: Manifest, index: int, schema: Schema) -> Owner:
+def _read_one(entry: Manifest, index: int, schema_of: Callable[[str], Schema | None]) -> Owner | None:
     operation, version, sort = entry.get("operation"), entry.get("apiVersion"), entry.get("fieldsType")
     if operation not in (APPLY, UPDATE):
         raise UnreadableOwners("operation must be `Apply` or `Update`")
@@ -87,6 +90,9 @@ def _read_one(entry: Manifest, index: int, schema: Schema) -> Owner:
     if sort != "FieldsV1":
         what = f"invalid fieldsType {go_text.quoted(sort)}" if sort else "missing fieldsType"
         raise UnreadableOwners(f"{what} in managed fields entry {index}")
+    schema = schema_of(version)
+    if schema is None:
+        return None
     stored = entry.get("fieldsV1") or LEAF
     fields = _read_fields(stored, schema)
     return Owner(

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from fleetqueue.api import errors
+from fleetqueue.apiserver.kinds import go_text
 
 _JSON_KINDS: Final = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
@@ -37,3 +38,14 @@ def too_large(message: str) -> errors.ApiError:
 def unexpected(message: str) -> errors.ServerError:
     """Return the answer where the real server has none prepared: 500 and the bare message, without a reason."""
     return errors.ServerError(message)
+
+
+def wrong_argument(value: Any, wanted: str) -> errors.ServerError:
+    """Return the answer to a value of another type than a patch of this sort can have there."""
+    kind = "%!s(<nil>)" if value is None else go_text.kind(value)
+    return unexpected(f"expected a {wanted}, but received a {kind}")
+
+
+def panicked() -> errors.ServerError:
+    """Return the answer to what the real server does not survive, but for its last line of defence."""
+    return unexpected("This request caused apiserver to panic. Look in the logs for details.")

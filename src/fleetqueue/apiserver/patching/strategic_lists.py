@@ -7,7 +7,7 @@ from fleetqueue.api.errors import ServerError
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.kinds.schema import ANY, Schema
-from fleetqueue.apiserver.patching.refusals import inapplicable, unexpected
+from fleetqueue.apiserver.patching.refusals import inapplicable, panicked, unexpected, wrong_argument
 
 MergeMaps = Callable[[Manifest, Manifest, Schema], Manifest]
 _DIRECTIVE = "$patch"
@@ -26,7 +26,8 @@ def merge_lists(
         merged = list(dict.fromkeys([*before, *patch]))
     else:
         if not key:
-            raise unexpected("cannot merge lists without merge key for struct")
+            inner = (field.items or ANY).type
+            raise unexpected(f"cannot merge lists without merge key for {'string' if inner == 'string' else 'struct'}")
         before, patch = _specials_done(before, patch, key)
         merged = _items_merged(before, patch, field, merge_maps)
     mine, others = parted(merged, patch, key)
@@ -38,6 +39,8 @@ def kind_of_items(*lists: Sequence[Any]) -> type:
     kinds = list(dict.fromkeys(type(item) for items in lists for item in items))
     if not kinds:
         raise unexpected("no elements in any of the given slices")
+    if kinds[0] is type(None):
+        raise panicked()
     if kinds[0] is list:
         raise inapplicable()
     if len(kinds) > 1:
@@ -67,7 +70,7 @@ def _specials_done(before: list[Any], patch: list[Any], key: str) -> tuple[list[
 
 def unknown_directive(patch: Manifest) -> ServerError:
     """Return the answer to a `$patch` that says nothing we know."""
-    return unexpected(f"unknown patch type: {go_text.text(patch[_DIRECTIVE])} in map: {go_text.text(patch)}")
+    return unexpected(f"unknown patch type: {go_text.as_string(patch[_DIRECTIVE])} in map: {go_text.text(patch)}")
 
 
 def _items_merged(before: list[Any], patch: list[Any], field: Schema, merge_maps: MergeMaps) -> list[Any]:
@@ -82,7 +85,9 @@ def _items_merged(before: list[Any], patch: list[Any], field: Schema, merge_maps
     return merged
 
 
-def _key_of(item: Manifest, key: str) -> Any:
+def _key_of(item: Any, key: str) -> Any:
+    if not isinstance(item, dict):
+        raise wrong_argument(item, "map[string]interface {}")
     if key not in item:
         raise unexpected(f"map: {go_text.text(item)} does not contain declared merge key: {key}")
     return item[key]
@@ -105,25 +110,44 @@ def check_order(patch: list[Any], order: list[Any], key: str) -> None:
     """Refuse a patch whose items do not come in the order that it gives itself."""
     if not patch or not order:
         return
-    items = [item for item in patch if not _is_directive(item)]
-    places = iter(order)
-    for item in items:
-        wanted = _key_of(item, key) if key else item
-        if not any((_key_of(place, key) if key else place) == wanted for place in places):
-            raise unexpected(
-                f"The order in patch list:\n{go_text.text(patch)}\n doesn't match $setElementOrder list:\n"
-                f"{go_text.text(order)}\n"
-            )
+    items = [item for item in patch if not _is_deletion(item, key)]
+    at = 0
+    for place in order:
+        while at < len(items) and _is_directive(items[at]):
+            at += 1
+        if at == len(items):
+            return
+        at += (_key_of(place, key) == _key_of(items[at], key)) if key else place == items[at]
+    if at < len(items):
+        raise unexpected(
+            f"The order in patch list:\n{go_text.text(patch)}\n doesn't match $setElementOrder list:\n"
+            f"{go_text.text(order)}\n"
+        )
+
+
+def _is_deletion(item: Any, key: str) -> bool:
+    if key and not isinstance(item, dict):
+        raise wrong_argument(item, "map[string]interface {}")
+    return bool(key) and item.get(_DIRECTIVE) == "delete"
 
 
 def parted(merged: list[Any], listed: list[Any], key: str) -> tuple[list[Any], list[Any]]:
     """Part the items that a list names from the others."""
-    names = [item.get(key) for item in listed if key in item] if key else listed
     mine: list[Any] = []
     others: list[Any] = []
     for item in merged:
-        (mine if (_key_of(item, key) if key else item) in names else others).append(item)
+        is_mine = _is_named(_key_of(item, key), listed, key) if key else item in listed
+        (mine if is_mine else others).append(item)
     return mine, others
+
+
+def _is_named(wanted: Any, listed: list[Any], key: str) -> bool:
+    for index, item in enumerate(listed):
+        if not isinstance(item, dict):
+            raise unexpected(f"value for key {index} is not a map")
+        if key in item and item[key] == wanted:
+            return True
+    return False
 
 
 def order_after(old: list[Any], patch: list[Any], key: str) -> list[Any]:
@@ -146,8 +170,20 @@ def interleaved(
         wanted = _name(item, key, kind)
         return next((index for index, each in enumerate(items) if _name(each, key, kind) == wanted), -1)
 
-    mine = sorted(mine, key=lambda item: place(order, item))
-    others = sorted(others, key=lambda item: place(old, item))
+    def in_order(items: list[Any], places: list[Any]) -> list[Any]:
+        """Sort as the real server does: what has no place goes before all that it is compared with."""
+        numbered = [(place(places, item), item) for item in items]
+        for end in range(1, len(numbered)):
+            at = end
+            while at and not numbered[at][0] >= numbered[at - 1][0] >= 0:
+                numbered[at - 1], numbered[at] = numbered[at], numbered[at - 1]
+                at -= 1
+        return [item for _, item in numbered]
+
+    if kind is dict:
+        for item in (*mine, *order, *others, *old):
+            _key_of(item, key)
+    mine, others = in_order(mine, order), in_order(others, old)
     merged: list[Any] = []
     while mine and others:
         left, right = place(old, others[0]), place(old, mine[0])

@@ -12,13 +12,14 @@ from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.kinds.schema import ANY, Schema
 from fleetqueue.apiserver.patching import strategic_lists
 from fleetqueue.apiserver.patching.merge_patch import without_nulls
-from fleetqueue.apiserver.patching.refusals import malformed, no_map, unexpected
+from fleetqueue.apiserver.patching.refusals import malformed, no_map, unexpected, wrong_argument
 
 DIRECTIVE: Final = "$patch"
 RETAIN: Final = "$retainKeys"
 DELETE_FROM: Final = "$deleteFromPrimitiveList"
 ORDER: Final = "$setElementOrder"
 
+_ABSENT: Final = object()
 _BAD_RETAIN: Final = "invalid patch format of retainKeys"
 _BAD_DELETION: Final = "invalid patch format of primitive list"
 _BAD_ORDER: Final = "invalid patch format of setElementOrder list"
@@ -73,21 +74,22 @@ def _order(after: Manifest, patch: Manifest, directive: str, schema: Schema) -> 
     """Merge the list that an order is given for, in that order, and take both out of the patch."""
     order = _list(patch.pop(directive))
     name = _target(directive, ORDER, _BAD_ORDER)
-    ours, theirs = after.get(name), patch.pop(name, None)
+    ours, theirs = after.get(name), patch.pop(name, _ABSENT)
+    old = [] if ours is None else _list(ours)
+    new = [] if theirs is _ABSENT else _list(theirs)
     field = _field(schema, name)
-    old, new = _list(ours or []), _list(theirs or [])
     strategic_lists.check_order(new, order, field.patch_key)
-    if ours is None and theirs is None:
+    if ours is None and theirs is _ABSENT:
         return
     if ours is None:
         merged = strategic_lists.without_directives(new)
-    elif theirs is None:
+    elif theirs is _ABSENT:
         merged = old
     else:
         merged = _merged_list(old, new, field, deletes=False)
         old = strategic_lists.order_after(old, new, field.patch_key)
-    kind = strategic_lists.kind_of_items(old, new)
     mine, others = strategic_lists.parted(merged, order, field.patch_key)
+    kind = strategic_lists.kind_of_items(old, new)
     after[name] = strategic_lists.interleaved(mine, others, order, old, field.patch_key, kind)
 
 
@@ -133,7 +135,7 @@ def _target(directive: str, prefix: str, complaint: str) -> str:
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise unexpected(f"expected a []interface {{}}, but received a {go_text.kind(value)}")
+        raise wrong_argument(value, "[]interface {}")
     return value
 
 

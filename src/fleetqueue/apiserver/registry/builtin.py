@@ -1,13 +1,12 @@
 """The built-in kinds: what each does differently from the others."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any, Final
 
-from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds import facts
+from fleetqueue.apiserver.kinds.names import path_segment
 from fleetqueue.apiserver.kinds.normalising import empty_field, normalised
-from fleetqueue.apiserver.kinds.selectors import field_reader
 from fleetqueue.apiserver.kinds.table import BuiltIn, type_of
 from fleetqueue.apiserver.registry.kinds import (
     certificates,
@@ -27,10 +26,9 @@ from fleetqueue.apiserver.registry.kinds import (
     slices,
     workloads,
 )
+from fleetqueue.apiserver.registry.kinds.selectable_fields import selectable
+from fleetqueue.apiserver.registry.kinds.warnings import WARNINGS
 from fleetqueue.apiserver.registry.served import Served, Strategy
-from fleetqueue.apiserver.validation.metadata import path_segment
-
-Fields = Mapping[str, Callable[[Manifest], str]]
 
 RBAC: Final = "rbac.authorization.k8s.io"
 
@@ -96,8 +94,12 @@ UPDATED_BY_VERSION: Final = {
     "storage.k8s.io": {"csidrivers", "csinodes", "csistoragecapacities", "volumeattachments"},
 }
 """What an update must know the version of."""
-NOT_SERVED: Final = {("autoscaling", "v1", "horizontalpodautoscalers"), ("", "v1", "componentstatuses")}
-"""Old faces of things that are served otherwise, or that Kubernetes itself has given up."""
+NOT_SERVED: Final = {("autoscaling", "v1", "horizontalpodautoscalers")}
+"""Old faces of things that are served otherwise."""
+DEPRECATIONS: Final = {
+    ("", "v1", "componentstatuses"): "v1 ComponentStatus is deprecated in v1.19+",
+    ("", "v1", "endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
 ANSWERED_ELSEWHERE: Final = {"attach", "binding", "eviction", "exec", "log", "portforward", "proxy", "scale", "token"}
 """Subresources that are no part of the stored object."""
 
@@ -125,10 +127,37 @@ def _served(kind: BuiltIn) -> Served:
         categories=kind.categories,
         verbs=kind.verbs,
         subresources=tuple(part.name for part in kind.subresources if part.name not in ANSWERED_ELSEWHERE),
+        deprecation=DEPRECATIONS.get((kind.group, kind.version, kind.plural), ""),
         place=events.PLACE if is_new_event else None,
         to_store=events.to_store if is_new_event else None,
         from_store=events.from_store if is_new_event else None,
     )
+
+
+ANSWERED_WHEN_DELETED: Final = {
+    "": {
+        "namespaces",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "pods",
+        "podtemplates",
+        "resourcequotas",
+        "serviceaccounts",
+        "services",
+    },
+    "resource.k8s.io": {"deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices"},
+    "storage.k8s.io": {"csidrivers", "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses"},
+}
+"""What a deletion answers itself, even if it is gone at once."""
+STATUS_WITHOUT_METADATA: Final = {
+    "admissionregistration.k8s.io": {"validatingadmissionpolicies"},
+    "apiregistration.k8s.io": {"apiservices"},
+    "flowcontrol.apiserver.k8s.io": {"flowschemas", "prioritylevelconfigurations"},
+    "networking.k8s.io": {"servicecidrs"},
+    "resource.k8s.io": {"resourceclaims"},
+    "storage.k8s.io": {"volumeattachments"},
+}
+"""Whose metadata a write to the status leaves alone."""
 
 
 def _strategy(kind: BuiltIn) -> Strategy:
@@ -138,8 +167,11 @@ def _strategy(kind: BuiltIn) -> Strategy:
         "has_generation": plural not in WITHOUT_GENERATION.get(group, ()),
         "knows_finalizers": plural not in WITH_ANY_FINALIZER.get(group, ()),
         "creates_on_update": plural in CREATED_BY_UPDATE.get(group, ()),
+        "answers_deleted": plural in ANSWERED_WHEN_DELETED.get(group, ()),
+        "keeps_status_metadata": plural in STATUS_WITHOUT_METADATA.get(group, ()),
         "updates_blindly": plural not in UPDATED_BY_VERSION.get(group, ()),
-        "fields": FIELDS.get((group, plural), {}),
+        **selectable(group, plural),
+        "warnings": WARNINGS.get((group, plural)),
         "new_status": empty_field(type_of(group, kind.version, kind.kind), "status"),
     }
     if group == RBAC:
@@ -159,12 +191,7 @@ OWN: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("", "resourcequotas"): limits.QUOTAS,
     ("", "secrets"): config.SECRETS,
     ("", "services"): services.STRATEGY,
-    (definitions.GROUP, definitions.PLURAL): {
-        "default": definitions.default,
-        "prepare": definitions.prepare,
-        "faults": definitions.faults,
-        "dying": definitions.dying,
-    },
+    (definitions.GROUP, definitions.PLURAL): definitions.STRATEGY,
     ("apps", "daemonsets"): workloads.DAEMON_SETS,
     ("apps", "deployments"): workloads.DEPLOYMENTS,
     ("apps", "replicasets"): workloads.REPLICA_SETS,
@@ -184,52 +211,3 @@ OWN: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("storage.k8s.io", "storageclasses"): claims.CLASSES,
 }
 """What kinds do by themselves, as options of their strategies."""
-
-
-def _fields(*paths: str, absent: str = "") -> Fields:
-    """Return what reads these fields; one that is absent reads as `absent`."""
-    return {path: _reader(path, absent) for path in paths}
-
-
-def _reader(path: str, absent: str) -> Callable[[Manifest], str]:
-    read = field_reader(path)
-    return (lambda obj: read(obj) or absent) if absent else read
-
-
-def _of_events(about: str, source: str, component: str) -> Fields:
-    parts: Iterable[str] = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-    names = ("involvedObject", "regarding")
-    read = {f"{name}.{part}": field_reader(f"{about}.{part}") for name in names for part in parts}
-    return {
-        **read,
-        "reason": field_reader("reason"),
-        "type": field_reader("type"),
-        "source": field_reader(source),
-        "reportingComponent": field_reader(component),
-    }
-
-
-FIELDS: Final[Mapping[tuple[str, str], Fields]] = {
-    ("", "pods"): {
-        **_fields(
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        ),
-        **_fields("spec.hostNetwork", absent="false"),
-    },
-    ("", "events"): _of_events("involvedObject", "source.component", "reportingComponent"),
-    ("events.k8s.io", "events"): _of_events("regarding", "deprecatedSource.component", "reportingController"),
-    ("", "namespaces"): _fields("status.phase"),
-    ("", "nodes"): _fields("spec.unschedulable", absent="false"),
-    ("", "secrets"): _fields("type"),
-    ("", "services"): _fields("spec.clusterIP", "spec.type"),
-    ("", "replicationcontrollers"): _fields("status.replicas", absent="0"),
-    ("apps", "replicasets"): _fields("status.replicas", absent="0"),
-    ("batch", "jobs"): {"status.successful": _reader("status.succeeded", "0")},
-    ("certificates.k8s.io", "certificatesigningrequests"): _fields("spec.signerName"),
-}

@@ -1,40 +1,60 @@
 """From a CustomResourceDefinition to the resources that it defines: one for every version that is served."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.apiserver.kinds import facts
-from fleetqueue.apiserver.kinds.json_values import Unreadable
+from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.kinds.go_text import quoted
 from fleetqueue.apiserver.kinds.schema import Schema
 from fleetqueue.apiserver.kinds.selectors import field_reader
-from fleetqueue.apiserver.registry.served import Served, Strategy
-from fleetqueue.apiserver.validation import custom_resources, embedded_objects
+from fleetqueue.apiserver.registry.conversion import NO_CONVERTERS, Converters, Versions, only_renamed
+from fleetqueue.apiserver.registry.kinds.scaling import custom_scale_faults
+from fleetqueue.apiserver.registry.served import UNSUPPORTED_FIELD, Served, Strategy
+from fleetqueue.apiserver.registry.version_names import order
+from fleetqueue.apiserver.validation import custom_resources
 from fleetqueue.apiserver.validation.defaulting import with_defaults
+from fleetqueue.apiserver.validation.metadata import STANDARD_FINALIZERS
 from fleetqueue.apiserver.validation.pruning import prune
 from fleetqueue.apiserver.validation.structural_schema import CustomSchema, build
 
 OBJECT_META: Final = "apimachinery.pkg.apis.meta.v1.ObjectMeta"
 TEXT: Final = Schema("string")
+UNQUALIFIED: Final = (
+    "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
+)
 
 
-def custom_kinds(definition: Manifest) -> list[Served]:
+def custom_kinds(definition: Manifest, converters: Converters = NO_CONVERTERS) -> list[Served]:
     """Return what a definition serves, by the names that were accepted for it."""
+    versions = _versions(definition, converters)
+    return [_served(definition, each, versions) for each in definition["spec"]["versions"] if each.get("served")]
+
+
+def _versions(definition: Manifest, converters: Converters) -> Versions:
     spec = definition["spec"]
     stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
-    return [_served(definition, version, stored) for version in spec["versions"] if version.get("served")]
+    schemas = {version["name"]: _custom(version).schema for version in spec["versions"]}
+    convert = converters.get((spec["group"], spec["names"]["kind"]), only_renamed)
+    wholes = {name: whole_schema(schema) for name, schema in schemas.items()}
+    return Versions(spec["group"], stored, schemas, wholes, convert)
 
 
-def _served(definition: Manifest, version: Manifest, stored: str) -> Served:
+def _custom(version: Manifest) -> CustomSchema:
+    return build((version.get("schema") or {}).get("openAPIV3Schema") or {})
+
+
+def _served(definition: Manifest, version: Manifest, versions: Versions) -> Served:
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
-    custom = build((version.get("schema") or {}).get("openAPIV3Schema") or {})
+    custom = _custom(version)
     resource = Resource(spec["group"], version["name"], names["kind"], names["plural"], spec["scope"] == "Namespaced")
     parts = tuple(sorted(version.get("subresources") or {}))
     served = Served(
         resource,
-        whole_schema(custom.schema),
+        versions.wholes[version["name"]],
         _strategy(custom, resource, version),
         list_kind=names["listKind"],
         singular=names["singular"],
@@ -42,15 +62,25 @@ def _served(definition: Manifest, version: Manifest, stored: str) -> Served:
         categories=tuple(names.get("categories") or ()),
         subresources=tuple(part for part in parts if part == "status"),
         is_custom=True,
+        scale=(version.get("subresources") or {}).get("scale"),
+        stored_version=versions.stored,
         columns=tuple(version.get("additionalPrinterColumns") or ()),
-        deprecation=_deprecation(resource, version),
+        deprecation=_deprecation(resource, version, spec["versions"]),
+        faces=versions.faces(version["name"]),
     )
-    if version["name"] == stored:
+    return _converting(served, versions, definition["status"].get("storedVersions") or ())
+
+
+def _converting(served: Served, versions: Versions, stored: Sequence[str]) -> Served:
+    """Let a version be converted, if it is not the stored one, or if objects may have been stored in another."""
+    name = served.resource.version
+    to_store = None if name == versions.stored else versions.store
+    if to_store is None and len(stored) < 2:
         return served
-    other = replace(resource, version=stored).api_version
-    return replace(served, to_store=_renamed(other), from_store=_renamed(resource.api_version))
+    return replace(served, to_store=to_store, from_store=lambda obj: versions.show(obj, name))
 
 
+@lru_cache(maxsize=1000)
 def whole_schema(schema: Schema) -> Schema:
     """Return the schema of whole objects: the definition's own, and what all objects have."""
     common = {"apiVersion": TEXT, "kind": TEXT, "metadata": facts.schema_of_type(OBJECT_META)}
@@ -58,12 +88,22 @@ def whole_schema(schema: Schema) -> Schema:
 
 
 def _strategy(custom: CustomSchema, resource: Resource, version: Manifest) -> Strategy:
+    scale = (version.get("subresources") or {}).get("scale") or {}
+
+    def faults(new: Manifest, old: Manifest | None) -> list[Cause]:
+        return [*custom_resources.validate(new, custom, old), *custom_scale_faults(new, scale)]
+
+    def status_faults(new: Manifest, old: Manifest | None) -> list[Cause]:
+        return [*custom_resources.validate_status(new, custom, old or {}), *custom_scale_faults(new, scale)]
+
     return Strategy(
         read=partial(_read, custom.schema),
         default=lambda obj: with_defaults(obj, custom.schema),
-        faults=lambda new, old: custom_resources.validate(new, custom, old),
-        status_faults=lambda new, old: custom_resources.validate_status(new, custom, old or {}),
+        faults=faults,
+        status_faults=status_faults,
+        warnings=_finalizer_warnings,
         fields={path: field_reader(path) for path in _selectable(version)},
+        unknown_field=UNSUPPORTED_FIELD,
         updates_blindly=False,
         keeps_status_metadata=True,
     )
@@ -71,22 +111,27 @@ def _strategy(custom: CustomSchema, resource: Resource, version: Manifest) -> St
 
 def _read(schema: Schema, obj: Manifest, known: Manifest | None) -> tuple[Manifest, Sequence[str]]:
     dropped: list[str] = []
-    pruned = prune(obj, schema, dropped)
-    if (fault := embedded_objects.malformed(pruned, schema)) is not None:
-        raise Unreadable(fault.sentence)
-    return pruned, dropped
+    return prune(obj, schema, dropped, known), dropped
+
+
+def _finalizer_warnings(new: Manifest, old: Manifest | None) -> Sequence[str]:
+    """Tell of new finalizers that do not say whose they are."""
+    known = (*STANDARD_FINALIZERS, *(((old or {}).get("metadata") or {}).get("finalizers") or ()))
+    names = sorted({*(new["metadata"].get("finalizers") or ())} - {*known})
+    return [f"metadata.finalizers: {quoted(name)}: {UNQUALIFIED}" for name in names if "/" not in name]
 
 
 def _selectable(version: Mapping[str, Any]) -> list[str]:
     return [field["jsonPath"].removeprefix(".") for field in version.get("selectableFields") or ()]
 
 
-def _renamed(api_version: str) -> Callable[[Manifest], Manifest]:
-    """The conversion without a converter: the same object under another version."""
-    return lambda obj: {**obj, "apiVersion": api_version}
-
-
-def _deprecation(resource: Resource, version: Manifest) -> str:
+def _deprecation(resource: Resource, version: Manifest, versions: Sequence[Manifest]) -> str:
+    """Return the warning of a deprecated version: its own, or one that names a better version if there is any."""
     if not version.get("deprecated"):
         return ""
-    return version.get("deprecationWarning") or f"{resource.api_version} {resource.kind} is deprecated"
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    names = [each["name"] for each in versions if each.get("served") and not each.get("deprecated")]
+    better = sorted((name for name in names if order(name) < order(resource.version)), key=order)
+    advice = f"; use {replace(resource, version=better[0]).api_version} {resource.kind}" if better else ""
+    return f"{resource.api_version} {resource.kind} is deprecated{advice}"

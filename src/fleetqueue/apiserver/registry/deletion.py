@@ -1,57 +1,15 @@
 """What a deletion does: whether the object goes, or stays marked until its finalizers and its grace period are over."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
-from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.kinds.causes import invalid as invalid_object
-from fleetqueue.apiserver.kinds.causes import invalid_value, not_supported
+from fleetqueue.apiserver.registry.conflicts import conflict
+from fleetqueue.apiserver.registry.delete_options import DeleteOptions
 from fleetqueue.apiserver.registry.served import Served
 from fleetqueue.apiserver.validation.metadata import FOREGROUND, ORPHAN
-
-POLICIES: Final = ("Background", "Foreground", "Orphan")
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
-    grace: int | None = None
-    propagation: str = ""
-    orphan: bool | None = None
-    """The old form of the propagation."""
-    uid: str = ""
-    resource_version: str = ""
-    dry_run: bool = False
-
-    @classmethod
-    def of(cls, body: Mapping[str, Any], query: Mapping[str, str]) -> "DeleteOptions":
-        """Read the options from the body or, without one, from the query."""
-        preconditions = body.get("preconditions") or {}
-        grace = body.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
-        orphan = body.get("orphanDependents", query.get("orphanDependents"))
-        found = cls(
-            _integer(grace),
-            str(body.get("propagationPolicy") or query.get("propagationPolicy") or ""),
-            None if orphan is None else orphan in (True, "true", "1"),
-            str(preconditions.get("uid") or ""),
-            str(preconditions.get("resourceVersion") or ""),
-            "All" in (body.get("dryRun") or query.get("dryRun", "").split(",")),
-        )
-        found._check()
-        return found
-
-    def _check(self) -> None:
-        causes = []
-        if self.propagation and self.propagation not in POLICIES:
-            causes.append(not_supported("propagationPolicy", self.propagation, [*POLICIES, "nil"]))
-        if self.propagation and self.orphan is not None:
-            detail = "orphanDependents and deletionPropagation cannot be both set"
-            causes.append(invalid_value("propagationPolicy", self.propagation, detail))
-        if causes:
-            raise invalid_object("DeleteOptions", "meta.k8s.io", "", causes)
 
 
 def check_preconditions(served: Served, obj: Manifest, options: DeleteOptions) -> None:
@@ -63,15 +21,7 @@ def check_preconditions(served: Served, obj: Manifest, options: DeleteOptions) -
     ):
         if given and given != metadata.get(field):
             why = f"the {what} in the precondition ({given}) does not match the {what} in record ({metadata[field]})."
-            raise conflict(served, metadata["name"], f"{why} {hint}")
-
-
-def conflict(served: Served, name: str, why: str) -> errors.Conflict:
-    """Say why an operation cannot be done on an object as it is."""
-    resource = served.resource
-    message = f'Operation cannot be fulfilled on {resource} "{name}": {why}'
-    details = {"name": name, "group": resource.group, "kind": resource.plural}
-    return errors.Conflict(message, reason="Conflict", details={k: v for k, v in details.items() if v})
+            raise conflict(served, metadata["name"], f"{why} {hint}", called=served.resource.kind)
 
 
 def marked(served: Served, obj: Manifest, options: DeleteOptions, now: datetime) -> Manifest | None:
@@ -88,8 +38,8 @@ def marked(served: Served, obj: Manifest, options: DeleteOptions, now: datetime)
     after = {**metadata, "deletionTimestamp": timestamp(now + timedelta(seconds=grace))}
     if not is_held(served, obj):
         after["deletionGracePeriodSeconds"] = grace
-    if metadata.get("generation"):
-        after["generation"] = metadata["generation"] + 1
+        if metadata.get("generation"):
+            after["generation"] = metadata["generation"] + 1
     return {**obj, "metadata": _with_finalizers(after, finalizers)}
 
 
@@ -150,12 +100,3 @@ def _hastened(obj: Manifest, finalizers: Sequence[str], grace: int) -> Manifest:
 def _with_finalizers(metadata: Mapping[str, Any], finalizers: Sequence[str]) -> dict[str, Any]:
     rest = {key: value for key, value in metadata.items() if key != "finalizers"}
     return {**rest, "finalizers": list(finalizers)} if finalizers else rest
-
-
-def _integer(value: Any) -> int | None:
-    if value is None or value == "":
-        return None
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise errors.BadRequest(f'strconv.ParseInt: parsing "{value}": invalid syntax', reason="BadRequest") from None

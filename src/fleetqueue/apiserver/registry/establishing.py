@@ -12,11 +12,15 @@ from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.auth.users import User
-from fleetqueue.apiserver.registry.custom_kinds import custom_kinds
-from fleetqueue.apiserver.registry.deletion import DeleteOptions
+from fleetqueue.apiserver.registry.conversion import NO_CONVERTERS, Converters
+from fleetqueue.apiserver.registry.delete_options import DeleteOptions
+from fleetqueue.apiserver.registry.kinds import definition_approval
 from fleetqueue.apiserver.registry.kinds.definitions import CLEANUP, GROUP, PLURAL
 from fleetqueue.apiserver.registry.resources import Resources
-from fleetqueue.apiserver.registry.store import STATUS, Store, Write
+from fleetqueue.apiserver.registry.served import Served
+from fleetqueue.apiserver.registry.shaping import STATUS
+from fleetqueue.apiserver.registry.store import Store
+from fleetqueue.apiserver.registry.writes import Write
 from fleetqueue.apiserver.storage import keys
 
 VERSION: Final = "v1"
@@ -25,11 +29,12 @@ RETRY_SECONDS: Final = 1.0
 
 
 class Establishing:
-    def __init__(self, store: Store, resources: Resources, user: User) -> None:
+    def __init__(self, store: Store, resources: Resources, user: User, converters: Converters = NO_CONVERTERS) -> None:
         self.store = store
         self.storage = store.storage
         self.resources = resources
         self.user = user
+        self.converters = converters
         self.prefix = keys.prefix_of(GROUP, PLURAL)
 
     async def run(self) -> None:
@@ -65,14 +70,21 @@ class Establishing:
     async def _establish(self, definition: Manifest) -> None:
         """Accept names that are free, serve them, and then say so."""
         accepted, conflict = accepted_names(definition, self._taken(definition))
-        conditions = [_names_condition(conflict)]
+        conditions = [approved] if (approved := definition_approval.condition(definition)) else []
+        conditions.append(_names_condition(conflict))
         is_established = _is_true(definition, "Established") or not conflict
         conditions.append(_established_condition(is_established))
         ready = {**definition, STATUS: {**(definition.get(STATUS) or {}), "acceptedNames": accepted}}
         if is_established:
-            for served in custom_kinds(ready):
+            for served in self._custom_kinds(ready):
                 self.resources.add(served)
         await self._write_status(definition, accepted, conditions)
+
+    def _custom_kinds(self, definition: Manifest) -> Sequence[Served]:
+        # With it come schemas and CEL, which are slow to import: a cluster without custom kinds needs none of them.
+        from fleetqueue.apiserver.registry.custom_kinds import custom_kinds
+
+        return custom_kinds(definition, self.converters)
 
     def _taken(self, definition: Manifest) -> set[str]:
         """Return the names that other definitions of the group have."""
@@ -93,7 +105,7 @@ class Establishing:
         if CLEANUP not in (definition["metadata"].get("finalizers") or ()):
             return False
         spec = definition["spec"]
-        for served in custom_kinds(definition)[:1] if _is_true(definition, "Established") else ():
+        for served in self._custom_kinds(definition)[:1] if _is_true(definition, "Established") else ():
             write = Write(self.user)
             for entry in self.storage.list(served.prefix()).entries:
                 metadata = entry.object["metadata"]
@@ -128,22 +140,25 @@ class Establishing:
         await self.store.update(served, "", definition["metadata"]["name"], bound, write)
 
 
-def accepted_names(definition: Manifest, taken: set[str]) -> tuple[Manifest, str]:
-    """Return the names that a definition has now, and the first that it cannot have, if any."""
+def accepted_names(definition: Manifest, taken: set[str]) -> tuple[Manifest, tuple[str, str] | None]:
+    """Return the names that a definition has now, and the last that it cannot have: the reason, and the name."""
     wanted = definition["spec"]["names"]
     held = dict((definition.get(STATUS) or {}).get("acceptedNames") or {})
-    after, conflict = dict(held), ""
-    for part in ("plural", "singular", "kind", "listKind"):
-        if wanted.get(part) == held.get(part) or wanted.get(part) not in taken:
-            after[part] = wanted.get(part, "")
-        else:
-            conflict = conflict or wanted[part]
-    short = wanted.get("shortNames") or []
-    blocked = [name for name in short if name in taken and name not in (held.get("shortNames") or ())]
-    for part, value in (("shortNames", None if blocked else short), ("categories", wanted.get("categories") or [])):
-        if value:
-            after[part] = value
-    return after, conflict or (blocked[0] if blocked else "")
+    after, conflict = dict(held), None
+    for part in ("plural", "singular", "shortNames", "kind", "listKind"):
+        names = wanted.get(part) or []
+        blocked = [
+            name
+            for name in ([names] if isinstance(names, str) else names)
+            if name in taken and name not in (held.get(part) or ())
+        ]
+        if blocked:
+            conflict = f"{part[0].upper()}{part[1:]}Conflict", blocked[-1]
+        elif names:
+            after[part] = names
+    if wanted.get("categories"):
+        after["categories"] = wanted["categories"]
+    return after, conflict
 
 
 def merged(before: Sequence[Manifest] | None, after: Sequence[Manifest]) -> list[Manifest]:
@@ -157,10 +172,10 @@ def merged(before: Sequence[Manifest] | None, after: Sequence[Manifest]) -> list
     return list(known.values())
 
 
-def _names_condition(conflict: str) -> Manifest:
-    if conflict:
-        message = f'"{conflict}" is already in use'
-        return {"type": "NamesAccepted", "status": "False", "reason": "NamesConflict", "message": message}
+def _names_condition(conflict: tuple[str, str] | None) -> Manifest:
+    if conflict is not None:
+        message = f'"{conflict[1]}" is already in use'
+        return {"type": "NamesAccepted", "status": "False", "reason": conflict[0], "message": message}
     return {"type": "NamesAccepted", "status": "True", "reason": "NoConflicts", "message": "no conflicts found"}
 
 

@@ -1,5 +1,6 @@
 """What a list or a watch asks for, read from the query and checked."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +14,8 @@ from fleetqueue.apiserver.registry.served import Served
 EXACT: Final = "Exact"
 NOT_OLDER: Final = "NotOlderThan"
 Wanted = Callable[[Manifest], bool]
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_DIGITS: Final = re.compile(r"[0-9]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,8 @@ class ListOptions:
     match: str = ""
     timeout: float | None = None
     bookmarks: bool = False
-    initial_events: bool = False
+    initial_events: bool | None = None
+    """Whether a watch begins with all that is there; None where its revision decides."""
 
 
 def list_options(served: Served, query: Mapping[str, str], *, watch: bool = False) -> ListOptions:
@@ -42,13 +46,13 @@ def list_options(served: Served, query: Mapping[str, str], *, watch: bool = Fals
     return ListOptions(
         wants,
         name,
-        _number(query, "limit") or 0,
+        max(0, number(query, "limit") or 0),
         query.get("continue", ""),
-        _revision(query.get("resourceVersion", "")),
+        _list_revision(query.get("resourceVersion", ""), watch=watch),
         match,
-        _number(query, "timeoutSeconds"),
-        _flag(query.get("allowWatchBookmarks")),
-        _flag(initial),
+        number(query, "timeoutSeconds"),
+        flag(query.get("allowWatchBookmarks")),
+        None if initial is None else flag(initial),
     )
 
 
@@ -65,7 +69,7 @@ def selector(served: Served, labels: str, fields: str) -> tuple[Wanted | None, s
     for term in terms:
         read = served.select(term.path)
         if read is None:
-            raise errors.BadRequest(f"field label not supported: {term.path}", reason="BadRequest")
+            raise errors.BadRequest(served.strategy.unknown_field.format(term.path), reason="BadRequest")
         if term.path == "metadata.name" and term.is_equal:
             name = term.value
         tests.append(lambda obj, read=read, term=term: term.matches(read(obj)))  # type: ignore[misc]
@@ -104,26 +108,39 @@ def _watch_faults(query: Mapping[str, str], match: str, initial: str | None) -> 
     return faults
 
 
-def _revision(text: str) -> int | None:
+def revision(text: str) -> int | None:
+    """Read a resourceVersion; raises BadRequest."""
     if text == "":
         return None
-    if not text.isdigit():
-        raise errors.BadRequest(
-            f'invalid resource version "{text}": strconv.ParseUint: parsing "{text}": invalid syntax',
-            reason="BadRequest",
-        )
+    is_number = _DIGITS.fullmatch(text) is not None
+    if not is_number or int(text) >= 2**64:
+        why = "value out of range" if is_number else "invalid syntax"
+        message = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {why}'
+        raise errors.BadRequest(message, reason="BadRequest")
     return int(text)
 
 
-def _number(query: Mapping[str, str], name: str) -> int | None:
-    text = query.get(name, "")
-    if text == "":
-        return None
+def _list_revision(text: str, *, watch: bool) -> int | None:
     try:
-        return int(text)
-    except ValueError:
-        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax', reason="BadRequest") from None
+        return revision(text)
+    except errors.BadRequest as error:
+        if watch:
+            raise
+        raise errors.BadRequest(f"invalid resource version: {error.message}", reason="BadRequest") from None
 
 
-def _flag(value: str | None) -> bool:
+def number(query: Mapping[str, str], name: str) -> int | None:
+    """Read an integer of the query; raises BadRequest."""
+    text = query.get(name)
+    if text is None:
+        return None
+    if _INTEGER.fullmatch(text) is None:
+        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax', reason="BadRequest")
+    if not -(2**63) <= int(text) < 2**63:
+        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": value out of range', reason="BadRequest")
+    return int(text)
+
+
+def flag(value: str | None) -> bool:
+    """Read a boolean of a query as Kubernetes does: anything but false and 0 is true, if it is there at all."""
     return value is not None and value.lower() not in ("false", "0")

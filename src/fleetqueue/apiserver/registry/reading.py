@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, NamedTuple
 
 from fleetqueue import clock
@@ -53,6 +54,9 @@ class Reading:
         prefix = served.prefix(namespace)
         if options.token:
             at, after = continue_tokens.read(options.token, prefix)
+            if options.revision:
+                why = "specifying resource version is not allowed when using continue"
+                raise errors.BadRequest(why, reason="BadRequest")
             return self._page(served, prefix, options, after, at)
         at = None
         if options.revision:
@@ -71,17 +75,19 @@ class Reading:
         return Listed([entry] if _is_wanted(options.wants, entry) else [], self.storage.revision)
 
     def _page(self, served: Served, prefix: str, options: ListOptions, after: str, at: int | None) -> Listed:
-        wants, limit = options.wants, options.limit
+        # Where any state will do, all of it is at hand, and a limit would only make more work.
+        wants, limit = options.wants, 0 if options.revision == 0 else options.limit
         if wants is None:
             page = self._part(served, prefix, after, limit, at)
             remaining = page.remaining if page.remaining else None
             token = continue_tokens.write(page.entries[-1].key, prefix, page.revision) if remaining else ""
             return Listed(page.entries, page.revision, token, remaining)
         page = self._part(served, prefix, after, 0, at)
-        found = [entry for entry in page.entries if wants(entry.object)]
-        if not limit or len(found) <= limit:
+        found = list(islice((entry for entry in page.entries if wants(entry.object)), limit or None))
+        # A page that is full says that more may come, whether or not it will be wanted.
+        if not limit or len(found) < limit or found[-1] is page.entries[-1]:
             return Listed(found, page.revision)
-        return Listed(found[:limit], page.revision, continue_tokens.write(found[limit - 1].key, prefix, page.revision))
+        return Listed(found, page.revision, continue_tokens.write(found[-1].key, prefix, page.revision))
 
     def _part(self, served: Served, prefix: str, after: str, limit: int, at: int | None) -> Page:
         try:
@@ -99,7 +105,7 @@ class Reading:
         watch = self.storage.watch(prefix, since=since)
         for entry in initial:
             yield Event("ADDED", entry)
-        if options.initial_events:
+        if options.initial_events and options.bookmarks:
             yield Event("BOOKMARK", revision=since, ends_initial_events=True)
         next_bookmark = clock.monotonic() + BOOKMARK_SECONDS
         last_bookmark = deadline - LAST_BOOKMARK_SECONDS
@@ -117,8 +123,8 @@ class Reading:
 
     def _start(self, served: Served, prefix: str, options: ListOptions) -> tuple[int, Sequence[Entry]]:
         """Return the revision from which on changes are told, and what is told as added before."""
-        if options.revision and not options.initial_events:
-            return options.revision, ()
+        if not options.initial_events and (options.revision or options.initial_events is False):
+            return options.revision or self.storage.revision, ()
         page = _shown(served, self.storage.list(prefix))
         return page.revision, [entry for entry in page.entries if _is_wanted(options.wants, entry)]
 

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.kinds.names import NameRule, subdomain
 from fleetqueue.apiserver.kinds.schema import Schema
+from fleetqueue.apiserver.patching.versions import Faces
 from fleetqueue.apiserver.storage import keys, refusals
 from fleetqueue.apiserver.storage.interface import Entry
-from fleetqueue.apiserver.validation.metadata import NameRule, subdomain
+
+UNKNOWN_FIELD: Final = '"{}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+UNSUPPORTED_FIELD: Final = "field label not supported: {}"
 
 
 def _read_as_it_is(obj: Manifest, known: Manifest | None) -> tuple[Manifest, Sequence[str]]:
@@ -55,6 +59,8 @@ class Strategy:
     faults: Callable[[Manifest, Manifest | None], Sequence[Cause]] = _no_faults
     status_faults: Callable[[Manifest, Manifest | None], Sequence[Cause]] | None = None
     """The rules for a write to the status, where they are others."""
+    warnings: Callable[[Manifest, Manifest | None], Sequence[str]] | None = None
+    """What is allowed and odd, and told to who creates an object or updates it."""
     parts: Mapping[str, Part] = field(default_factory=dict)
     """What a write through another subresource changes."""
     counts_changes: bool = True
@@ -67,6 +73,8 @@ class Strategy:
     """Whether who creates an object may say its status at once."""
     fields: Mapping[str, Callable[[Manifest], str]] = field(default_factory=dict)
     """What field selectors can ask, beside name and namespace."""
+    unknown_field: str = UNKNOWN_FIELD
+    """How a selector by another field is refused."""
     updates_blindly: bool = True
     """Whether an update without a resourceVersion overwrites."""
     creates_on_update: bool = False
@@ -77,8 +85,12 @@ class Strategy:
     is_held: Callable[[Manifest], bool] | None = None
     """Tells whether a deleted object stays for another reason than its finalizers."""
     orphans_by_default: bool = False
+    deletion_warning: str = ""
+    """What is told to who deletes an object without saying what becomes of its dependents."""
     answers_deleted: bool = False
     """Whether a deletion answers the object even when it is gone at once."""
+    status_keeps: Sequence[str] = ()
+    """The parts of the metadata that a write to the status leaves alone."""
     keeps_status_metadata: bool = False
     """Whether a write to the status leaves the metadata alone, as for custom kinds."""
 
@@ -97,6 +109,8 @@ class Served:
     verbs: Sequence[str] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
     subresources: Sequence[str] = ()
     is_custom: bool = False
+    scale: Mapping[str, str] | None = None
+    """Where a custom kind has its replicas, by the words of its definition; None where it has no scale."""
     columns: Sequence[Mapping[str, Any]] = ()
     """Printer columns of a custom kind."""
     place: tuple[str, str] | None = None
@@ -104,6 +118,10 @@ class Served:
     to_store: Callable[[Manifest], Manifest] | None = None
     """From this face of an object to the stored one; None where they are the same."""
     from_store: Callable[[Manifest], Manifest] | None = None
+    faces: Faces | None = None
+    """How the owners of fields of other versions see an object of this one; None where versions do not differ."""
+    stored_version: str = ""
+    """The version in which objects of a custom kind are stored."""
     deprecation: str = ""
     """The warning that goes with every answer of a deprecated version."""
 
@@ -129,7 +147,8 @@ class Served:
         """Return a stored entry with the face of this resource."""
         if self.from_store is None:
             return entry
-        return Entry(entry.key, self.from_store(entry.object), entry.revision)
+        face = self.from_store(entry.object)
+        return entry if face is entry.object else Entry(entry.key, face, entry.revision)
 
     def stored(self, obj: Manifest) -> Manifest:
         return obj if self.to_store is None else self.to_store(obj)
@@ -138,6 +157,6 @@ class Served:
         """Return how a field selector reads a field; None where it may not."""
         if path == "metadata.name":
             return lambda obj: str(obj["metadata"]["name"])
-        if path == "metadata.namespace":
+        if path == "metadata.namespace" and (self.resource.namespaced or self.strategy.unknown_field is UNKNOWN_FIELD):
             return lambda obj: str(obj["metadata"].get("namespace", ""))
         return self.strategy.fields.get(path)

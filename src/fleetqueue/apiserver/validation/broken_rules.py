@@ -2,9 +2,16 @@
 
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.kinds.causes import (
+    NOWHERE,
+    Cause,
+    duplicate,
+    forbidden,
+    invalid_omitted,
+    invalid_value,
+    required,
+)
 from fleetqueue.apiserver.kinds.schema import MAP
-from fleetqueue.apiserver.validation import faults
 from fleetqueue.apiserver.validation.cel import COST_LIMIT, CelError, CostExceeded, Program
 from fleetqueue.apiserver.validation.cel.values import NONE, Optional
 from fleetqueue.apiserver.validation.correlation import Correlation, key_of, keyed
@@ -90,7 +97,7 @@ class _Walk:
         for rule in node.rules:
             if rule.uses_old and old is None and not rule.is_optional:
                 continue
-            self.ask_one(rule, node, value, old, path or faults.NOWHERE, ratchet)
+            self.ask_one(rule, node, value, old, path or NOWHERE, ratchet)
 
     def ask_one(self, rule: Rule, node: RuleNode, value: Any, old: Any, path: str, ratchet: Ratchet) -> None:
         try:
@@ -100,11 +107,11 @@ class _Walk:
             told = "no further validation rules will be run due to call cost exceeds limit for rule"
             self.give_up(path, node, f"'{error}': {told}: {rule.shown}")
         except CelError as error:
-            self.found.append(faults.invalid(path, node.shown_type, _failure(str(error), rule)))
+            self.found.append(invalid_value(path, node.shown_type, _failure(str(error), rule)))
             return
         if holds is True or (not rule.uses_old and ratchet.holds):
             return
-        at = rule.path if path == faults.NOWHERE and rule.path else f"{path}.{rule.path}" if rule.path else path
+        at = rule.path if path == NOWHERE and rule.path else f"{path}.{rule.path}" if rule.path else path
         self.found.append(_fault(rule, node, value, at, self.message(rule, variables)))
 
     def evaluated(self, program: Program, variables: tuple[Any, Any]) -> Any:
@@ -115,7 +122,7 @@ class _Walk:
     def give_up(self, path: str, node: RuleNode, detail: str) -> None:
         if self.budget < COST_LIMIT:
             detail = "validation failed due to running out of cost budget, no further validation rules will be run"
-        self.found.append(faults.invalid(path, node.shown_type, detail))
+        self.found.append(invalid_value(path, node.shown_type, detail))
         raise BudgetExceeded
 
     def message(self, rule: Rule, variables: tuple[Any, Any]) -> str:
@@ -152,9 +159,9 @@ def _fault(rule: Rule, node: RuleNode, value: Any, path: str, detail: str) -> Ca
     is_large = node.schema.type in ("object", "array")
     match rule.rule.get("reason"):
         case "FieldValueForbidden":
-            return faults.forbidden(path, detail)
+            return forbidden(path, detail)
         case "FieldValueRequired":
-            return faults.required(path, detail)
+            return required(path, detail)
         case "FieldValueDuplicate":
-            return Cause("FieldValueDuplicate", "Duplicate value", path) if is_large else faults.duplicate(path, value)
-    return faults.invalid_omitted(path, detail) if is_large else faults.invalid(path, value, detail)
+            return Cause("FieldValueDuplicate", "Duplicate value", path) if is_large else duplicate(path, value)
+    return invalid_omitted(path, detail) if is_large else invalid_value(path, value, detail)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.kinds.causes import Cause
-from fleetqueue.apiserver.validation import embedded_objects, faults, list_types
+from fleetqueue.apiserver.kinds.causes import NOWHERE, Cause, invalid_value
+from fleetqueue.apiserver.validation import embedded_objects, list_types
 from fleetqueue.apiserver.validation.broken_rules import broken_rules
 from fleetqueue.apiserver.validation.correlation import Correlation
 from fleetqueue.apiserver.validation.reports import Reporter
@@ -65,5 +65,5 @@ def rule_faults(
     if node is None:
         return []
     if any(cause.reason in _BLOCKING for cause in found):
-        return [faults.invalid(faults.NOWHERE, None, _UNCHECKED)]
+        return [invalid_value(NOWHERE, None, _UNCHECKED)]
     return broken_rules(node, obj, old, before)

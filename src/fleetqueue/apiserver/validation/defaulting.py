@@ -9,19 +9,21 @@ from fleetqueue.apiserver.kinds.schema import Schema
 
 
 def with_defaults(obj: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return the object with defaults, and without nulls that may not stand: the same object if nothing changes.
+    """Return the object with defaults: the same object if nothing changes.
 
-    A null where the schema allows none becomes the default, or goes away if there is none. Defaults are filled into
-    objects that are there, and into defaults themselves; they are shared, not copied: nobody changes a stored object.
+    A null where the schema allows none becomes the default. Defaults are filled into objects that are there, and into
+    defaults themselves; they are shared, not copied: nobody changes a stored object.
     """
     filled: dict[str, Any] = _filled(obj, schema)
     return filled
 
 
 def _filled(value: Any, schema: Schema) -> Any:
+    if not has_defaults(schema):
+        return value
     if type(value) is dict:
         return _filled_dict(value, schema)
-    if type(value) is list and schema.items is not None and may_change(schema.items):
+    if type(value) is list and schema.items is not None:
         return _filled_list(value, schema.items)
     return value
 
@@ -33,19 +35,10 @@ def _filled_dict(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
         child = properties.get(name) or values
         if child is None:
             continue
-        if item is None:
-            if child.is_nullable:
-                continue
+        new = _filled_item(item, child)
+        if new is not item:
             made = made if made is not None else dict(value)
-            if child.default is UNSET:
-                del made[name]
-            else:
-                made[name] = _filled(child.default, child)
-        elif type(item) is dict or type(item) is list:
-            new = _filled(item, child)
-            if new is not item:
-                made = made if made is not None else dict(value)
-                made[name] = new
+            made[name] = new
     for name, child in defaulted(schema):
         if name not in (value if made is None else made):
             made = made if made is not None else dict(value)
@@ -56,15 +49,19 @@ def _filled_dict(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
 def _filled_list(value: list[Any], items: Schema) -> list[Any]:
     made: list[Any] | None = None
     for position, item in enumerate(value):
-        new = _filled(items.default, items) if item is None and _replaces_null(items) else _filled(item, items)
+        new = _filled_item(item, items)
         if new is not item:
             made = made or list(value)
             made[position] = new
     return value if made is None else made
 
 
-def _replaces_null(schema: Schema) -> bool:
-    return not schema.is_nullable and schema.default is not UNSET
+def _filled_item(item: Any, schema: Schema) -> Any:
+    if type(item) is dict or type(item) is list:
+        return _filled(item, schema)
+    if item is None and not schema.is_nullable and schema.default is not UNSET:
+        return _filled(schema.default, schema)
+    return item
 
 
 @lru_cache(maxsize=100_000)
@@ -74,8 +71,7 @@ def defaulted(schema: Schema) -> tuple[tuple[str, Schema], ...]:
 
 
 @lru_cache(maxsize=100_000)
-def may_change(schema: Schema) -> bool:
-    """Whether values of this schema can hold something to fill in at all; scalars without default cannot."""
-    return (
-        schema.default is not UNSET or bool(schema.properties) or schema.values is not None or schema.items is not None
-    )
+def has_defaults(schema: Schema) -> bool:
+    """Whether there are defaults here or below."""
+    below = [*schema.properties.values(), *(child for child in (schema.values, schema.items) if child is not None)]
+    return schema.default is not UNSET or any(map(has_defaults, below))

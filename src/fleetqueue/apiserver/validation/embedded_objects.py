@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.kinds.causes import Cause, invalid_value, required
+from fleetqueue.apiserver.kinds.names import old_label, path_segment
 from fleetqueue.apiserver.kinds.schema import Schema
-from fleetqueue.apiserver.validation import faults, metadata
-from fleetqueue.apiserver.validation.cel import names
+from fleetqueue.apiserver.validation import metadata
 
 
 def faults_below(value: Any, schema: Schema, path: str = "") -> Iterator[Cause]:
@@ -28,12 +28,6 @@ def faults_below(value: Any, schema: Schema, path: str = "") -> Iterator[Cause]:
             yield from faults_below(item, schema.items, f"{path}[{position}]")
 
 
-def malformed(value: Any, schema: Schema, path: str = "") -> Cause | None:
-    """Return the first embedded object that cannot even be read: the request is refused before all other checks."""
-    found = faults_below(value, schema, path)
-    return next((cause for cause in found if cause.message.endswith("must be a string")), None)
-
-
 @lru_cache(maxsize=100_000)
 def holds_embedded(schema: Schema) -> bool:
     """Whether there are embedded objects here or below."""
@@ -48,7 +42,7 @@ def _joined(path: str, name: str) -> str:
 def _of_object(value: dict[str, Any], path: str) -> Iterator[Cause]:
     for name in ("apiVersion", "kind"):
         if name not in value:
-            yield faults.required(_joined(path, name))
+            yield required(_joined(path, name))
     for name, item in value.items():
         if name == "apiVersion":
             yield from _of_version(item, _joined(path, name))
@@ -60,25 +54,25 @@ def _of_object(value: dict[str, Any], path: str) -> Iterator[Cause]:
 
 def _of_version(value: Any, path: str) -> Iterator[Cause]:
     if not isinstance(value, str):
-        yield faults.invalid(path, value, "must be a string")
+        yield invalid_value(path, value, "must be a string")
     elif not value:
-        yield faults.invalid(path, value, "must not be empty")
+        yield invalid_value(path, value, "must not be empty")
     elif value.count("/") > 1:
-        yield faults.invalid(path, value, f"unexpected GroupVersion string: {value}")
+        yield invalid_value(path, value, f"unexpected GroupVersion string: {value}")
 
 
 def _of_kind(value: Any, path: str) -> Iterator[Cause]:
     if not isinstance(value, str):
-        yield faults.invalid(path, value, "must be a string")
+        yield invalid_value(path, value, "must be a string")
     elif not value:
-        yield faults.invalid(path, value, "must not be empty")
+        yield invalid_value(path, value, "must not be empty")
     else:
-        problems = names.old_label(value.lower())
+        problems = old_label(value.lower())
         if problems:
-            yield faults.invalid(path, value, "may have mixed case, but should otherwise match: " + ",".join(problems))
+            yield invalid_value(path, value, "may have mixed case, but should otherwise match: " + ",".join(problems))
 
 
 def _of_metadata(value: dict[str, Any], path: str) -> Iterator[Cause]:
     named = {**value, "name": value.get("name") or "fakename"}
-    for cause in metadata.faults(named, namespaced=bool(value.get("namespace")), name_rule=metadata.path_segment):
+    for cause in metadata.faults(named, namespaced=bool(value.get("namespace")), name_rule=path_segment):
         yield cause._replace(field=_joined(path, cause.field))

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
-from fleetqueue.apiserver.validation import faults
+from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, not_supported, required
 
 Openapi = Mapping[str, Any]
 _LIST, _KEYS, _MAP = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
@@ -17,14 +16,14 @@ def list_problems(openapi: Openapi, path: str) -> Iterator[Cause]:
     items = openapi.get("items")
     if listed is not None and kind != "array":
         told = f"must be array if {_LIST} is specified"
-        yield faults.invalid(f"{path}.type", kind, told) if kind else faults.required(f"{path}.type", told)
+        yield invalid_value(f"{path}.type", kind, told) if kind else required(f"{path}.type", told)
     elif listed == "set" and isinstance(items, dict):
         yield from _set_items(items, path)
     if listed not in (None, "atomic", "set", "map"):
-        yield faults.not_supported(f"{path}.{_LIST}", listed, ["atomic", "set", "map"])
+        yield not_supported(f"{path}.{_LIST}", listed, ["atomic", "set", "map"])
     if openapi.get(_KEYS) and listed != "map":
         told = f"must be map if {_KEYS} is non-empty"
-        yield faults.invalid(f"{path}.{_LIST}", listed, told) if listed else faults.required(f"{path}.{_LIST}", told)
+        yield invalid_value(f"{path}.{_LIST}", listed, told) if listed else required(f"{path}.{_LIST}", told)
     if listed == "map":
         yield from _map_items(openapi, items, path)
     if isinstance(items, dict) and listed in ("set", "map"):
@@ -35,52 +34,52 @@ def _map_type(openapi: Openapi, path: str) -> Iterator[Cause]:
     kind, mapped = openapi.get("type") or "", openapi.get(_MAP)
     if mapped is not None and kind != "object":
         told = f"must be object if {_MAP} is specified"
-        yield faults.invalid(f"{path}.type", kind, told) if kind else faults.required(f"{path}.type", told)
+        yield invalid_value(f"{path}.type", kind, told) if kind else required(f"{path}.type", told)
     if mapped not in (None, "atomic", "granular"):
-        yield faults.not_supported(f"{path}.{_MAP}", mapped, ["atomic", "granular"])
+        yield not_supported(f"{path}.{_MAP}", mapped, ["atomic", "granular"])
 
 
 def _set_items(items: Openapi, path: str) -> Iterator[Cause]:
     told = f"must be atomic as item of a list with {_LIST}=set"
     if items.get("type") == "array" and items.get(_LIST) not in (None, "atomic"):
-        yield faults.invalid(f"{path}.items.{_LIST}", items.get(_LIST), told)
+        yield invalid_value(f"{path}.items.{_LIST}", items.get(_LIST), told)
     if items.get("type") == "object" and items.get(_MAP) != "atomic":
-        yield faults.invalid(f"{path}.items.{_MAP}", items.get(_LIST), told)
+        yield invalid_value(f"{path}.items.{_MAP}", items.get(_LIST), told)
 
 
 def _map_items(openapi: Openapi, items: Any, path: str) -> Iterator[Cause]:
     keys = openapi.get(_KEYS) or []
     if not keys:
-        yield faults.required(f"{path}.{_KEYS}", f"must not be empty if {_LIST} is map")
+        yield required(f"{path}.{_KEYS}", f"must not be empty if {_LIST} is map")
     if items is None:
-        yield faults.required(f"{path}.items", f"must have a schema if {_LIST} is map")
+        yield required(f"{path}.items", f"must have a schema if {_LIST} is map")
     if not isinstance(items, dict):
         return
     if items.get("type") != "object":
-        yield faults.invalid(
+        yield invalid_value(
             f"{path}.items.type", items.get("type") or "", f"must be object if parent array's {_LIST} is map"
         )
         return
     for position, key in enumerate(keys):
         described = (items.get("properties") or {}).get(key)
         if described is None:
-            yield faults.invalid(f"{path}.{_KEYS}", keys, "entries must all be names of item properties")
+            yield invalid_value(f"{path}.{_KEYS}", keys, "entries must all be names of item properties")
         elif described.get("type") in ("array", "object"):
             told = f"must be a scalar type if parent array's {_LIST} is map"
-            yield faults.invalid(f"{path}.items.properties[{key}].type", items["type"], told)
+            yield invalid_value(f"{path}.items.properties[{key}].type", items["type"], told)
         if key in keys[:position]:
-            yield faults.invalid(f"{path}.{_KEYS}", keys, "must not contain duplicate entries")
+            yield invalid_value(f"{path}.{_KEYS}", keys, "must not contain duplicate entries")
 
 
 def _always_there(openapi: Openapi, items: Openapi, listed: str, path: str) -> Iterator[Cause]:
     if items.get("nullable"):
-        yield faults.forbidden(f"{path}.items.nullable", f"cannot be nullable when {_LIST} is {listed}")
+        yield forbidden(f"{path}.items.nullable", f"cannot be nullable when {_LIST} is {listed}")
     for key in (openapi.get(_KEYS) or ()) if listed == "map" else ():
         described = (items.get("properties") or {}).get(key)
         if described is None:
             continue
         at, told = f"{path}.items.properties[{key}]", f"this property is in {_KEYS}, so it"
         if key not in (items.get("required") or ()) and described.get("default") is None:
-            yield faults.required(f"{at}.default", f"{told} must have a default or be a required property")
+            yield required(f"{at}.default", f"{told} must have a default or be a required property")
         if described.get("nullable"):
-            yield faults.forbidden(f"{at}.nullable", f"{told} cannot be nullable")
+            yield forbidden(f"{at}.nullable", f"{told} cannot be nullable")

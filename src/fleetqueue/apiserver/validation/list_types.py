@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.kinds.causes import Cause, duplicate, invalid_value
 from fleetqueue.apiserver.kinds.go_text import json_text
 from fleetqueue.apiserver.kinds.schema import ATOMIC, MAP, SET, Schema
-from fleetqueue.apiserver.validation import faults
 
 
 def has_duplicates(value: Any, schema: Schema) -> bool:
@@ -51,15 +50,15 @@ def duplicates(value: Any, schema: Schema, path: str = "") -> Iterator[Cause]:
 def _of_list(value: list[Any], schema: Schema, path: str) -> Iterator[Cause]:
     if schema.list_type == SET:
         for position in _repeated(value):
-            yield faults.duplicate(f"{path}[{position}]", value[position])
+            yield duplicate(f"{path}[{position}]", value[position])
     elif schema.list_type == MAP:
         for position, item in enumerate(value):
             if item is not None and type(item) is not dict:
-                yield faults.invalid(f"{path}[{position}]", item, "must be an object for an array of list-type map")
+                yield invalid_value(f"{path}[{position}]", item, "must be an object for an array of list-type map")
                 return
         keys = [{name: item[name] for name in schema.list_keys if name in item} if item else {} for item in value]
         for position in _repeated(keys):
-            yield faults.duplicate(f"{path}[{position}]", keys[position])
+            yield duplicate(f"{path}[{position}]", keys[position])
 
 
 def _repeated(values: list[Any]) -> list[int]:

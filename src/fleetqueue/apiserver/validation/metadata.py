@@ -1,67 +1,21 @@
 """The rules that the metadata of every object keeps: names, labels, annotations, owners, finalizers."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, required, too_long
+from fleetqueue.apiserver.kinds.go_text import Struct
+from fleetqueue.apiserver.kinds.names import NameRule, label, label_value, prefix_of, qualified_name
 
-NameRule = Callable[[str], Sequence[str]]
-"""Says what is wrong with a name; nothing where it is right."""
-
-_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
-_KEY: Final = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_VALUE: Final = rf"({_KEY})?"
-_1035: Final = r"[a-z]([-a-z0-9]*[a-z0-9])?"
-_PATTERNS: Final = {text: re.compile(text) for text in (_LABEL, _SUBDOMAIN, _KEY, _VALUE, _1035)}
-
-REMEMBERED: Final = 4096
-"""How many names each rule remembers: the same few come again and again."""
 MOST_ANNOTATION_BYTES: Final = 256 * 1024
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 STANDARD_FINALIZERS: Final = (ORPHAN, FOREGROUND, "kubernetes")
 OWNER_FIELDS: Final = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
 IMMUTABLE: Final = "field is immutable"
-
-
-@lru_cache(maxsize=REMEMBERED)
-def subdomain(name: str) -> Sequence[str]:
-    """The rule for most names: `a.example`."""
-    said = (
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start"
-        " and end with an alphanumeric character"
-    )
-    return _checked(name, 253, _SUBDOMAIN, said, "example.com")
-
-
-@lru_cache(maxsize=REMEMBERED)
-def label(name: str) -> Sequence[str]:
-    """The rule for namespaces and the like: no dots."""
-    said = (
-        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end"
-        " with an alphanumeric character"
-    )
-    return _checked(name, 63, _LABEL, said, "my-name", "123-abc")
-
-
-def service_name(name: str) -> list[str]:
-    """The rule for services: a label that begins with a letter."""
-    said = (
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
-        " character, and end with an alphanumeric character"
-    )
-    return _checked(name, 63, _1035, said, "my-name", "abc-123")
-
-
-def path_segment(name: str) -> list[str]:
-    """The rule for the rest, such as roles: whatever can stand in a URL."""
-    if name in (".", ".."):
-        return [f"may not be '{name}'"]
-    return [f"may not contain '{sign}'" for sign in ("/", "%") if sign in name]
+LONGEST_MANAGER: Final = 128
+LONGEST_SUBRESOURCE: Final = 256
 
 
 def faults(metadata: Mapping[str, Any], *, namespaced: bool, name_rule: NameRule) -> list[Cause]:
@@ -72,6 +26,7 @@ def faults(metadata: Mapping[str, Any], *, namespaced: bool, name_rule: NameRule
     found += _annotation_faults(metadata.get("annotations") or {})
     found += _owner_faults(metadata.get("ownerReferences") or ())
     found += _finalizer_faults(metadata.get("finalizers") or ())
+    found += _manager_faults(metadata.get("managedFields") or ())
     return found
 
 
@@ -103,8 +58,7 @@ def change_faults(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[Cause]
 def _name_faults(metadata: Mapping[str, Any], name_rule: NameRule) -> Iterable[Cause]:
     prefix = metadata.get("generateName") or ""
     if prefix:
-        masked = f"{prefix[:-1]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        yield from (invalid_value("metadata.generateName", prefix, why) for why in name_rule(masked))
+        yield from (invalid_value("metadata.generateName", prefix, why) for why in prefix_of(name_rule)(prefix))
     name = metadata.get("name") or ""
     if not name:
         yield required("metadata.name", "name or generateName is required")
@@ -137,18 +91,28 @@ def _annotation_faults(annotations: Mapping[str, str]) -> Iterable[Cause]:
 def _owner_faults(owners: Sequence[Manifest]) -> Iterable[Cause]:
     field, controller = "metadata.ownerReferences", ""
     for owner in owners:
-        if not (owner.get("apiVersion") or "").rpartition("/")[2]:
-            yield invalid_value(f"{field}.apiVersion", owner.get("apiVersion", ""), "version must not be empty")
-        for part in ("kind", "name", "uid"):
-            if not owner.get(part):
-                yield invalid_value(f"{field}.{part}", "", "must not be empty")
+        yield from _faults_of_owner(owner, field)
         if owner.get("controller"):
             this = f"{owner.get('kind')}/{owner.get('name')}"
             if controller:
                 detail = 'Only one reference can have Controller set to true. Found "true" in references for'
-                shown = [{name: one[name] for name in OWNER_FIELDS if name in one} for one in owners]
-                yield invalid_value(field, shown, f"{detail} {controller} and {this}")
+                yield invalid_value(field, list(map(_shown_owner, owners)), f"{detail} {controller} and {this}")
             controller = controller or this
+
+
+def _faults_of_owner(owner: Manifest, field: str) -> Iterable[Cause]:
+    version = owner.get("apiVersion") or ""
+    if not version.rpartition("/")[2] or version.count("/") > 1:
+        yield invalid_value(f"{field}.apiVersion", version, "version must not be empty")
+    for part in ("kind", "name", "uid"):
+        if not owner.get(part):
+            yield invalid_value(f"{field}.{part}", "", "must not be empty")
+    if (version, owner.get("kind")) == ("v1", "Event"):
+        yield invalid_value(field, _shown_owner(owner), "/v1, Kind=Event is disallowed from being an owner")
+
+
+def _shown_owner(owner: Manifest) -> Struct:
+    return Struct((name, owner[name]) for name in OWNER_FIELDS if name in owner)
 
 
 def _finalizer_faults(finalizers: Sequence[str]) -> Iterable[Cause]:
@@ -159,47 +123,20 @@ def _finalizer_faults(finalizers: Sequence[str]) -> Iterable[Cause]:
         yield invalid_value(field, list(finalizers), f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set")
 
 
-@lru_cache(maxsize=REMEMBERED)
-def qualified_name(name: str) -> Sequence[str]:
-    """The rule for keys of labels: a name, or a subdomain, a slash and a name."""
-    said = (
-        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric"
-        " character"
-    )
-    form = _sentence(said, _KEY, "MyName", "my.name", "123-abc")
-    if name.count("/") > 1:
-        return [f"a valid label key {form} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
-    prefix, slash, key = name.rpartition("/")
-    problems = []
-    if slash:
-        problems += [f"prefix part {why}" for why in (subdomain(prefix) if prefix else ["must be non-empty"])]
-    if not key:
-        problems.append("name part must be non-empty")
-    elif len(key) > 63:
-        problems.append("name part must be no more than 63 bytes")
-    if not _PATTERNS[_KEY].fullmatch(key):
-        problems.append(f"name part {form}")
-    return problems
+def _manager_faults(entries: Sequence[Manifest]) -> Iterable[Cause]:
+    for position, entry in enumerate(entries):
+        field, manager = f"metadata.managedFields[{position}]", entry.get("manager") or ""
+        if not manager.isascii() or not manager.isprintable() or len(manager) > LONGEST_MANAGER:
+            yield from manager_faults(manager, f"{field}.manager")
+        if len((entry.get("subresource") or "").encode()) > LONGEST_SUBRESOURCE:
+            yield too_long(f"{field}.subresource", LONGEST_SUBRESOURCE)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def label_value(value: str) -> Sequence[str]:
-    said = (
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start"
-        " and end with an alphanumeric character"
-    )
-    return _checked(value, 63, _VALUE, said, "MyValue", "my_value", "12345")
-
-
-def _checked(text: str, longest: int, pattern: str, said: str, *examples: str) -> list[str]:
-    problems = []
-    if len(text) > longest:
-        problems.append(f"must be no more than {longest} bytes")
-    if not _PATTERNS[pattern].fullmatch(text):
-        problems.append(_sentence(said, pattern, *examples))
-    return problems
-
-
-def _sentence(said: str, pattern: str, *examples: str) -> str:
-    shown = " or ".join(f"'{example}', " for example in examples)
-    return f"{said} (e.g. {shown}regex used for validation is '{pattern}')"
+def manager_faults(manager: str, field: str) -> Iterable[Cause]:
+    """Return what is wrong with the name of a field manager."""
+    if len(manager.encode()) > LONGEST_MANAGER:
+        yield too_long(field, LONGEST_MANAGER)
+    for position, char in enumerate(manager):
+        if not char.isprintable():
+            place = len(manager[:position].encode())
+            yield invalid_value(field, manager, f"invalid character U+{ord(char):04X} (at position {place})")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
-from fleetqueue.apiserver.validation import faults
+from fleetqueue.apiserver.kinds.causes import Cause, invalid_value
+from fleetqueue.apiserver.kinds.go_text import number
 
 Fault = tuple[str, Cause]
 _MAX_SAFE = 2**53 - 1
@@ -56,22 +56,22 @@ def _out_of_range(prefix: str, value: float, kind: str, named: str, path: str, n
     if not is_fit:
         told = f"with format {named}" if named else "(default format)"
         text = f"{prefix} value must be of type {kind} {told} in {path}"
-        yield text, faults.invalid(nowhere, "", text)
+        yield text, invalid_value(nowhere, "", text)
 
 
 def _not_multiple(value: float, factor: float, path: str, field: str) -> Iterator[Fault]:
     factor = int(factor) if isinstance(value, int) else float(factor)
     if factor <= 0:
-        text = f"factor MultipleOf declared for {path} must be positive: {faults.text(factor)}"
-        yield text, faults.invalid(field, factor, text)
+        text = f"factor MultipleOf declared for {path} must be positive: {number(factor)}"
+        yield text, invalid_value(field, factor, text)
         return
     if isinstance(value, int):
         is_multiple = value % factor == 0
     else:
         is_multiple = is_whole(1 / factor * value if factor < 1 else value / factor)
     if not is_multiple:
-        text = f"{path} in body should be a multiple of {faults.text(factor)}"
-        yield text, faults.invalid(field, value, text)
+        text = f"{path} in body should be a multiple of {number(factor)}"
+        yield text, invalid_value(field, value, text)
 
 
 def _int64(bound: float) -> int:
@@ -84,13 +84,13 @@ def _below(value: float, low: float, exclusive: bool, path: str, field: str) -> 
     bound = _int64(low) if isinstance(value, int) else float(low)
     if value < bound or (exclusive and value == bound):
         told = "greater than" if exclusive else "greater than or equal to"
-        text = f"{path} in body should be {told} {faults.text(bound)}"
-        yield text, faults.invalid(field, value, text)
+        text = f"{path} in body should be {told} {number(bound)}"
+        yield text, invalid_value(field, value, text)
 
 
 def _above(value: float, high: float, exclusive: bool, path: str, field: str) -> Iterator[Fault]:
     bound = _int64(high) if isinstance(value, int) else float(high)
     if value > bound or (exclusive and value == bound):
         told = "less than" if exclusive else "less than or equal to"
-        text = f"{path} in body should be {told} {faults.text(bound)}"
-        yield text, faults.invalid(field, value, text)
+        text = f"{path} in body should be {told} {number(bound)}"
+        yield text, invalid_value(field, value, text)

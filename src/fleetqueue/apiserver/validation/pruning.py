@@ -1,95 +1,177 @@
-"""Drop the fields that a schema does not know, without touching the object that came in."""
+"""Bring what came as an object of a custom kind into the form that the server reads it in.
 
-from typing import Any
+Fields that the schema does not know go, and so do nulls that mean nothing; metadata are read as those of built-in
+kinds. What came in is not touched, and all of it that needs no change is shared.
+"""
 
+from decimal import Decimal
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.kinds.causes import Cause, invalid_value
+from fleetqueue.apiserver.kinds.json_values import Unreadable
+from fleetqueue.apiserver.kinds.normalising import normalised
 from fleetqueue.apiserver.kinds.schema import Schema
+from fleetqueue.apiserver.validation.correlation import is_described
 
-_META = frozenset({"apiVersion", "kind", "metadata"})
-_METADATA_FIELDS = frozenset(
-    "name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
-    "deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields".split()
-)
-_NOTHING = Schema()
+OBJECT_META: Final = "apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_META: Final = frozenset({"apiVersion", "kind", "metadata"})
+_NOTHING: Final = Schema()
+_ANYTHING: Final = Schema(keeps_unknown=True)
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-def prune(obj: dict[str, Any], schema: Schema, dropped: list[str] | None = None) -> dict[str, Any]:
-    """Return the object without unknown fields: the same object if it has none.
+def prune(obj: Manifest, schema: Schema, dropped: list[str] | None = None, known: Manifest | None = None) -> Manifest:
+    """Return the object in order: the same object if it is so already; raises Unreadable.
 
-    The paths of what is dropped, such as `spec.list[0].x`, are added to `dropped` in order.
+    The paths of what the schema does not know, such as `spec.list[0].x`, are added to `dropped` in order. Metadata of
+    `known`, an object in order, need no second look.
     """
-    found: list[str] = []
-    kept: dict[str, Any] = _pruned_dict(obj, schema, "", found, is_object=True)
+    walk = _Walk()
+    kept = walk.root(obj, schema, known)
     if dropped is not None:
-        dropped.extend(sorted(found))
+        dropped += [*walk.of_metadata, *sorted(walk.dropped), *sorted(walk.of_embedded)]
     return kept
 
 
 def pruned_value(value: Any, schema: Schema) -> Any:
-    """Prune something that is no whole object, such as a default."""
-    return _pruned(value, schema, "", [])
+    """Return a value that is no whole object, such as a default, without what the schema does not know."""
+    return _Walk(only_prunes=True).value(value, schema, "")
 
 
-def _pruned(value: Any, schema: Schema, path: str, dropped: list[str]) -> Any:
-    if type(value) is dict:
-        return _pruned_dict(value, schema, path, dropped, is_object=schema.is_embedded)
-    if type(value) is list:
-        return _pruned_list(value, schema, path, dropped)
-    return value
+def check_embedded(value: Any, schema: Schema, path: str) -> None:
+    """Read the objects in a value; raises BadPart for one that cannot be read."""
+    _Walk().value(value, schema, path)
 
 
-def _pruned_dict(
-    value: dict[str, Any], schema: Schema, path: str, dropped: list[str], *, is_object: bool
-) -> dict[str, Any]:
-    properties, values, keeps = schema.properties, schema.values, schema.keeps_unknown
-    changed: dict[str, Any] = {}
-    gone: list[str] = []
-    for name, item in value.items():
-        if is_object and name in _META:
-            if name == "metadata" and type(item) is dict:
-                kept = _pruned_metadata(item, _joined(path, name), dropped)
-                if kept is not item:
-                    changed[name] = kept
-            continue
-        child = properties.get(name) or values
-        if child is not None:
-            if type(item) is dict or type(item) is list:
-                kept = _pruned(item, child, _joined(path, name), dropped)
-                if kept is not item:
-                    changed[name] = kept
-        elif not keeps:
-            gone.append(name)
-            dropped.append(_joined(path, name))
-    if not changed and not gone:
+class BadPart(Unreadable):
+    """An object in another one that cannot be read."""
+
+    def __init__(self, cause: Cause) -> None:
+        super().__init__(cause.sentence)
+        self.cause = cause
+
+
+class _Walk:
+    """One walk through a value, and what is found on the way."""
+
+    def __init__(self, *, only_prunes: bool = False) -> None:
+        self.only_prunes = only_prunes
+        self.of_metadata: list[str] = []
+        self.dropped: list[str] = []
+        self.of_embedded: list[str] = []
+
+    def root(self, obj: Manifest, schema: Schema, known: Manifest | None) -> Manifest:
+        kept = self.fields(obj, schema, "", is_object=True)
+        if "metadata" not in obj:
+            return kept
+        before = (known or {}).get("metadata")
+        metadata, unknown = normalised(obj["metadata"], before, type_name=OBJECT_META)
+        self.of_metadata = [f"metadata.{path}" for path in unknown]
+        return kept if metadata is obj["metadata"] else {**kept, "metadata": metadata}
+
+    def value(self, value: Any, schema: Schema, path: str) -> Any:
+        if type(value) is dict:
+            kept = self.fields(value, schema, path, is_object=schema.is_embedded)
+            return self.embedded(kept, path) if schema.is_embedded and not self.only_prunes else kept
+        if type(value) is list:
+            return self.items(value, schema, path)
         return value
-    made = {**value, **changed}
-    for name in gone:
-        del made[name]
-    return made
 
-
-def _pruned_metadata(value: dict[str, Any], path: str, dropped: list[str]) -> dict[str, Any]:
-    gone = [name for name in value if name not in _METADATA_FIELDS]
-    if not gone:
-        return value
-    dropped.extend(f"{path}.{name}" for name in gone)
-    return {name: item for name, item in value.items() if name in _METADATA_FIELDS}
-
-
-def _pruned_list(value: list[Any], schema: Schema, path: str, dropped: list[str]) -> list[Any]:
-    items = schema.items
-    if items is None:
-        if schema.keeps_unknown:
+    def fields(self, value: Manifest, schema: Schema, path: str, *, is_object: bool) -> Manifest:
+        properties, values, keeps = schema.properties, schema.values, schema.keeps_unknown
+        changed: Manifest = {}
+        gone: list[str] = []
+        for name, item in value.items():
+            if is_object and name in _META:
+                continue
+            child = properties.get(name) or values
+            if child is None:
+                if not keeps:
+                    gone.append(name)
+                    if path or name not in _META:
+                        self.dropped.append(_joined(path, name))
+                    continue
+                child = _ANYTHING
+            kind = type(item)
+            if kind is str:  # nearly always
+                continue
+            if item is None:
+                if not self.only_prunes and child is not _ANYTHING and _means_nothing(child):
+                    gone.append(name)
+                continue
+            if kind is dict or kind is list:
+                kept = self.value(item, child, _joined(path, name))
+            else:
+                kept = item if self.only_prunes else _number(item, child)
+            if kept is not item:
+                changed[name] = kept
+        if not changed and not gone:
             return value
-        items = _NOTHING
-    elif schema.keeps_unknown:
-        items = _keeping(items)
-    made: list[Any] | None = None
-    for position, item in enumerate(value):
-        kept = _pruned(item, items, f"{path}[{position}]", dropped)
-        if kept is not item:
-            made = made or list(value)
-            made[position] = kept
-    return value if made is None else made
+        made = {**value, **changed}
+        for name in gone:
+            del made[name]
+        return made
+
+    def items(self, value: list[Any], schema: Schema, path: str) -> list[Any]:
+        items = schema.items
+        if items is None:
+            items = _ANYTHING if schema.keeps_unknown else _NOTHING
+        elif schema.keeps_unknown:
+            items = _keeping(items)
+        made: list[Any] | None = None
+        for position, item in enumerate(value):
+            kind = type(item)
+            if kind is str or item is None:
+                continue
+            if kind is dict or kind is list:
+                kept = self.value(item, items, f"{path}[{position}]")
+            else:
+                kept = item if self.only_prunes else _number(item, items)
+            if kept is not item:
+                made = list(value) if made is None else made
+                made[position] = kept
+        return value if made is None else made
+
+    def embedded(self, value: Manifest, path: str) -> Manifest:
+        """Read what every object has of one inside another."""
+        for name in ("apiVersion", "kind"):
+            if name in value and not isinstance(value[name], str):
+                raise BadPart(invalid_value(_joined(path, name), value[name], "must be a string"))
+        if "metadata" not in value:
+            return value
+        before, at = value["metadata"], _joined(path, "metadata")
+        try:
+            after, unknown = normalised(before, type_name=OBJECT_META)
+        except Unreadable as error:
+            raise BadPart(invalid_value(at, before, str(error))) from error
+        self.of_embedded += [f"{at}.{name}" for name in unknown]
+        return value if after is before else {**value, "metadata": after}
+
+
+def _means_nothing(schema: Schema) -> bool:
+    """Whether a null is as good as no field: it is not allowed, and nothing is filled in for it."""
+    return not schema.is_nullable and schema.default is UNSET and is_described(schema)
+
+
+def _number(value: Any, schema: Schema) -> Any:
+    """Return a number as Go writes and reads it again: a whole one is an integer, if it fits into 64 bits.
+
+    Where a rule asks for an integer it stays what it is, since to rules `1.0` is none.
+    """
+    if type(value) is int:
+        return value if _LEAST <= value <= _MOST else float(value)
+    if type(value) is not float or not value.is_integer() or (schema.rules and _is_ruled_integer(schema)):
+        return value
+    whole = int(Decimal(repr(value)))
+    return whole if _LEAST <= whole <= _MOST else value
+
+
+def _is_ruled_integer(schema: Schema) -> bool:
+    is_integer = schema.type == "integer" or schema.is_int_or_string
+    return is_integer and bool(schema.rules.get("x-kubernetes-validations"))
 
 
 def _keeping(schema: Schema) -> Schema:

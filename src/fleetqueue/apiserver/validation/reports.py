@@ -7,8 +7,17 @@ of the one that came closest are told; `matches` counts how close, as the real v
 from collections.abc import Mapping
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
-from fleetqueue.apiserver.validation import faults, number_reports, string_reports
+from fleetqueue.apiserver.kinds.causes import (
+    NOWHERE,
+    Cause,
+    invalid_value,
+    not_supported,
+    required,
+    too_many,
+    wrong_type,
+)
+from fleetqueue.apiserver.kinds.go_text import quoted
+from fleetqueue.apiserver.validation import number_reports, string_reports
 from fleetqueue.apiserver.validation.correlation import Correlation
 from fleetqueue.apiserver.validation.type_reports import format_of, is_listed, type_mismatch, types_of
 
@@ -32,7 +41,7 @@ class Report:
         self.faults.setdefault(text, cause)
 
     def add_composite(self, text: str, at: str) -> None:
-        self.add(text, faults.invalid(at, "", text))
+        self.add(text, invalid_value(at, "", text))
 
     def merge(self, other: "Report") -> None:
         for text, cause in other.faults.items():
@@ -45,12 +54,12 @@ class Reporter:
 
     def __init__(self, base: str = "") -> None:
         self.base = base
-        self.nowhere = base or faults.NOWHERE
+        self.nowhere = base or NOWHERE
 
     def field(self, path: str) -> str:
         """Return the full path of a field, for a path that starts at the base."""
         name = path.removeprefix(".")
-        return f"{self.base}.{name}" if self.base and name else self.base or name or faults.NOWHERE
+        return f"{self.base}.{name}" if self.base and name else self.base or name or NOWHERE
 
     def ratcheted(self, value: Any, openapi: Openapi, path: str, before: Correlation | None) -> Report:
         """Report on a part of an object; nothing if the update left it as it was."""
@@ -90,8 +99,8 @@ class Reporter:
             report.matches += 1
             return
         wanted, found = mismatch
-        text = f"{path} in body must be of type {wanted}: {faults.quoted(found)}"
-        report.add(text, faults.wrong_type(self.field(path), found, text))
+        text = f"{path} in body must be of type {wanted}: {quoted(found)}"
+        report.add(text, wrong_type(self.field(path), found, text))
 
     def on_string(self, report: Report, value: str, openapi: Openapi, path: str) -> None:
         fault = string_reports.fault(value, openapi, path, self.field(path))
@@ -102,8 +111,8 @@ class Reporter:
         if known is None:
             return
         if not known(value):
-            text = f"{path} in body must be of type {openapi['format']}: {faults.quoted(value)}"
-            report.add(text, faults.wrong_type(self.field(path), value, text))
+            text = f"{path} in body must be of type {openapi['format']}: {quoted(value)}"
+            report.add(text, wrong_type(self.field(path), value, text))
         report.matches += 1
 
     def on_number(self, report: Report, value: float, openapi: Openapi, path: str) -> None:
@@ -115,7 +124,7 @@ class Reporter:
         allowed = openapi.get("enum")
         if allowed and not is_listed(value, allowed):
             text = f"{path} in body should be one of {allowed}"
-            report.add(text, faults.not_supported(self.field(path), value, allowed))
+            report.add(text, not_supported(self.field(path), value, allowed))
 
     def on_list(
         self, report: Report, value: list[Any], openapi: Openapi, path: str, before: Correlation | None
@@ -129,12 +138,12 @@ class Reporter:
         least, most = openapi.get("minItems"), openapi.get("maxItems")
         if least is not None and size < least:
             text = f"{path} in body should have at least {least} items"
-            report.add(text, faults.invalid(field, size, text))
+            report.add(text, invalid_value(field, size, text))
         if most is not None and size > most:
-            report.add(f"{path} in body should have at most {most} items", faults.too_many(field, size, most))
+            report.add(f"{path} in body should have at most {most} items", too_many(field, size, most))
         if openapi.get("uniqueItems") and any(item in value[:position] for position, item in enumerate(value)):
             text = f"{path} in body shouldn't contain duplicates"
-            report.add(text, faults.invalid(field, "", text))
+            report.add(text, invalid_value(field, "", text))
         report.matches += 2
 
     def on_object(
@@ -144,9 +153,9 @@ class Reporter:
         least, most = openapi.get("minProperties"), openapi.get("maxProperties")
         if least is not None and size < least:
             text = f"{path} in body should have at least {least} properties"
-            report.add(text, faults.invalid(field, size, text))
+            report.add(text, invalid_value(field, size, text))
         if most is not None and size > most:
-            report.add(f"{path} in body should have at most {most} properties", faults.too_many(field, size, most))
+            report.add(f"{path} in body should have at most {most} properties", too_many(field, size, most))
         properties = openapi.get("properties") or {}
         self.additional(report, value, openapi, path, before)
         for name, child in properties.items():
@@ -156,7 +165,7 @@ class Reporter:
         for name in openapi.get("required") or ():
             if name not in value:
                 at = f"{path}.{name}"
-                report.add(f"{at} in body is required", faults.required(self.field(at)))
+                report.add(f"{at} in body is required", required(self.field(at)))
 
     def additional(
         self, report: Report, value: dict[str, Any], openapi: Openapi, path: str, before: Correlation | None
@@ -168,7 +177,7 @@ class Reporter:
                 continue
             if additional is False:
                 text = f"{path}.{name} in body is a forbidden property"
-                report.add(text, faults.invalid(self.field(path), name, text))
+                report.add(text, invalid_value(self.field(path), name, text))
             elif isinstance(additional, dict):
                 report.merge(self.ratcheted(item, additional, f"{path}.{name}", self.was(before, name, path)))
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
+from fleetqueue.apiserver.kinds.causes import Cause, internal, invalid_value, not_supported, required
 from fleetqueue.apiserver.kinds.go_text import json_text
-from fleetqueue.apiserver.validation import faults, rule_paths, rules
+from fleetqueue.apiserver.validation import rule_paths, rules
 from fleetqueue.apiserver.validation.cel.types import Type, optional_of
 from fleetqueue.apiserver.validation.rule_types import type_of
 from fleetqueue.apiserver.validation.structural_schema import shape
@@ -23,30 +23,30 @@ def form_problems(openapi: Openapi, path: str) -> Iterator[Cause]:
 def _form_of(rule: Openapi, openapi: Openapi, at: str) -> Iterator[Cause]:
     text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
     if not text:
-        yield faults.required(f"{at}.rule", "rule is not specified")
+        yield required(f"{at}.rule", "rule is not specified")
     elif message and not message.strip():
-        yield faults.invalid(f"{at}.message", message, "must be non-empty if specified")
+        yield invalid_value(f"{at}.message", message, "must be non-empty if specified")
     elif _has_newlines(message.strip()):
-        yield faults.invalid(f"{at}.message", message, "must not contain line breaks")
+        yield invalid_value(f"{at}.message", message, "must not contain line breaks")
     elif _has_newlines(text) and not message:
-        yield faults.required(f"{at}.message", "message must be specified if rule contains line breaks")
+        yield required(f"{at}.message", "message must be specified if rule contains line breaks")
     if rule.get("messageExpression") and not rule["messageExpression"].strip():
-        yield faults.required(f"{at}.messageExpression", "messageExpression must be non-empty if specified")
+        yield required(f"{at}.messageExpression", "messageExpression must be non-empty if specified")
     if rule.get("reason") is not None and rule["reason"] not in REASONS:
-        yield faults.not_supported(f"{at}.reason", rule["reason"], list(REASONS))
+        yield not_supported(f"{at}.reason", rule["reason"], list(REASONS))
     if rule.get("fieldPath"):
         yield from _of_path(rule["fieldPath"], openapi, f"{at}.fieldPath")
 
 
 def _of_path(path: str, openapi: Openapi, at: str) -> Iterator[Cause]:
     if not path.strip():
-        yield faults.invalid(at, path, "must be non-empty if specified")
+        yield invalid_value(at, path, "must be non-empty if specified")
     if _has_newlines(path):
-        yield faults.invalid(at, path, "must not contain line breaks")
+        yield invalid_value(at, path, "must not contain line breaks")
     try:
         rule_paths.normalized(path, shape(openapi))
     except rule_paths.BadPath:
-        yield faults.invalid(at, path, "must be a valid path")
+        yield invalid_value(at, path, "must be a valid path")
 
 
 def _has_newlines(text: str) -> bool:
@@ -61,7 +61,7 @@ def compile_problems(openapi: Openapi, path: str, uncorrelatable: str, *, is_obj
         at = f"{path}.x-kubernetes-validations[{position}]"
         if described is None:
             told = "failed to convert to declType for CEL validation rules"
-            yield faults.internal(f"{path}.x-kubernetes-validations", told)
+            yield internal(f"{path}.x-kubernetes-validations", told)
             return
         yield from _compile_one(rule, described, at, uncorrelatable)
 
@@ -81,10 +81,10 @@ def _compile_one(rule: Openapi, described: Type, at: str, uncorrelatable: str) -
             yield _refused(f"{at}.messageExpression", rule, str(error))
     if "oldSelf" in program.names and uncorrelatable:
         told = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelatable}"
-        yield faults.invalid(f"{at}.rule", rule["rule"], told)
+        yield invalid_value(f"{at}.rule", rule["rule"], told)
     elif "oldSelf" not in program.names and rule.get("optionalOldSelf") is not None:
         told = "may not be set if oldSelf is not used in rule"
-        yield faults.invalid(f"{at}.optionalOldSelf", rule["optionalOldSelf"], told)
+        yield invalid_value(f"{at}.optionalOldSelf", rule["optionalOldSelf"], told)
 
 
 def _refused(at: str, rule: Openapi, told: str) -> Cause:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fleetqueue.apiserver.kinds.schema import Schema
 from fleetqueue.apiserver.validation import rule_paths
-from fleetqueue.apiserver.validation.cel import CompileError, Program, compile_expression
+from fleetqueue.apiserver.validation.cel import CelError, CompileError, Program, compile_expression
 from fleetqueue.apiserver.validation.cel.errors import InstantiationError
 from fleetqueue.apiserver.validation.cel.types import BOOL, STRING, Type, optional_of
 from fleetqueue.apiserver.validation.rule_types import converter, type_of
@@ -73,7 +73,7 @@ class RuleNode:
 
     def __init__(self, schema: Schema, described: Type) -> None:
         self.schema = schema
-        self.convert: Callable[[Any], Any] | None = converter(schema)
+        self.convert: Callable[[Any], Any] | None = _strict(schema) or converter(schema)
         self.rules = [Rule(rule, schema, described) for rule in schema.rules.get("x-kubernetes-validations") or ()]
         self.fields = {name: node for name, child in schema.properties.items() if (node := _below(child))}
         self.items = _below(schema.items)
@@ -82,6 +82,23 @@ class RuleNode:
     @property
     def shown_type(self) -> str:
         return self.schema.type
+
+
+def _strict(schema: Schema) -> Callable[[Any], Any] | None:
+    """Return what lets only integers through where a rule wants one; a whole number that came as 1.0 is none."""
+    if schema.is_int_or_string:
+        detail = "invalid data, expected XIntOrString value to be either a string or integer"
+    elif schema.type == "integer":
+        detail = "invalid data, expected int, got float64"
+    else:
+        return None
+
+    def checked(value: Any) -> Any:
+        if type(value) is float:
+            raise CelError(detail)
+        return value
+
+    return checked
 
 
 def _below(schema: Schema | None) -> "RuleNode | None":

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
-from fleetqueue.apiserver.validation import faults
+from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, not_supported
 from fleetqueue.apiserver.validation.default_problems import default_problems
 from fleetqueue.apiserver.validation.list_problems import list_problems
 from fleetqueue.apiserver.validation.rule_problems import compile_problems, form_problems
@@ -68,12 +67,12 @@ def _root_problems(openapi: Openapi, path: str, has_status: bool) -> Iterator[Ca
     kind = openapi.get("type") or ""
     if has_status and kind not in ("", "object"):
         told = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
-        yield faults.invalid(f"{path}.type", kind, told)
+        yield invalid_value(f"{path}.type", kind, told)
     elif has_status and any(value for word, value in openapi.items() if word not in _ROOT_WORDS):
         told = "fields are allowed at the root of the schema if the status subresource is enabled"
-        yield faults.invalid(path, openapi, f"only [{_ROOT_WITH_STATUS}] {told}")
+        yield invalid_value(path, openapi, f"only [{_ROOT_WITH_STATUS}] {told}")
     if openapi.get("nullable"):
-        yield faults.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
+        yield forbidden(f"{path}.nullable", "nullable cannot be true at the root")
 
 
 def _walk(
@@ -111,7 +110,7 @@ def _walk_additional(openapi: Openapi, path: str, place: Place, found: Found, co
         return
     if openapi.get("properties") and additional is not True:
         told = "additionalProperties and properties are mutual exclusive"
-        found.schema.append(faults.forbidden(f"{path}.additionalProperties", told))
+        found.schema.append(forbidden(f"{path}.additionalProperties", told))
     if isinstance(additional, dict):
         if place.inside_meta:
             place = replace(place, no_defaults="inside additionalProperties applying to object metadata")
@@ -134,20 +133,20 @@ def _walk_properties(openapi: Openapi, path: str, place: Place, found: Found, is
 def _own_problems(openapi: Openapi, path: str, place: Place) -> Iterator[Cause]:
     kind = openapi.get("type") or ""
     if kind and kind not in _TYPES:
-        yield faults.not_supported(f"{path}.type", kind, _TYPES)
+        yield not_supported(f"{path}.type", kind, _TYPES)
     if openapi.get("default") is not None and place.no_defaults is not None:
-        yield faults.forbidden(f"{path}.default", f"must not be set {place.no_defaults}")
+        yield forbidden(f"{path}.default", f"must not be set {place.no_defaults}")
     for word in _UNSUPPORTED:
         if openapi.get(word) is not None:
-            yield faults.forbidden(f"{path}.{word}", f"{word} is not supported")
+            yield forbidden(f"{path}.{word}", f"{word} is not supported")
     if kind == "null":
-        yield faults.forbidden(f"{path}.type", "type cannot be set to null, use nullable as an alternative")
+        yield forbidden(f"{path}.type", "type cannot be set to null, use nullable as an alternative")
     if isinstance(openapi.get("items"), list):
-        yield faults.forbidden(f"{path}.items", "items must be a schema object and not an array")
+        yield forbidden(f"{path}.items", "items must be a schema object and not an array")
     if place.inside_meta and openapi.get("x-kubernetes-embedded-resource"):
-        yield faults.forbidden(f"{path}.x-kubernetes-embedded-resource", "must not be used inside of resource meta")
+        yield forbidden(f"{path}.x-kubernetes-embedded-resource", "must not be used inside of resource meta")
     if openapi.get("uniqueItems"):
         told = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield faults.forbidden(f"{path}.uniqueItems", told)
+        yield forbidden(f"{path}.uniqueItems", told)
     if openapi.get("x-kubernetes-preserve-unknown-fields") is False:
-        yield faults.invalid(f"{path}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined")
+        yield invalid_value(f"{path}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined")

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
-from fleetqueue.apiserver.validation import faults
+from fleetqueue.apiserver.kinds.causes import Cause, invalid_value, too_long
 from fleetqueue.apiserver.validation.cel import re2
 from fleetqueue.apiserver.validation.cel.text_formats import FORMATS
 
@@ -18,11 +17,11 @@ def fault(value: str, openapi: Mapping[str, Any], path: str, field: str) -> tupl
     """Return the first thing that is wrong with a string."""
     most, least, pattern = openapi.get("maxLength"), openapi.get("minLength"), openapi.get("pattern")
     if most is not None and len(value) > most:
-        return f"{path} in body should be at most {most} chars long", faults.too_long(field, most)
+        return f"{path} in body should be at most {most} chars long", too_long(field, most)
     if least is not None and len(value) < least:
         text = f"{path} in body should be at least {least} chars long"
-        return text, faults.invalid(field, value, text)
+        return text, invalid_value(field, value, text)
     if pattern and not re2.compiled(pattern).matches(value):
         text = f"{path} in body should match '{pattern}'"
-        return text, faults.invalid(field, value, text)
+        return text, invalid_value(field, value, text)
     return None

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fleetqueue.apiserver.kinds.causes import Cause
-from fleetqueue.apiserver.validation import faults
+from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, required
 from fleetqueue.apiserver.validation.cel import re2
 
 Openapi = Mapping[str, Any]
@@ -38,19 +37,19 @@ def structure_problems(openapi: Openapi, path: str) -> list[Cause]:
 def _invariants(openapi: Openapi, level: str, path: str) -> Iterator[Cause]:
     items, additional = openapi.get("items"), openapi.get("additionalProperties")
     if openapi.get("type") == "array" and items is None:
-        yield faults.required(f"{path}.items", "must be specified")
+        yield required(f"{path}.items", "must be specified")
     if isinstance(items, dict):
         yield from _invariants(items, "item", f"{path}.items")
     for name, child in (openapi.get("properties") or {}).items():
         yield from _invariants(child, "field", f"{path}.properties[{name}]")
     if additional is not None:
         if level == "root":
-            yield faults.forbidden(f"{path}.additionalProperties", "must not be used at the root")
+            yield forbidden(f"{path}.additionalProperties", "must not be used at the root")
         if isinstance(additional, dict):
             yield from _invariants(additional, "field", f"{path}.additionalProperties")
     for other in (_KEEP, _EMBED):
         if openapi.get(_UNION) and openapi.get(other):
-            yield faults.invalid(f"{path}.{other}", True, f"must be false if {_UNION} is true")
+            yield invalid_value(f"{path}.{other}", True, f"must be false if {_UNION} is true")
     yield from _value_problems(openapi, path, openapi)
     yield from _type_problems(openapi, level, path)
     yield from _meta_problems(openapi, level, path)
@@ -60,15 +59,15 @@ def _type_problems(openapi: Openapi, level: str, path: str) -> Iterator[Cause]:
     kind, embedded = openapi.get("type") or "", bool(openapi.get(_EMBED))
     if embedded and kind != "object":
         told = f"must be object if {_EMBED} is true"
-        yield faults.invalid(f"{path}.type", kind, told) if kind else faults.required(f"{path}.type", told)
+        yield invalid_value(f"{path}.type", kind, told) if kind else required(f"{path}.type", told)
     elif not kind and not openapi.get(_UNION) and not openapi.get(_KEEP):
-        yield faults.required(f"{path}.type", _EMPTY_TYPE[level])
+        yield required(f"{path}.type", _EMPTY_TYPE[level])
     if embedded and openapi.get("additionalProperties") is not None:
-        yield faults.forbidden(f"{path}.additionalProperties", f"must not be used if {_EMBED} is set")
+        yield forbidden(f"{path}.additionalProperties", f"must not be used if {_EMBED} is set")
     if level == "root" and kind and kind != "object":
-        yield faults.invalid(f"{path}.type", kind, "must be object at the root")
+        yield invalid_value(f"{path}.type", kind, "must be object at the root")
     if embedded and not openapi.get(_KEEP) and not openapi.get("properties"):
-        yield faults.required(f"{path}.properties", f"must not be empty if {_EMBED} is true without {_KEEP}")
+        yield required(f"{path}.properties", f"must not be empty if {_EMBED} is true without {_KEEP}")
 
 
 def _meta_problems(openapi: Openapi, level: str, path: str) -> Iterator[Cause]:
@@ -77,15 +76,15 @@ def _meta_problems(openapi: Openapi, level: str, path: str) -> Iterator[Cause]:
     for name in ("kind", "apiVersion"):
         kind = properties.get(name, {}).get("type", "") if is_object and name in properties else "string"
         if kind != "string":
-            yield faults.invalid(f"{path}.properties[{name}].type", kind, "must be string")
+            yield invalid_value(f"{path}.properties[{name}].type", kind, "must be string")
     metadata = properties.get("metadata")
     if metadata is None:
         return
     if is_object and metadata.get("type") != "object":
-        yield faults.invalid(f"{path}.properties[metadata].type", metadata.get("type", ""), "must be object")
+        yield invalid_value(f"{path}.properties[metadata].type", metadata.get("type", ""), "must be object")
     if level == "root" and not _is_plain_metadata(metadata):
         told = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-        yield faults.forbidden(f"{path}.properties[metadata]", told)
+        yield forbidden(f"{path}.properties[metadata]", told)
 
 
 def _is_plain_metadata(metadata: Openapi) -> bool:
@@ -113,7 +112,7 @@ def _value_problems(openapi: Openapi, path: str, top: Openapi | None = None) -> 
             re2.compiled(openapi["pattern"])
         except re2.BadPattern as error:
             told = f"must be a valid regular expression, but isn't: {error}"
-            yield faults.invalid(f"{path}.pattern", openapi["pattern"], told)
+            yield invalid_value(f"{path}.pattern", openapi["pattern"], told)
 
 
 def _junction(parts: list[Openapi], path: str) -> Iterator[Cause]:
@@ -130,9 +129,9 @@ def _nested(openapi: Openapi, path: str) -> Iterator[Cause]:
         yield from _nested(child, f"{path}.properties[{name}]")
     for word, told in _NOT_NESTED:
         if openapi.get(word) not in (None, "", [], False):
-            yield faults.forbidden(f"{path}.{word}", told)
+            yield forbidden(f"{path}.{word}", told)
     if "metadata" in (openapi.get("properties") or {}):
-        yield faults.forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context")
+        yield forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context")
 
 
 def _incomplete(values: Openapi, openapi: Openapi | None, path: str, at: str) -> Iterator[Cause]:
@@ -146,7 +145,7 @@ def _incomplete(values: Openapi, openapi: Openapi | None, path: str, at: str) ->
 
 def _uncovered(values: Openapi, openapi: Openapi | None, path: str, at: str) -> Iterator[Cause]:
     if openapi is None:
-        yield faults.required(path, f"because it is defined in {at}")
+        yield required(path, f"because it is defined in {at}")
         return
     yield from _incomplete(values, openapi, path, at)
     if isinstance(values.get("items"), dict):
@@ -155,6 +154,6 @@ def _uncovered(values: Openapi, openapi: Openapi | None, path: str, at: str) -> 
         described = (openapi.get("properties") or {}).get(name)
         place = f"{at}.properties[{name}]"
         if described is None:
-            yield faults.required(f"{path}.properties[{name}]", f"because it is defined in {place}")
+            yield required(f"{path}.properties[{name}]", f"because it is defined in {place}")
         else:
             yield from _uncovered(part, described, f"{path}.properties[{name}]", place)

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fleetqueue.assembly.lab import Lab, LabSettings, refuse_foreign, start_in_background
+from fleetqueue.assembly.lab import Lab, LabSettings, start_in_background
 from fleetqueue.assembly.stories.stage import HUB, Place, Processes
 from fleetqueue.engine import control
 from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.processes import Status
+from fleetqueue.engine.state import refuse_foreign
 
 Report = Callable[[str], None]
 

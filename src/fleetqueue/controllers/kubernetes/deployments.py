@@ -27,6 +27,7 @@ from fleetqueue.controllers.kubernetes.replica_sets import ReplicaSet
 from fleetqueue.controllers.kubernetes.statuses import raw_of, write_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
@@ -47,6 +48,7 @@ class DeploymentController(Controller):
 
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
         super().__init__(hub, metrics)
+        self.events = CountingRecorder(hub.client, "deployment-controller")
         sets = hub.informer(ReplicaSet)
         sets.store.add_index(BY_DEPLOYMENT, deployment_of)
         self.set_writes = OwnWrites(sets.store)
@@ -96,7 +98,7 @@ class DeploymentController(Controller):
         log.info("replica set made", deployment=deployment.key, replica_set=name, revision=revision)
         if replicas:
             note = f"Scaled up replica set {name} from 0 to {replicas}"
-            await self.hub.events.normal(deployment, "ScalingReplicaSet", note)
+            await self.events.normal(deployment, "ScalingReplicaSet", note)
 
     async def _scale(self, deployment: Deployment, scale: Scale) -> None:
         found, before = scale.found, scale.found.spec.replicas
@@ -110,7 +112,7 @@ class DeploymentController(Controller):
         self.set_writes.wrote(deployment.key, answer)
         which = "up" if scale.replicas > before else "down"
         note = f"Scaled {which} replica set {found.name} from {before} to {scale.replicas}"
-        await self.hub.events.normal(deployment, "ScalingReplicaSet", note)
+        await self.events.normal(deployment, "ScalingReplicaSet", note)
 
     async def _clean_up(self, deployment: Deployment, sets: Sequence[ReplicaSet], new: ReplicaSet | None) -> None:
         """Delete the oldest ReplicaSets beyond those that are kept to roll back to."""

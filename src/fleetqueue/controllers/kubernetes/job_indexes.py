@@ -1,6 +1,6 @@
 """The indexes of an Indexed Job: those that succeeded, as the status writes them (`1,3-5,7`), and those to come."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 
 from fleetqueue.controllers.kubernetes.job_objects import INDEX, Job
 from fleetqueue.controllers.kubernetes.pods import Pod
@@ -40,7 +40,7 @@ def render(indexes: Iterable[int]) -> str:
     return ",".join(_span(*span) for span in spans)
 
 
-def first_pending(taken: Set[int], completions: int, count: int) -> list[int]:
+def first_pending(taken: Set[int], completions: int, count: int) -> Sequence[int]:
     """Return the lowest indexes that nobody has."""
     found: list[int] = []
     for index in range(completions):

@@ -38,6 +38,8 @@ class JobSpec(View):
     completions: int | None = None
     completion_mode: str = ""
     backoff_limit: int = DEFAULT_BACKOFF_LIMIT
+    backoff_limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
     active_deadline_seconds: int | None = None
     ttl_seconds_after_finished: int | None = None
     suspend: bool = False
@@ -54,6 +56,7 @@ class JobStatus(View):
     succeeded: int = 0
     failed: int = 0
     completed_indexes: str = ""
+    failed_indexes: str | None = None
     start_time: datetime | None = None
     completion_time: datetime | None = None
     uncounted_terminated_pods: Uncounted = Uncounted()
@@ -89,6 +92,11 @@ class Job(Object):
     @property
     def is_indexed(self) -> bool:
         return self.spec.completion_mode == "Indexed"
+
+    @property
+    def counts_by_index(self) -> bool:
+        """Whether each index has a back-off limit of its own."""
+        return self.spec.backoff_limit_per_index is not None
 
     @property
     def replaces_only_failed(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.controllers.kubernetes import job_indexes
+from fleetqueue.controllers.kubernetes import job_index_failures, job_indexes
 from fleetqueue.controllers.kubernetes.job_objects import CONTROLLER_UID, INDEX, JOB_NAME, TRACKING, Job
 from fleetqueue.controllers.kubernetes.job_tally import Failures, Tally, ending, next_failures, seconds_to_deadline
 from fleetqueue.controllers.kubernetes.pods import Pod, from_template, prefix_of
@@ -49,11 +49,9 @@ def decide(job: Job, pods: Sequence[Pod], counted: Tally, before: Failures, now:
     missing = wanted - len(counted.active)
     if job.replaces_only_failed:
         missing -= len(counted.terminating)
-    pause = failures.seconds_left(now) if missing > 0 else 0.0
-    if pause > 0:
-        return Plan(failures=failures, look_again=min(pause, deadline if deadline is not None else pause))
-    create = _to_create(job, counted, min(missing, MOST_AT_ONCE))
-    return Plan(create=create, failures=failures, look_again=deadline)
+    create, pause = _to_create(job, counted, min(missing, MOST_AT_ONCE), failures, now)
+    waits = [seconds for seconds in (pause, deadline) if seconds is not None]
+    return Plan(create=create, failures=failures, look_again=min(waits, default=None))
 
 
 def wanted_active(job: Job, counted: Tally) -> int:
@@ -63,8 +61,8 @@ def wanted_active(job: Job, counted: Tally) -> int:
     return max(0, min(job.completions - counted.succeeded, job.parallelism))
 
 
-def pod_of(job: Job, index: int | None, suffix: str) -> Manifest:
-    """Build one pod of a Job."""
+def pod_of(job: Job, index: int | None, suffix: str, replaced: Pod | None = None) -> Manifest:
+    """Build one pod of a Job; where each index has its own limit, in place of one that failed."""
     template = job.spec.template
     prefix = prefix_of(job.name, "-" if index is None else f"-{index}-")
     pod = from_template(job, template, prefix + suffix, prefix)
@@ -74,7 +72,8 @@ def pod_of(job: Job, index: int | None, suffix: str) -> Manifest:
         names = {CONTROLLER_UID: job.uid, JOB_NAME: job.name, "controller-uid": job.uid, "job-name": job.name}
         metadata["labels"] = {**names, **metadata.get("labels", {})}
     if index is not None:
-        metadata["annotations"] = {**metadata.get("annotations", {}), INDEX: str(index)}
+        notes = job_index_failures.annotations(job, replaced)
+        metadata["annotations"] = {**metadata.get("annotations", {}), INDEX: str(index), **notes}
         metadata["labels"] = {**metadata.get("labels", {}), INDEX: str(index)}
         pod["spec"] = {**_with_index(pod["spec"]), "hostname": f"{job.name}-{index}"}
     return pod
@@ -97,13 +96,25 @@ def _cheapest(pods: Sequence[Pod], count: int) -> list[Pod]:
     return sorted(pods, key=lambda pod: pod.cheapness)[: max(count, 0)]
 
 
-def _to_create(job: Job, counted: Tally, count: int) -> Sequence[int | None]:
+def _to_create(
+    job: Job, counted: Tally, count: int, failures: Failures, now: datetime
+) -> tuple[Sequence[int | None], float | None]:
+    """Return which pods are made now, one for each index, and after how many seconds others are."""
     if count <= 0:
-        return ()
-    if not job.is_indexed:
-        return (None,) * count
+        return (), None
+    indexes = _pending_indexes(job, counted, count) if job.is_indexed else (None,) * count
+    if not job.counts_by_index:
+        pause = failures.seconds_left(now)
+        return ((), pause) if pause > 0 else (indexes, None)
+    waits = {index: Failures.of_index(counted.kept.get(index or 0)).seconds_left(now) for index in indexes}
+    pauses = [seconds for seconds in waits.values() if seconds > 0]
+    return [index for index, seconds in waits.items() if seconds <= 0], min(pauses, default=None)
+
+
+def _pending_indexes(job: Job, counted: Tally, count: int) -> Sequence[int | None]:
     held = [*counted.active, *(counted.terminating if job.replaces_only_failed else ())]
-    taken = counted.indexes | {index for pod in held if (index := job_indexes.index_of(pod)) is not None}
+    taken = counted.indexes | counted.failed_indexes
+    taken |= {index for pod in held if (index := job_indexes.index_of(pod)) is not None}
     return job_indexes.first_pending(taken, job.completions or 0, count)
 
 

@@ -13,6 +13,11 @@ def counts(job: Job, pod: Pod) -> bool:
     return _match(job, pod)[0] != "Ignore"
 
 
+def fails_index(job: Job, pod: Pod) -> bool:
+    """Tell whether the failure of a pod means that its index is given up."""
+    return _match(job, pod)[0] == "FailIndex"
+
+
 def failure_message(job: Job, failed: Iterable[Pod]) -> str | None:
     """Return why a failed pod makes the whole Job fail; None where none does."""
     for pod in failed:

@@ -53,7 +53,7 @@ def noted(
     succeeded, failed = list(uncounted.get("succeeded", ())), list(uncounted.get("failed", ()))
     may_go: list[Pod] = []
     for pod in pods:
-        if not is_tracked(pod) or not _may_go(job, pod, end):
+        if not is_tracked(pod) or not _may_go(job, pod, counted, end):
             continue
         may_go.append(pod)
         if pod.status.phase == SUCCEEDED and pod.uid not in failed:
@@ -66,6 +66,8 @@ def noted(
     status[UNCOUNTED] = _given(succeeded=succeeded, failed=failed)
     if job.is_indexed:
         status |= {"succeeded": len(counted.indexes), "completedIndexes": job_indexes.render(counted.indexes)}
+    if job.counts_by_index:
+        status["failedIndexes"] = job_indexes.render(counted.failed_indexes)
     if end is not None:
         status["conditions"] = with_condition(status.get("conditions") or [], end, now)
     return tidy(status), may_go
@@ -134,8 +136,10 @@ def _times(job: Job, live: Manifest, now: datetime) -> Manifest:
     return {} if live.get("startTime") or job.spec.suspend else {"startTime": timestamp(now)}
 
 
-def _may_go(job: Job, pod: Pod, end: Condition | None) -> bool:
-    return job.is_deleting or end is not None or pod.status.phase == SUCCEEDED or is_failed(job, pod)
+def _may_go(job: Job, pod: Pod, counted: Tally, end: Condition | None) -> bool:
+    if job.is_deleting or end is not None or pod.status.phase == SUCCEEDED:
+        return True
+    return is_failed(job, pod) and pod not in counted.kept.values()
 
 
 def _counts_as_failed(job: Job, pod: Pod, end: Condition | None) -> bool:

@@ -3,19 +3,20 @@
 A pod that still has the tracking finalizer and is not listed as uncounted was never counted; one without it was.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from fleetqueue.api.conditions import Condition, find
-from fleetqueue.controllers.kubernetes import job_indexes, job_policies
+from fleetqueue.controllers.kubernetes import job_index_failures, job_indexes, job_policies
 from fleetqueue.controllers.kubernetes.job_objects import FAILURE_TARGET, SUCCESS_CRITERIA_MET, TRACKING, Job
 from fleetqueue.controllers.kubernetes.pods import SUCCEEDED, Pod
 
 FIRST_BACKOFF: Final = 10.0
 """Seconds until a failed pod is replaced; twice as long with each further failure in a row."""
 LAST_BACKOFF: Final = 600.0
+TOO_MANY_INDEXES: Final = "Job has exceeded the specified maximal number of failed indexes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,11 @@ class Failures:
 
     count: int = 0
     last: datetime | None = None
+
+    @classmethod
+    def of_index(cls, last: Pod | None) -> "Failures":
+        """Return those of one index, by its last failed pod."""
+        return cls() if last is None else cls(job_index_failures.count_of(last) + 1, last.ended_at)
 
     def seconds_left(self, now: datetime) -> float:
         """Return for how long no pod is to be made yet."""
@@ -43,6 +49,10 @@ class Tally:
     failed: int
     indexes: frozenset[int]
     """Of an Indexed Job, those that have succeeded."""
+    failed_indexes: frozenset[int] = frozenset()
+    """Those that are given up, where each has its own limit."""
+    kept: Mapping[int, Pod] = field(default_factory=dict)
+    """There, the last failed pod of each index that waits for its next one."""
 
     @property
     def ready(self) -> int:
@@ -64,18 +74,23 @@ def tally(job: Job, pods: Sequence[Pod]) -> Tally:
     uncounted = job.status.uncounted_terminated_pods
     fresh = [pod for pod in pods if is_tracked(pod) and job_indexes.valid_index(pod, job)]
     succeeded = [pod for pod in fresh if pod.status.phase == SUCCEEDED and pod.uid not in uncounted.succeeded]
-    failed = [pod for pod in fresh if is_failed(job, pod) and pod.uid not in uncounted.failed]
+    all_failed = [pod for pod in fresh if is_failed(job, pod)]
+    failed = [pod for pod in all_failed if pod.uid not in uncounted.failed]
+    active = [pod for pod in pods if pod.is_active]
     indexes = _succeeded_indexes(job, fresh) if job.is_indexed else frozenset()
+    given_up = job_index_failures.failed_indexes(job, all_failed)
     total = job.status.succeeded + len(succeeded) + len(uncounted.succeeded)
     counted = sum(job_policies.counts(job, pod) for pod in failed)
     return Tally(
-        active=[pod for pod in pods if pod.is_active],
+        active=active,
         terminating=[pod for pod in pods if pod.is_terminating],
         new_succeeded=succeeded,
         new_failed=failed,
         succeeded=len(indexes) if job.is_indexed else total,
         failed=job.status.failed + counted + len(uncounted.failed),
         indexes=indexes,
+        failed_indexes=given_up,
+        kept=job_index_failures.kept_pods(all_failed, active, indexes | given_up) if job.counts_by_index else {},
     )
 
 
@@ -106,6 +121,11 @@ def ending(job: Job, pods: Sequence[Pod], counted: Tally, now: datetime) -> Cond
     left = seconds_to_deadline(job, now)
     if left is not None and left <= 0:
         return Condition.true(FAILURE_TARGET, "DeadlineExceeded", "Job was active longer than specified deadline")
+    failed = counted.failed_indexes
+    if job.spec.max_failed_indexes is not None and len(failed) > job.spec.max_failed_indexes:
+        return Condition.true(FAILURE_TARGET, "MaxFailedIndexesExceeded", TOO_MANY_INDEXES)
+    if failed and len(failed) + len(counted.indexes) >= (job.completions or 0):
+        return Condition.true(FAILURE_TARGET, "FailedIndexes", "Job has failed indexes")
     enough = job_policies.success_message(job, counted.indexes)
     return Condition.true(SUCCESS_CRITERIA_MET, "SuccessPolicy", enough) if enough is not None else None
 

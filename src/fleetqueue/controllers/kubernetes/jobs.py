@@ -4,10 +4,11 @@ Reads:   Job, Pod
 Writes:  Pod (create, delete, the tracking finalizer), Job status, Events
 Mirrors: kubernetes pkg/controller/job
 
-Left out: adopting pods that somebody else made, backoffLimitPerIndex, and workload-aware scheduling.
+Left out: adopting pods that somebody else made, and workload-aware scheduling.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -16,14 +17,17 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import key_of, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.kubernetes import job_status
+from fleetqueue.controllers.kubernetes.batches import at_once, slow_start
 from fleetqueue.controllers.kubernetes.job_objects import SUCCESS_CRITERIA_MET, TRACKING, Job
 from fleetqueue.controllers.kubernetes.job_plan import Plan, decide, pod_of
 from fleetqueue.controllers.kubernetes.job_tally import Failures, Tally, is_complete, is_tracked, tally
-from fleetqueue.controllers.kubernetes.own_writes import OwnWrites, delete_pod
+from fleetqueue.controllers.kubernetes.own_writes import OwnWrites
+from fleetqueue.controllers.kubernetes.pod_changes import PodChanges
 from fleetqueue.controllers.kubernetes.pods import Pod
 from fleetqueue.controllers.kubernetes.statuses import raw_of, write_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
@@ -40,9 +44,9 @@ class JobController(Controller):
 
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
         super().__init__(hub, metrics)
-        pods = hub.informer(Pod)
-        pods.store.add_index(BY_JOB, job_of)
-        self.pod_writes = OwnWrites(pods.store)
+        self.events = CountingRecorder(hub.client, "job-controller")
+        self.pods = PodChanges(hub, self.events)
+        hub.informer(Pod).store.add_index(BY_JOB, job_of)
         self.job_writes = OwnWrites(hub.informer(Job).store)
         self._failures: dict[str, Failures] = {}
 
@@ -50,12 +54,12 @@ class JobController(Controller):
         return Watch(Job, by_key), Watch(Pod, job_of)
 
     def subscribe(self) -> None:
-        self.hub.informer(Pod).subscribe(self.pod_writes.seen)  # first, so that who is woken finds it settled
+        self.hub.informer(Pod).subscribe(self.pods.writes.seen)  # first, so that who is woken finds it settled
         self.hub.informer(Job).subscribe(self.job_writes.seen)
         super().subscribe()
 
     async def reconcile(self, key: str) -> None:
-        if self.pod_writes.are_unseen(key) or self.job_writes.are_unseen(key):
+        if self.pods.writes.are_unseen(key) or self.job_writes.are_unseen(key):
             raise errors.RetryLater(LAG_SECONDS, "the cache does not show our own writes yet")
         namespace, name = split_key(key)
         job = self.hub.get(Job, name, namespace)
@@ -64,21 +68,21 @@ class JobController(Controller):
             return
         uid = job.uid if job is not None else ""
         own = [pod for pod in pods if _owner(pod) == uid]
-        await self._release(key, [pod for pod in pods if _owner(pod) != uid])
+        await self._release_all(key, [pod for pod in pods if _owner(pod) != uid])
         if job is None or job.has_ended:
             self._failures.pop(key, None)
-            await self._release(key, own)
+            await self._release_all(key, own)
             return
         await self._run(job, own)
 
     async def _run(self, job: Job, pods: Sequence[Pod]) -> None:
         counted = tally(job, pods)
         plan = decide(job, pods, counted, self._failures.get(job.key, Failures()), clock.now())
-        deleted = await self._delete(job, plan)
-        created, failure = await self._create(job, plan.create)
-        active = len(counted.active) - len(deleted) + created
-        ready = counted.ready - sum(pod.is_ready for pod in deleted)
-        numbers = job_status.Numbers(active, ready, len(counted.terminating) + len(deleted))
+        await at_once(plan.delete, partial(self._delete, job, plan))
+        created, failure = await slow_start(plan.create, partial(self._create, job, counted))
+        active = len(counted.active) - len(plan.delete) + created
+        ready = counted.ready - sum(pod.is_ready for pod in plan.delete)
+        numbers = job_status.Numbers(active, ready, len(counted.terminating) + len(plan.delete))
         await self._track(job, pods, counted, plan, numbers)
         if failure is not None:
             raise failure
@@ -87,45 +91,29 @@ class JobController(Controller):
 
     # Pods
 
-    async def _delete(self, job: Job, plan: Plan) -> Sequence[Pod]:
-        for pod in plan.delete:
-            if not plan.is_counted:
-                await self._release(job.key, [pod])
-            await delete_pod(self.hub, self.pod_writes, job.key, pod)
-            await self.hub.events.normal(job, "SuccessfulDelete", f"Deleted pod: {pod.name}")
-        return plan.delete
+    async def _delete(self, job: Job, plan: Plan, pod: Pod) -> None:
+        if not plan.is_counted:
+            await self._release(job.key, pod)
+        await self.pods.delete(job, pod)
 
-    async def _create(self, job: Job, indexes: Iterable[int | None]) -> tuple[int, errors.ApiError | None]:
-        """Create pods until one fails; return how many were made, and why no more."""
-        made = 0
-        for index in indexes:
-            manifest = pod_of(job, index, clock.suffix())
-            name = manifest["metadata"]["name"]
-            self.pod_writes.creating(job.key, name, job.namespace)
-            try:
-                await self.hub.client.create(Pod.resource, manifest)
-            except errors.ApiError as error:
-                self.pod_writes.forget(name, job.namespace)
-                await self.hub.events.warning(job, "FailedCreate", f"Error creating: {error}")
-                return made, error
-            await self.hub.events.normal(job, "SuccessfulCreate", f"Created pod: {name}")
-            made += 1
-        return made, None
+    async def _create(self, job: Job, counted: Tally, index: int | None) -> None:
+        replaced = counted.kept.get(index) if index is not None else None
+        manifest = pod_of(job, index, clock.suffix(), replaced)
+        await self.pods.create(job, manifest)
 
-    async def _release(self, owner: str, pods: Iterable[Pod]) -> None:
-        """Let pods go whose end is written down, or whose Job no longer asks for it."""
-        for pod in filter(is_tracked, pods):
-            finalizers = [name for name in pod.metadata.finalizers if name != TRACKING]
-            metadata = {
-                "uid": pod.uid,
-                "resourceVersion": pod.metadata.resource_version,
-                "finalizers": finalizers or None,
-            }
-            try:
-                answer = await self.hub.client.merge(pod.resource, pod.name, pod.namespace, {"metadata": metadata})
-            except errors.NotFound:
-                continue
-            self.pod_writes.wrote(owner, answer)
+    async def _release_all(self, owner: str, pods: Iterable[Pod]) -> None:
+        await at_once(pods, partial(self._release, owner))
+
+    async def _release(self, owner: str, pod: Pod) -> None:
+        """Let a pod go whose end is written down, or whose Job no longer asks for it."""
+        if not is_tracked(pod):
+            return
+        patch = {"metadata": {"uid": pod.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING]}}
+        try:
+            answer = await self.hub.client.strategic_merge(pod.resource, pod.name, pod.namespace, patch)
+        except errors.NotFound:
+            return
+        self.pods.writes.wrote(owner, answer)
 
     # Status
 
@@ -143,10 +131,8 @@ class JobController(Controller):
         self._failures[job.key] = plan.failures
         if changed is not None:
             reason = "Suspended" if job.spec.suspend else "Resumed"
-            await self.hub.events.normal(job, reason, f"Job {reason.lower()}")
-        deleted = {pod.uid for pod in plan.delete}
-        may_go = [pod for pod in may_go if pod.uid not in deleted]  # another version by now: their change wakes us
-        await self._release(job.key, may_go)
+            await self.events.normal(job, reason, f"Job {reason.lower()}")
+        await self._release_all(job.key, may_go)
         left = {pod.uid for pod in pods if is_tracked(pod)} - {pod.uid for pod in may_go}
         status = job_status.settled(noted, left)
         over = job_status.finished(status, end, clock.now()) if end is not None else None
@@ -164,9 +150,9 @@ class JobController(Controller):
     async def _announce(self, job: Job, end: Condition) -> None:
         log.info("job has ended", job=job.key, reason=end.reason)
         if end.type == SUCCESS_CRITERIA_MET:
-            await self.hub.events.normal(job, "Completed", "Job completed")
+            await self.events.normal(job, "Completed", "Job completed")
         else:
-            await self.hub.events.warning(job, end.reason, end.message)
+            await self.events.warning(job, end.reason, end.message)
 
 
 def job_of(pod: Pod) -> Iterable[str]:

@@ -14,7 +14,6 @@ from fleetqueue.api import conditions, core_v1, errors
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.controllers.kubernetes import verbs
 from fleetqueue.controllers.kubernetes.discovery import Found, Kind, discover
 from fleetqueue.controllers.kubernetes.statuses import raw_of, write_status
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -106,7 +105,7 @@ class NamespaceController(Controller):
             if not items:
                 return
             if kind.can("deletecollection"):
-                await verbs.delete_all(client, resource, namespace)
+                await client.delete_collection(resource, namespace)
             else:
                 await self._delete_each(resource, items)
             items = (await client.list(resource, namespace)).items
@@ -136,7 +135,7 @@ class NamespaceController(Controller):
         live = await self.hub.client.get(Namespace.resource, name)
         rest = [one for one in (live.get("spec") or {}).get("finalizers") or () if one != FINALIZER]
         manifest = {**Namespace.manifest(name), "metadata": live["metadata"], "spec": {"finalizers": rest}}
-        await verbs.replace(self.hub.client, Namespace.resource, manifest, "finalize")
+        await self.hub.client.update(Namespace.resource, manifest, "finalize")
         log.info("namespace finalized", namespace=name)
 
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fleetqueue import clock
-from fleetqueue.api import errors
 from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.store import Store
 
 PATIENCE: Final = 30.0
@@ -88,15 +86,3 @@ class OwnWrites:
 
 def _version(obj: Object) -> int:
     return int(obj.metadata.resource_version)
-
-
-async def delete_pod(cluster: Cluster, writes: OwnWrites, owner: str, pod: Object) -> None:
-    """Delete a pod that an owner no longer wants; one that has gone already will do."""
-    writes.deleting(owner, pod)
-    try:
-        await cluster.client.delete(pod.resource, pod.name, pod.namespace, uid=pod.uid)
-    except errors.NotFound:
-        pass
-    except (errors.ApiError, errors.Unreachable):
-        writes.forget(pod.name, pod.namespace)
-        raise

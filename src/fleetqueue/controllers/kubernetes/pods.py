@@ -1,16 +1,19 @@
 """Pods as the controllers that make and count them see them."""
 
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from fleetqueue.api import core_v1
-from fleetqueue.api.conditions import Condition, find, is_true
-from fleetqueue.api.meta import Object, OwnerReference, View
+from fleetqueue.api.conditions import Condition, find, is_true, timestamp
+from fleetqueue.api.meta import Object, ObjectMeta, OwnerReference, View
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.tolerations import Toleration
 
 SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 READY: Final = "Ready"
+BY_NODE: Final = "node"
 LONGEST_PREFIX: Final = 58
 """Characters of a name before the five that are drawn: 63 fit into a label."""
 PHASES: Final = {"Pending": 0, "": 1, "Unknown": 1, "Running": 2}
@@ -31,8 +34,24 @@ class ContainerStatus(View):
     state: ContainerState = ContainerState()
 
 
+class PodMeta(ObjectMeta):
+    deletion_grace_period_seconds: int = 0
+
+
+class InitContainer(View):
+    name: str = ""
+    restart_policy: str = ""
+
+
 class PodSpec(View):
     node_name: str = ""
+    init_containers: tuple[InitContainer, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+    @property
+    def sidecars(self) -> set[str]:
+        """The names of those that run beside the containers, and end after them."""
+        return {one.name for one in self.init_containers if one.restart_policy == "Always"}
 
 
 class PodStatus(View):
@@ -45,6 +64,7 @@ class PodStatus(View):
 class Pod(Object):
     resource: ClassVar = core_v1.Pod.resource
 
+    metadata: PodMeta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
@@ -76,16 +96,19 @@ class Pod(Object):
     @property
     def ended_at(self) -> datetime:
         """When it ended: by its containers, or its readiness, or its deletion, or at worst its creation."""
-        ends = [status.state.terminated for status in self.status.container_statuses]
+        sidecars = [one for one in self.status.init_container_statuses if one.name in self.spec.sidecars]
+        ends = [status.state.terminated for status in (*self.status.container_statuses, *sidecars)]
         times = [end.finished_at for end in ends if end is not None and end.finished_at is not None]
         if times and len(times) == len(ends):
             return max(times)
         ready = find(self.status.conditions, READY)
         if ready is not None and not ready.is_true and ready.last_transition_time is not None:
             return ready.last_transition_time
-        ended = self.metadata.deletion_timestamp or self.metadata.creation_timestamp
-        assert ended is not None
-        return ended
+        deleted, created = self.metadata.deletion_timestamp, self.metadata.creation_timestamp
+        if deleted is not None:
+            return deleted - timedelta(seconds=self.metadata.deletion_grace_period_seconds)
+        assert created is not None
+        return created
 
     @property
     def cheapness(self) -> tuple[Any, ...]:
@@ -94,6 +117,19 @@ class Pod(Object):
         age = -created.timestamp() if created else 0.0
         phase = PHASES.get(self.status.phase, 1)
         return bool(self.spec.node_name), phase, self.is_ready, -self.restarts, age, self.name
+
+
+def node_of(pod: Pod) -> Iterable[str]:
+    return [pod.spec.node_name] if pod.spec.node_name else []
+
+
+def with_condition(live: Sequence[Manifest], wanted: Manifest, now: datetime) -> list[Manifest]:
+    """Return a pod's conditions with one of them said; its time moves when its status does."""
+    before = next((one for one in live if one["type"] == wanted["type"]), None)
+    is_same = before is not None and before["status"] == wanted["status"]
+    since = before["lastTransitionTime"] if before is not None and is_same else timestamp(now)
+    new = {**wanted, "lastProbeTime": None, "lastTransitionTime": since}
+    return [*(one for one in live if one["type"] != wanted["type"]), new]
 
 
 def owner_reference(owner: Object) -> Manifest:

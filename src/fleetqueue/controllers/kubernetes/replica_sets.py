@@ -9,6 +9,7 @@ Left out: adopting pods that somebody else made.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -18,11 +19,13 @@ from fleetqueue.api import errors
 from fleetqueue.api.conditions import find, timestamp
 from fleetqueue.api.meta import Object, View, key_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.controllers.kubernetes.own_writes import OwnWrites, delete_pod
+from fleetqueue.controllers.kubernetes.batches import at_once, slow_start
+from fleetqueue.controllers.kubernetes.pod_changes import PodChanges
 from fleetqueue.controllers.kubernetes.pods import READY, Pod, from_template, prefix_of
 from fleetqueue.controllers.kubernetes.statuses import raw_of, write_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.metrics import Metrics
 
 BY_REPLICA_SET: Final = "replica-set"
@@ -58,19 +61,18 @@ class ReplicaSetController(Controller):
 
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
         super().__init__(hub, metrics)
-        pods = hub.informer(Pod)
-        pods.store.add_index(BY_REPLICA_SET, replica_set_of)
-        self.pod_writes = OwnWrites(pods.store)
+        self.pods = PodChanges(hub, CountingRecorder(hub.client, "replicaset-controller"))
+        hub.informer(Pod).store.add_index(BY_REPLICA_SET, replica_set_of)
 
     def watches(self) -> Iterable[Watch[Any]]:
         return Watch(ReplicaSet, by_key), Watch(Pod, replica_set_of)
 
     def subscribe(self) -> None:
-        self.hub.informer(Pod).subscribe(self.pod_writes.seen)  # first, so that who is woken finds it settled
+        self.hub.informer(Pod).subscribe(self.pods.writes.seen)  # first, so that who is woken finds it settled
         super().subscribe()
 
     async def reconcile(self, key: str) -> None:
-        if self.pod_writes.are_unseen(key):
+        if self.pods.writes.are_unseen(key):
             raise errors.RetryLater(LAG_SECONDS, "the cache does not show our own writes yet")
         namespace, name = split_key(key)
         found = self.hub.get(ReplicaSet, name, namespace)
@@ -90,28 +92,14 @@ class ReplicaSetController(Controller):
     async def _scale(self, found: ReplicaSet, active: Sequence[Pod]) -> errors.ApiError | None:
         """Create what is missing, delete what is too much; return why a pod could not be made."""
         missing = found.spec.replicas - len(active)
-        for pod in sorted(active, key=lambda pod: pod.cheapness)[: max(-missing, 0)][:MOST_AT_ONCE]:
-            await delete_pod(self.hub, self.pod_writes, found.key, pod)
-            await self.hub.events.normal(found, "SuccessfulDelete", f"Deleted pod: {pod.name}")
-        for _ in range(min(missing, MOST_AT_ONCE)):
-            try:
-                await self._create(found)
-            except errors.ApiError as error:
-                await self.hub.events.warning(found, "FailedCreate", f"Error creating: {error}")
-                return error
-        return None
+        surplus = sorted(active, key=lambda pod: pod.cheapness)[: max(-missing, 0)][:MOST_AT_ONCE]
+        await at_once(surplus, partial(self.pods.delete, found))
+        _, failure = await slow_start(range(min(missing, MOST_AT_ONCE)), partial(self._create, found))
+        return failure
 
-    async def _create(self, found: ReplicaSet) -> None:
+    async def _create(self, found: ReplicaSet, number: int) -> None:
         prefix = prefix_of(found.name)
-        manifest = from_template(found, found.spec.template, prefix + clock.suffix(), prefix)
-        name = manifest["metadata"]["name"]
-        self.pod_writes.creating(found.key, name, found.namespace)
-        try:
-            await self.hub.client.create(Pod.resource, manifest)
-        except errors.ApiError:
-            self.pod_writes.forget(name, found.namespace)
-            raise
-        await self.hub.events.normal(found, "SuccessfulCreate", f"Created pod: {name}")
+        await self.pods.create(found, from_template(found, found.spec.template, prefix + clock.suffix(), prefix))
 
 
 def wanted_status(

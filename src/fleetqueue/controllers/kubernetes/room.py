@@ -10,9 +10,12 @@ from fleetqueue.controllers.kubernetes.finished_jobs import FinishedJobControlle
 from fleetqueue.controllers.kubernetes.garbage_collection import GarbageCollectionController
 from fleetqueue.controllers.kubernetes.jobs import JobController
 from fleetqueue.controllers.kubernetes.namespaces import NamespaceController
+from fleetqueue.controllers.kubernetes.node_health import NodeHealthController
+from fleetqueue.controllers.kubernetes.pod_garbage import PodGarbageController
 from fleetqueue.controllers.kubernetes.replica_sets import ReplicaSetController
 from fleetqueue.controllers.kubernetes.service_accounts import ServiceAccountController
 from fleetqueue.controllers.kubernetes.settings import KubernetesSettings
+from fleetqueue.controllers.kubernetes.taint_evictions import TaintEvictionController
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
@@ -36,6 +39,9 @@ def controllers(
         ClusterRoleController(cluster, metrics),
         JobController(cluster, metrics),
         FinishedJobController(cluster, metrics),
+        NodeHealthController(cluster, metrics, settings=settings),
+        TaintEvictionController(cluster, metrics),
+        PodGarbageController(cluster, metrics, settings=settings),
         ReplicaSetController(cluster, metrics),
         DeploymentController(cluster, metrics),
         *signing,

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from fleetqueue.api import core_v1
-from fleetqueue.api.core_v1 import Namespace, ServiceAccount
+from fleetqueue.api.core_v1 import ServiceAccount
+from fleetqueue.controllers.kubernetes.namespaces import Namespace
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log

@@ -115,5 +115,13 @@ def test_a_spoilt_token_is_refused(accounts, spoil):
 def test_the_subject_of_a_certificate():
     subject = ((("organizationName", "a"),), (("organizationName", "b"),), (("commonName", "alice"),))
 
-    assert subject_of({"subject": subject}) == ("alice", ("a", "b"))
+    assert subject_of({"subject": subject}) == ("alice", ("a", "b"), "")
     assert subject_of({}) is None
+
+
+def test_a_certificate_is_known_by_its_fingerprint(authentication):
+    shown = subject_of({"subject": ((("commonName", "alice"),),)}, b"the bytes")
+
+    user = authentication.user(Credentials(certificate=shown))
+
+    assert user.extra == {"authentication.kubernetes.io/credential-id": (f"X509SHA256={shown.fingerprint}",)}

@@ -146,7 +146,6 @@ async def test_a_list_is_no_object_and_an_object_no_list(ask, target, accept, me
         pytest.param("GET", "/nowhere", {}, 404, id="a path of nobody"),
         pytest.param("GET", "//api/v1/namespaces", {}, 404, id="an empty part"),
         pytest.param("GET", "/apis/no.io/v1/things", {}, 404, id="a group of nobody"),
-        pytest.param("GET", "/openapi/v2", {}, 404, id="the old OpenAPI"),
     ],
 )
 async def test_outside_the_api_a_missing_page_is_plain_text(ask, method, target, headers, status):
@@ -247,6 +246,7 @@ async def test_a_review_is_no_table(ask):
 class Broken:
     def __init__(self, server, answer):
         self.landmarks, self.rbac, self.resources = server.handler.landmarks, server.handler.rbac, server.resources
+        self.metrics = server.handler.metrics
         self.find = lambda question: answer
         self.authorize = lambda info, user: None
 
@@ -345,7 +345,7 @@ async def test_others_may_not(ask, headers, message):
 
 
 async def test_a_group_alone_is_nobody(ask):
-    assert (await ask("GET", "/version", Impersonate_Group="team")).answer.status == 500
+    assert (await ask("GET", "/version", Impersonate_Group="team")).answer.status == 400
 
 
 # The request line

@@ -1,10 +1,15 @@
 """Objects of built-in kinds get the form that Go gives them."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from fleetqueue.apiserver.kinds.json_values import Unreadable
 from fleetqueue.apiserver.kinds.normalising import empty_field, normalised
+from fleetqueue.apiserver.kinds.table import type_of
 
+REFUSED = json.loads(Path(__file__).with_name("real_refusals.json").read_text())
 POD, JOB, ROLE = "api.core.v1.Pod", "api.batch.v1.Job", "api.rbac.v1.Role"
 
 
@@ -131,3 +136,13 @@ def test_the_empty_status_of_a_kind(kind, status):
 
 def container(**fields):
     return {"spec": {"containers": [{"name": "c", **fields}]}}
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["refusal"][:80])
+def test_what_cannot_be_read_is_refused_as_by_the_real_server(case):
+    group, _, version = case["object"]["apiVersion"].rpartition("/")
+
+    with pytest.raises(Unreadable) as refused:
+        normalised(case["object"], type_name=type_of(group, version, case["object"]["kind"]))
+
+    assert str(refused.value) == case["refusal"]

@@ -1,9 +1,13 @@
 """Selectors as they stand in a query."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from fleetqueue.apiserver.kinds.selectors import FieldTerm, parse_fields, parse_labels
 
+REAL = json.loads(Path(__file__).with_name("real_selectors.json").read_text())
 LABELS = {"app": "web", "tier": "front", "weight": "10", "example.com/gpu": "yes", "in": "x", "empty": ""}
 
 
@@ -59,7 +63,7 @@ def test_an_empty_selector_is_no_test(text):
         ("a in (=)", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
         ("!", "unable to parse requirement: found '', expected: identifier"),
         ("a==(b", "unable to parse requirement: found '(', expected: identifier"),
-        ("-a=b", 'unable to parse requirement: key: Invalid value: "-a": name part must consist of alphanumeric'),
+        ("-a=b", 'unable to parse requirement: <nil>: Invalid value: "-a": name part must consist of alphanumeric'),
         (
             "a=-b",
             'unable to parse requirement: values[0][a]: Invalid value: "-b": a valid label must be an empty string',
@@ -110,3 +114,24 @@ def test_bad_fields_are_refused(text, message):
 def test_a_term_compares():
     assert FieldTerm("a", "x", True).matches("x")
     assert not FieldTerm("a", "x", False).matches("x")
+
+
+@pytest.mark.parametrize("case", REAL["selectors"], ids=lambda case: case["text"])
+def test_a_selector_selects_or_is_refused_as_by_the_real_server(case):
+    assert labels_outcome(case["text"]) == case["labels"]
+    assert fields_outcome(case["text"]) == case["fields"]
+
+
+def labels_outcome(text):
+    try:
+        test = parse_labels(text)
+    except ValueError as refused:
+        return str(refused)
+    return [test is None or test(labels) for labels in REAL["sets"]]
+
+
+def fields_outcome(text):
+    try:
+        return [[term.path, "=" if term.is_equal else "!=", term.value] for term in parse_fields(text)]
+    except ValueError as refused:
+        return str(refused)

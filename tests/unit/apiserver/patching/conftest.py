@@ -9,7 +9,6 @@ from msgspec import UNSET
 
 from fleetqueue.apiserver.kinds import facts
 from fleetqueue.apiserver.kinds.schema import ANY, ATOMIC, MAP, SET, Schema
-from fleetqueue.apiserver.patching.field_sets import NOTHING, Fields, of_paths
 
 HERE = Path(__file__).parent
 
@@ -107,7 +106,7 @@ POD_SPEC = struct(
 CONDITION = struct(type=NAME, status=TEXT, message=TEXT, reason=TEXT, lastProbeTime=TIME, lastTransitionTime=TIME)
 POD = Schema(
     type="object",
-    name="Pod",
+    name="api.core.v1.Pod",
     properties={
         **OBJECT,
         "spec": Schema(type="object", properties=POD_SPEC.properties, required=("containers",), default={}),
@@ -126,24 +125,14 @@ class Known(NamedTuple):
 
     api_version: str
     schema: Schema
-    reset: Fields = NOTHING
-    """What the main endpoint ignores."""
-    status_reset: Fields = NOTHING
+    group: str = ""
 
 
-STATUS = of_paths(("status",))
 KINDS = {
     "ConfigMap": Known("v1", facts.schema("", "v1", "ConfigMap")),
-    "Pod": Known(
-        "v1",
-        facts.schema("", "v1", "Pod"),
-        STATUS,
-        of_paths(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
-    ),
-    "Deployment": Known(
-        "apps/v1", facts.schema("apps", "v1", "Deployment"), STATUS, of_paths(("spec",), ("metadata", "labels"))
-    ),
-    "Service": Known("v1", facts.schema("", "v1", "Service"), STATUS, of_paths(("spec",))),
+    "Pod": Known("v1", facts.schema("", "v1", "Pod")),
+    "Deployment": Known("apps/v1", facts.schema("apps", "v1", "Deployment"), "apps"),
+    "Service": Known("v1", facts.schema("", "v1", "Service")),
 }
 
 
@@ -168,7 +157,7 @@ def widget() -> Known:
     crd = yaml.safe_load((HERE / "widget_crd.yaml").read_text())
     body = schema_of(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
     schema = Schema(type="object", properties={**body.properties, **OBJECT})
-    return Known("cases.example/v1", schema, STATUS, of_paths(("metadata",), ("spec",)))
+    return Known("cases.example/v1", schema, "cases.example")
 
 
 KINDS["Widget"] = widget()

@@ -5,6 +5,7 @@ import pytest
 from fleetqueue.apiserver.kinds.schema import Schema
 from fleetqueue.apiserver.patching.field_sets import of_paths
 from fleetqueue.apiserver.patching.managed_fields import keep_times_of_no_change, update_managed_fields
+from fleetqueue.apiserver.patching.reset_fields import Reset
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 
@@ -93,7 +94,7 @@ def test_what_an_endpoint_resets_is_not_owned(write):
     obj = stored(write, a="1")
     new = {**changed(obj, a="2"), "metadata": {**obj["metadata"], "labels": {"l": "1"}}}
 
-    obj = write(obj, new, manager="other", subresource="status", reset=of_paths(("data",)))
+    obj = write(obj, new, manager="other", subresource="status", reset=Reset(of_paths(("data",))))
 
     assert entries(obj)["other"]["fieldsV1"] == {"f:metadata": {"f:labels": {".": {}, "f:l": {}}}}
     assert entries(obj)["creator"]["fieldsV1"] == {"f:data": {".": {}, "f:a": {}}}

@@ -9,7 +9,8 @@ from fleetqueue.apiserver.kinds import facts
 from fleetqueue.apiserver.kinds.schema import ANY, Schema
 from fleetqueue.apiserver.registry.reading import Reading
 from fleetqueue.apiserver.registry.served import Served, Strategy
-from fleetqueue.apiserver.registry.store import Store, Write
+from fleetqueue.apiserver.registry.store import Store
+from fleetqueue.apiserver.registry.writes import Write
 from fleetqueue.apiserver.storage.log import MemoryLog
 from fleetqueue.apiserver.storage.storage import ClusterStorage
 

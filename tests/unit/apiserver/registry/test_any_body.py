@@ -8,10 +8,11 @@ from fleetqueue.api import errors
 from fleetqueue.apiserver.admission.chain import Chain
 from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.registry.builtin import built_in
-from fleetqueue.apiserver.registry.store import Store, Write
+from fleetqueue.apiserver.registry.store import Store
+from fleetqueue.apiserver.registry.writes import Write
 from fleetqueue.apiserver.storage.log import MemoryLog
 from fleetqueue.apiserver.storage.storage import ClusterStorage
-from tests.unit.apiserver.registry.behaviour.running import BASES
+from tests.api_cases.asking import BASES
 
 KINDS = {served.resource.plural: served for served in built_in() if served.resource.plural in BASES}
 VALUES = st.sampled_from(["", "A b", "x", "10%", "a/b", -1, 0, 1.5, 2**40, True, None, [], {}, [None], {"a": None}])

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from fleetqueue.apiserver.registry.builtin import built_in
-from fleetqueue.apiserver.registry.deletion import DeleteOptions
+from fleetqueue.apiserver.registry.delete_options import DeleteOptions
 from fleetqueue.apiserver.registry.list_options import list_options
 from tests.unit.apiserver.registry.conftest import a_write
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from fleetqueue.api import errors
-from fleetqueue.apiserver.registry.deletion import DeleteOptions
+from fleetqueue.apiserver.registry.delete_options import DeleteOptions
 from fleetqueue.apiserver.registry.list_options import list_options
 from fleetqueue.testing.virtual_time import advance
 from tests.unit.apiserver.registry.conftest import MAPS, a_write
@@ -132,7 +132,7 @@ async def test_a_list_of_a_revision_is_exact(create, reading):
         ({"continue": "nonsense!"}, errors.BadRequest, "invalid continue token"),
         ({"continue": "e30"}, errors.BadRequest, "invalid continue token"),
         ({"labelSelector": "a b"}, errors.BadRequest, "unable to parse requirement"),
-        ({"fieldSelector": "spec.foo=1"}, errors.BadRequest, "field label not supported: spec.foo"),
+        ({"fieldSelector": "spec.foo=1"}, errors.BadRequest, "is not a known field selector"),
         ({"resourceVersion": "x"}, errors.BadRequest, "invalid resource version"),
         ({"limit": "x"}, errors.BadRequest, "invalid syntax"),
         ({"resourceVersionMatch": "Exact"}, errors.Invalid, "forbidden unless resourceVersion is provided"),

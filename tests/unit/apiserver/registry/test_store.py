@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.api import errors
-from fleetqueue.apiserver.registry.deletion import DeleteOptions
+from fleetqueue.apiserver.registry.delete_options import DeleteOptions, delete_options
 from tests.unit.apiserver.registry.conftest import MAPS, WIDGETS, a_write
 
 NAMED = {"metadata": {"name": "a"}}
@@ -88,7 +88,7 @@ async def test_at_last_no_made_up_name_is_free(store, monkeypatch):
             {"metadata": {"name": "a", "labels": {"-": "x"}}}, errors.Invalid, "metadata.labels: Invalid", id="label"
         ),
         pytest.param(
-            {"metadata": {"name": "a", "resourceVersion": "7"}}, errors.ServerError, "should not be set", id="version"
+            {"metadata": {"name": "a", "resourceVersion": "7"}}, errors.BadRequest, "should not be set", id="version"
         ),
     ],
 )
@@ -324,8 +324,9 @@ async def test_a_deletion_may_mean_one_object_only(store, create, options, messa
 def test_the_options_of_a_deletion():
     body = {"gracePeriodSeconds": 5, "propagationPolicy": "Foreground", "preconditions": {"uid": "u"}}
 
-    assert DeleteOptions.of(body, {}) == DeleteOptions(5, "Foreground", uid="u")
-    assert DeleteOptions.of({}, {"gracePeriodSeconds": "0", "dryRun": "All"}) == DeleteOptions(0, dry_run=True)
+    assert delete_options(body, {}) == DeleteOptions(5, "Foreground", uid="u")
+    assert delete_options(None, {"gracePeriodSeconds": "0", "dryRun": "All"}) == DeleteOptions(0, dry_run=True)
+    assert delete_options({}, {"gracePeriodSeconds": "0", "dryRun": "All"}) == DeleteOptions()
 
 
 @pytest.mark.parametrize(
@@ -334,4 +335,4 @@ def test_the_options_of_a_deletion():
 )
 def test_bad_options_are_refused(body, error):
     with pytest.raises(error):
-        DeleteOptions.of(body, {})
+        delete_options(body, {})

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetqueue.apiserver.kinds.causes import required
-from fleetqueue.apiserver.validation import embedded_objects
 from fleetqueue.apiserver.validation.custom_resources import validate, validate_status
 from fleetqueue.apiserver.validation.reports import Reporter
 from fleetqueue.apiserver.validation.structural_schema import build
@@ -77,24 +76,6 @@ def test_rules_are_asked_after_a_change_of_status(custom):
     old = {"spec": {"size": 3}}
 
     assert validate_status({"spec": {"size": 3}, "status": {}}, custom, old) == []
-
-
-def test_an_embedded_object_that_cannot_be_read_is_found_before_all_else():
-    schema = {
-        "type": "object",
-        "properties": {
-            "inner": {
-                "type": "object",
-                "x-kubernetes-embedded-resource": True,
-                "x-kubernetes-preserve-unknown-fields": True,
-            }
-        },
-    }
-
-    cause = embedded_objects.malformed({"inner": {"apiVersion": 1, "kind": "K"}}, build(schema).schema)
-
-    assert cause is not None
-    assert cause.sentence == "inner.apiVersion: Invalid value: 1: must be a string"
 
 
 VALUES = st.recursive(

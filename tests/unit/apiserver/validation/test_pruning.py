@@ -3,9 +3,10 @@
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from fleetqueue.apiserver.kinds.json_values import Unreadable
 from fleetqueue.apiserver.validation.pruning import prune
 from fleetqueue.apiserver.validation.structural_schema import shape
 
@@ -19,6 +20,8 @@ SCHEMA = shape(
                 "type": "object",
                 "properties": {
                     "a": {"type": "string"},
+                    "maybe": {"type": "string", "nullable": True},
+                    "filled": {"type": "string", "default": "A"},
                     "point": POINT,
                     "list": {"type": "array", "items": POINT},
                     "map": {"type": "object", "additionalProperties": POINT},
@@ -65,7 +68,7 @@ SCHEMA = shape(
         pytest.param(
             {"inner": {"apiVersion": "v1", "kind": "K", "metadata": {"name": "n", "q": 1}, "spec": {"x": 1}, "r": 1}},
             {"inner": {"apiVersion": "v1", "kind": "K", "metadata": {"name": "n"}, "spec": {"x": 1}}},
-            ["spec.inner.metadata.q", "spec.inner.r"],
+            ["spec.inner.r", "spec.inner.metadata.q"],
             id="an embedded object keeps what every object has",
         ),
         pytest.param({"a": {"q": 1}}, {"a": {}}, ["spec.a.q"], id="an object where a string belongs is emptied"),
@@ -81,6 +84,61 @@ def test_prune(spec, kept, paths):
     assert dropped == paths
     assert obj == before
     assert (pruned is obj) == (not paths)
+
+
+@pytest.mark.parametrize(
+    ("spec", "kept"),
+    [
+        pytest.param({"a": None}, {}, id="a null that means nothing goes"),
+        pytest.param({"map": {"k": None}}, {"map": {}}, id="also as a value of a map"),
+        pytest.param({"list": [None, {"x": None}]}, {"list": [None, {}]}, id="but not as an item"),
+        pytest.param({"maybe": None}, {"maybe": None}, id="one that is allowed stays"),
+        pytest.param({"filled": None}, {"filled": None}, id="one that becomes a default stays until then"),
+        pytest.param({"loose": {"k": None}}, {"loose": {"k": None}}, id="one that nobody describes stays"),
+        pytest.param({"any": None}, {}, id="one where anything else may stand goes"),
+    ],
+)
+def test_nulls(spec, kept):
+    dropped = []
+
+    assert prune({"spec": spec}, SCHEMA, dropped) == {"spec": kept}
+    assert dropped == []
+
+
+@pytest.mark.parametrize(
+    ("metadata", "kept"),
+    [
+        pytest.param({"labels": {}, "annotations": None, "name": "n"}, {"name": "n"}, id="empty maps go"),
+        pytest.param({"labels": {"a": None}}, {"labels": {"a": ""}}, id="a null is the empty text"),
+        pytest.param(None, {}, id="nothing is no metadata"),
+        pytest.param({"generation": 0, "finalizers": []}, {}, id="as do zeros"),
+    ],
+)
+def test_metadata_are_read_as_those_of_built_in_kinds(metadata, kept):
+    assert prune({"metadata": metadata}, SCHEMA) == {"metadata": kept}
+
+
+@pytest.mark.parametrize(
+    ("obj", "why"),
+    [
+        ({"metadata": 5}, "json: cannot unmarshal number into Go value of type v1.ObjectMeta"),
+        (
+            {"metadata": {"labels": {"a": 1}}},
+            "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string",
+        ),
+        (
+            {"spec": {"inner": {"metadata": {"name": 1}}}},
+            'spec.inner.metadata: Invalid value: {"name":1}: json: cannot unmarshal number into Go struct field'
+            " ObjectMeta.name of type string",
+        ),
+        ({"spec": {"inner": {"kind": 1}}}, "spec.inner.kind: Invalid value: 1: must be a string"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(obj, why):
+    with pytest.raises(Unreadable) as refused:
+        prune(obj, SCHEMA)
+
+    assert str(refused.value) == why
 
 
 def test_unknown_metadata_goes_too():
@@ -110,7 +168,10 @@ def test_pruning_twice_is_pruning_once_and_changes_nothing_in_place(spec):
     obj = {"spec": spec}
     before = copy.deepcopy(obj)
 
-    once = prune(obj, SCHEMA)
+    try:
+        once = prune(obj, SCHEMA)
+    except Unreadable:
+        reject()
 
     assert prune(once, SCHEMA) is once
     assert obj == before

@@ -14,6 +14,7 @@ from fleetqueue.apiserver.http.printing.wording import name_of
 
 AGE: Final[Sequence[Mapping[str, Any]]] = ({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},)
 """What a kind shows that names no columns."""
+DESCRIBED: Final = "Custom resource definition column (in JSONPath format)"
 
 
 def printer(given: Sequence[Mapping[str, Any]]) -> Printer:
@@ -23,7 +24,8 @@ def printer(given: Sequence[Mapping[str, Any]]) -> Printer:
     def cells(obj: Manifest, now: datetime) -> list[Any]:
         return [name_of(obj), *(_cell(path, kind, obj, now) for path, kind in shown)]
 
-    return Printer([Column("Name", format="name"), *(_column(one) for one in wanted)], cells)
+    columns = [_column(one) for one in given] if given else [Column("Age", "date")]
+    return Printer([Column("Name", format="name"), *columns], cells)
 
 
 def _column(given: Mapping[str, Any]) -> Column:
@@ -32,7 +34,7 @@ def _column(given: Mapping[str, Any]) -> Column:
         str(given.get("type", "string")),
         str(given.get("format", "")),
         int(given.get("priority", 0)),
-        str(given.get("description", "")),
+        str(given.get("description") or f"{DESCRIBED}: {given.get('jsonPath', '')}"),
     )
 
 

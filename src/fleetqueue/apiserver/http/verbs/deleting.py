@@ -1,19 +1,19 @@
 """Delete one object, or all of a collection."""
 
-from typing import Final
+from contextlib import suppress
 
+from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.http.exchange import Answer, Question
 from fleetqueue.apiserver.http.forms import Forms
 from fleetqueue.apiserver.http.verbs.reading import place
-from fleetqueue.apiserver.registry.deletion import DeleteOptions
+from fleetqueue.apiserver.registry.delete_options import DeleteOptions, delete_options
 from fleetqueue.apiserver.registry.list_options import list_options
-from fleetqueue.apiserver.registry.reading import Listed, Reading
+from fleetqueue.apiserver.registry.reading import Reading
 from fleetqueue.apiserver.registry.served import Served
-from fleetqueue.apiserver.registry.store import Store, Write
+from fleetqueue.apiserver.registry.store import Store
+from fleetqueue.apiserver.registry.writes import Write
 from fleetqueue.apiserver.storage.interface import Entry
-
-ACCEPTED: Final = 202
 
 
 class DeletingVerbs:
@@ -23,29 +23,33 @@ class DeletingVerbs:
         self.forms = forms
 
     async def delete(self, served: Served, question: Question) -> Answer:
-        options = _options(question)
+        options = delete_options(question.body, question.query)
         namespace, name = place(served, question)
-        write = Write(question.user, dry_run=options.dry_run)
+        write = Write(question.user, dry_run=options.dry_run, warnings=_warnings(served, question, options))
         entry, is_gone = await self.store.delete(served, namespace, name, options, write)
         if is_gone and not served.strategy.answers_deleted:
-            return Answer(200, _success(served, entry))
-        return Answer(200, self.forms.one(served, entry, question))
+            return Answer(200, _success(served, entry), write.warnings)
+        return Answer(200, self.forms.one(served, entry, question), write.warnings)
 
     async def delete_collection(self, served: Served, question: Question) -> Answer:
-        options = _options(question)
+        """Delete all that is selected; answers them as they were before."""
+        options = delete_options(question.body, question.query)
         namespace, _ = place(served, question)
         listed = await self.reading.list(served, namespace, list_options(served, question.query))
-        write = Write(question.user, dry_run=options.dry_run)
-        deleted: list[Entry] = []
+        write = Write(question.user, dry_run=options.dry_run, warnings=_warnings(served, question, options))
         for entry in listed.entries:
             metadata = entry.object["metadata"]
-            after, _ = await self.store.delete(served, metadata.get("namespace", ""), metadata["name"], options, write)
-            deleted.append(after)
-        return Answer(200, self.forms.many(served, Listed(deleted, self.store.storage.revision), question))
+            with suppress(errors.NotFound):  # somebody was faster
+                await self.store.delete(served, metadata.get("namespace", ""), metadata["name"], options, write)
+        return Answer(200, self.forms.many(served, listed, question), write.warnings)
 
 
-def _options(question: Question) -> DeleteOptions:
-    return DeleteOptions.of(question.body if isinstance(question.body, dict) else {}, question.query)
+def _warnings(served: Served, question: Question, options: DeleteOptions) -> list[str]:
+    if served.deprecation:
+        question.warnings.append(served.deprecation)
+    if served.strategy.deletion_warning and not options.says_what_follows:
+        question.warnings.append(served.strategy.deletion_warning)
+    return question.warnings
 
 
 def _success(served: Served, entry: Entry) -> Manifest:

@@ -6,7 +6,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.http.exchange import Answer, Question, Stream, status_of
 from fleetqueue.apiserver.http.forms import Forms
-from fleetqueue.apiserver.registry.list_options import list_options
+from fleetqueue.apiserver.registry.list_options import list_options, revision
 from fleetqueue.apiserver.registry.reading import Event, Reading
 from fleetqueue.apiserver.registry.served import Served
 from fleetqueue.apiserver.storage.interface import Entry
@@ -18,24 +18,25 @@ class ReadingVerbs:
         self.forms = forms
 
     async def get(self, served: Served, question: Question) -> Answer:
-        version = question.query.get("resourceVersion", "")
-        revision = list_options(served, {"resourceVersion": version}).revision if version else None
         namespace, name = place(served, question)
-        entry = await self.reading.get(served, namespace, name, revision)
-        return Answer(200, self.forms.one(served, entry, question), _deprecation(served))
+        warnings = _deprecation(served, question)
+        at = revision(question.query.get("resourceVersion", ""))
+        entry = await self.reading.get(served, namespace, name, at)
+        return Answer(200, self.forms.one(served, entry, question), warnings)
 
     async def list(self, served: Served, question: Question) -> Answer:
+        warnings = _deprecation(served, question)
         options = list_options(served, question.query)
         listed = await self.reading.list(served, place(served, question)[0], options)
-        return Answer(200, self.forms.many(served, listed, question), _deprecation(served))
+        return Answer(200, self.forms.many(served, listed, question), warnings)
 
     async def watch(self, served: Served, question: Question) -> Stream:
-        query = question.query
+        query, warnings = question.query, _deprecation(served, question)
         if question.info.name and "fieldSelector" not in query:
             query = {**query, "fieldSelector": f"metadata.name={question.info.name}"}
         options = list_options(served, query, watch=True)
         events = self.reading.watch(served, place(served, question)[0], options)
-        return Stream(self._told(served, events, question), _deprecation(served))
+        return Stream(self._told(served, events, question), warnings)
 
     async def _told(
         self, served: Served, events: AsyncIterator[Event], question: Question
@@ -59,11 +60,13 @@ def place(served: Served, question: Question) -> tuple[str, str]:
 
 
 def bookmark(served: Served, event: Event) -> Manifest:
-    metadata: Manifest = {"resourceVersion": str(event.revision), "creationTimestamp": None}
+    metadata: Manifest = {"resourceVersion": str(event.revision)}
     if event.ends_initial_events:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
     return {"kind": served.resource.kind, "apiVersion": served.resource.api_version, "metadata": metadata}
 
 
-def _deprecation(served: Served) -> list[str]:
-    return [served.deprecation] if served.deprecation else []
+def _deprecation(served: Served, question: Question) -> list[str]:
+    if served.deprecation and served.deprecation not in question.warnings:
+        question.warnings.append(served.deprecation)
+    return question.warnings

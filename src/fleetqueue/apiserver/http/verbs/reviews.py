@@ -1,65 +1,98 @@
-"""Questions that are asked by creating an object that is not stored: who am I, may I, is this token good."""
+"""Questions about rights and identities: they are answered, and nothing is stored."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
+from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.apiserver.auth.attributes import Attributes
 from fleetqueue.apiserver.auth.authentication import Authentication
 from fleetqueue.apiserver.auth.rbac import Rbac, Rule
+from fleetqueue.apiserver.auth.service_account_tokens import NoToken, TokenError
 from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.http.exchange import Answer, Question
+from fleetqueue.apiserver.http.landmarks import not_allowed
+from fleetqueue.apiserver.http.verbs.writing import write_of
+from fleetqueue.apiserver.kinds import facts
 from fleetqueue.apiserver.kinds.causes import Cause, invalid, invalid_value
+from fleetqueue.apiserver.patching.managed_fields import update_managed_fields
+from fleetqueue.apiserver.registry.served import Served
+from fleetqueue.apiserver.registry.shaping import placed
+from fleetqueue.apiserver.registry.writes import typed
 
 AUTHENTICATION: Final = "authentication.k8s.io"
 AUTHORIZATION: Final = "authorization.k8s.io"
 BOTH: Final = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+NOT_BOTH: Final = "cannot be specified in combination with resourceAttributes"
+SOMEBODY: Final = "at least one of user or group must be specified"
+
+
+class Review(NamedTuple):
+    kind: str
+    answer: Callable[[Manifest, Question], Manifest]
+    """From the body to what is answered: the spec, the status, or more."""
+    is_namespaced: bool = False
+    is_owned: bool = True
+    """Whether the answer says who owns its fields, as a real server's does for most."""
 
 
 class Reviews:
     def __init__(self, rbac: Rbac, authentication: Authentication) -> None:
         self.rbac = rbac
         self.authentication = authentication
-        self._kinds: Mapping[tuple[str, str], tuple[str, Callable[[Manifest, Question], Manifest]]] = {
-            (AUTHORIZATION, "selfsubjectaccessreviews"): ("SelfSubjectAccessReview", self._may_i),
-            (AUTHORIZATION, "subjectaccessreviews"): ("SubjectAccessReview", self._may_they),
-            (AUTHORIZATION, "localsubjectaccessreviews"): ("LocalSubjectAccessReview", self._may_they),
-            (AUTHORIZATION, "selfsubjectrulesreviews"): ("SelfSubjectRulesReview", self._what_may_i),
-            (AUTHENTICATION, "selfsubjectreviews"): ("SelfSubjectReview", self._who_am_i),
-            (AUTHENTICATION, "tokenreviews"): ("TokenReview", self._whose_token),
+        self._kinds: Mapping[tuple[str, str], Review] = {
+            (AUTHORIZATION, "selfsubjectaccessreviews"): Review("SelfSubjectAccessReview", self._may_i),
+            (AUTHORIZATION, "subjectaccessreviews"): Review("SubjectAccessReview", self._may_they),
+            (AUTHORIZATION, "localsubjectaccessreviews"): Review("LocalSubjectAccessReview", self._may_they_here, True),
+            (AUTHORIZATION, "selfsubjectrulesreviews"): Review(
+                "SelfSubjectRulesReview", self._what_may_i, is_owned=False
+            ),
+            (AUTHENTICATION, "selfsubjectreviews"): Review("SelfSubjectReview", self._who_am_i, is_owned=False),
+            (AUTHENTICATION, "tokenreviews"): Review("TokenReview", self._whose_token),
         }
 
     def find(self, question: Question) -> Callable[[Question], Awaitable[Answer]] | None:
-        """Return what answers a question of this family; None where it is none."""
+        """Return what answers a question of this family, None where it is none; raises MethodNotAllowed."""
         info = question.info
-        return self._answer if (info.group, info.resource) in self._kinds and info.verb == "create" else None
+        review = self._kinds.get((info.group, info.resource))
+        if review is None or info.version != "v1" or info.name or bool(info.namespace) != review.is_namespaced:
+            return None
+        if info.verb != "create":
+            raise not_allowed()
+        return self._answer
 
     async def _answer(self, question: Question) -> Answer:
-        kind, ask = self._kinds[question.info.group, question.info.resource]
-        body = question.body if isinstance(question.body, dict) else {}
-        api_version = f"{question.info.group}/{question.info.version}"
-        if body.get("kind", kind) != kind:
-            message = f'{body["kind"]} in version "{body.get("apiVersion")}" cannot be handled as a {kind}'
-            raise errors.BadRequest(message, reason="BadRequest")
-        head = {"kind": kind, "apiVersion": api_version, "metadata": {"creationTimestamp": None}}
-        return Answer(201, {**head, **ask(body, question)})
+        info = question.info
+        review = self._kinds[info.group, info.resource]
+        resource = Resource(info.group, info.version, review.kind, info.resource, review.is_namespaced)
+        served = Served(resource, facts.schema(info.group, info.version, review.kind))
+        write = write_of(served, question, "CreateOptions")
+        body = placed(served, info.namespace, typed(resource, question.body, write))
+        answer = {**body, **review.answer(body, question)}
+        if review.is_owned:
+            now, version = timestamp(clock.now()), resource.api_version
+            owned = update_managed_fields(None, body, served.schema, write.manager, version, "", now)
+            answer["metadata"] = {**body["metadata"], **owned["metadata"]}
+        return Answer(201, answer, write.warnings)
 
     # May I, may they
 
     def _may_i(self, body: Manifest, question: Question) -> Manifest:
         spec = body.get("spec") or {}
-        _refuse("SelfSubjectAccessReview", AUTHORIZATION, _attribute_faults(spec))
+        _refuse([*_attribute_faults(spec), *_metadata_faults(body)])
         return {"spec": spec, "status": self._decided(spec, question.user)}
 
     def _may_they(self, body: Manifest, question: Question) -> Manifest:
         spec = body.get("spec") or {}
-        faults = _attribute_faults(spec)
-        if not spec.get("user") and not spec.get("groups"):
-            faults.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
-        _refuse("SubjectAccessReview", AUTHORIZATION, faults)
-        user = User(str(spec.get("user") or ""), tuple(spec.get("groups") or ()), str(spec.get("uid") or ""))
-        return {"spec": spec, "status": self._decided(spec, user)}
+        _refuse([*_subject_faults(spec), *_metadata_faults(body)])
+        return {"spec": spec, "status": self._decided(spec, _subject(spec))}
+
+    def _may_they_here(self, body: Manifest, question: Question) -> Manifest:
+        spec, namespace = body.get("spec") or {}, question.info.namespace
+        _refuse([*_subject_faults(spec), *_metadata_faults(body, "namespace"), *_place_faults(spec, namespace)])
+        return {"spec": spec, "status": self._decided(spec, _subject(spec))}
 
     def _decided(self, spec: Manifest, user: User) -> Manifest:
         reason = self.rbac.reason(_asked(spec, user))
@@ -68,8 +101,7 @@ class Reviews:
         return {"allowed": True, "reason": reason} if reason else {"allowed": True}
 
     def _what_may_i(self, body: Manifest, question: Question) -> Manifest:
-        spec = body.get("spec") or {}
-        namespace = str(spec.get("namespace") or "")
+        namespace = str((body.get("spec") or {}).get("namespace") or "")
         if not namespace:
             raise errors.BadRequest("no namespace on request", reason="BadRequest")
         rules = list(self.rbac.policy.rules_of(question.user, namespace))
@@ -78,45 +110,74 @@ class Reviews:
             "nonResourceRules": [_path_rule(rule) for rule in rules if rule.urls],
             "incomplete": False,
         }
-        return {"spec": spec, "status": status}
+        return {"spec": {}, "status": status}
 
     # Who
 
     def _who_am_i(self, body: Manifest, question: Question) -> Manifest:
-        return {"status": {"userInfo": _shown(question.user)}}
+        metadata = {"creationTimestamp": timestamp(clock.now())}
+        return {"metadata": metadata, "status": {"userInfo": _shown(question.user)}}
 
     def _whose_token(self, body: Manifest, question: Question) -> Manifest:
         spec = body.get("spec") or {}
         if not spec.get("token"):
             raise errors.BadRequest("token is required for TokenReview in authentication", reason="BadRequest")
         wanted = spec.get("audiences") or self.authentication.audiences
-        found = self.authentication.by_token(str(spec["token"]), wanted)
-        if found is None:
+        try:
+            user, audiences = self.authentication.by_token(str(spec["token"]), wanted)
+        except NoToken:
             return {"spec": spec, "status": {"user": {}, "error": "invalid bearer token"}}
-        user, audiences = found
+        except TokenError as error:
+            return {"spec": spec, "status": {"user": {}, "error": f"[invalid bearer token, {error}]"}}
         return {"spec": spec, "status": {"authenticated": True, "user": _shown(user), "audiences": list(audiences)}}
 
 
 def _asked(spec: Manifest, user: User) -> Attributes:
     path = spec.get("nonResourceAttributes")
     if path:
-        return Attributes(user, str(path.get("verb") or ""), path=str(path.get("path") or ""))
+        return Attributes(user, path.get("verb", ""), path=path.get("path", ""))
     asked = spec["resourceAttributes"]
     parts = ("verb", "group", "resource", "subresource", "name", "namespace")
-    return Attributes(user, *(str(asked.get(part) or "") for part in parts))
+    return Attributes(user, *(asked.get(part, "") for part in parts))
 
 
-def _attribute_faults(spec: Manifest) -> list[Cause]:
-    both = (spec.get("resourceAttributes"), spec.get("nonResourceAttributes"))
-    if all(both):
-        detail = "cannot be specified in combination with resourceAttributes"
-        return [invalid_value("spec.nonResourceAttributes", both[1], detail)]
-    return [] if any(both) else [invalid_value("spec.resourceAttributes", both[1], BOTH)]
+def _subject(spec: Manifest) -> User:
+    return User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), spec.get("extra") or {})
 
 
-def _refuse(kind: str, group: str, faults: Sequence[Cause]) -> None:
+def _attribute_faults(spec: Manifest) -> Iterator[Cause]:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is not None and path is not None:
+        yield invalid_value("spec.nonResourceAttributes", path, NOT_BOTH)
+    elif resource is None and path is None:
+        yield invalid_value("spec.resourceAttributes", path, BOTH)
+
+
+def _subject_faults(spec: Manifest) -> Iterator[Cause]:
+    yield from _attribute_faults(spec)
+    if not spec.get("user") and not spec.get("groups"):
+        yield invalid_value("spec.user", spec.get("user", ""), SOMEBODY)
+
+
+def _metadata_faults(body: Manifest, allowed: str = "") -> Iterator[Cause]:
+    metadata = body["metadata"]
+    if metadata.keys() - {allowed, "managedFields"}:
+        detail = f"must be empty except for {allowed}" if allowed else "must be empty"
+        yield invalid_value("metadata", metadata, detail)
+
+
+def _place_faults(spec: Manifest, namespace: str) -> Iterator[Cause]:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is not None and resource.get("namespace", "") != namespace:
+        field = "spec.resourceAttributes.namespace"
+        yield invalid_value(field, resource.get("namespace", ""), "must match metadata.namespace")
+    if path is not None:
+        yield invalid_value("spec.nonResourceAttributes", path, "disallowed on this kind of request")
+
+
+def _refuse(faults: Sequence[Cause]) -> None:
     if faults:
-        raise invalid(kind, group, "", faults)
+        raise invalid("", AUTHORIZATION, "", faults)
 
 
 def _shown(user: User) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Create, update and patch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -10,23 +10,36 @@ from fleetqueue.api.requests import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.http.exchange import Answer, Question
 from fleetqueue.apiserver.http.forms import Forms
+from fleetqueue.apiserver.http.request_info import is_true
 from fleetqueue.apiserver.http.verbs.reading import place
-from fleetqueue.apiserver.kinds.causes import forbidden, invalid, not_supported, required
+from fleetqueue.apiserver.kinds.causes import (
+    Cause,
+    forbidden,
+    invalid,
+    invalid_value,
+    not_supported,
+    required,
+    too_long,
+)
 from fleetqueue.apiserver.kinds.go_text import json_text, text
 from fleetqueue.apiserver.kinds.schema import Schema
-from fleetqueue.apiserver.kinds.table import UnknownKind, type_of
 from fleetqueue.apiserver.patching.apply import apply
 from fleetqueue.apiserver.patching.json_patch import apply_json_patch
 from fleetqueue.apiserver.patching.merge_patch import apply_merge_patch
 from fleetqueue.apiserver.patching.strategic_merge import apply_strategic_merge
+from fleetqueue.apiserver.registry.expected_kind import check_kind
 from fleetqueue.apiserver.registry.served import Served
-from fleetqueue.apiserver.registry.store import Change, Store, Write, reset_fields
+from fleetqueue.apiserver.registry.shaping import check_named
+from fleetqueue.apiserver.registry.store import Change, Store, reset_by
+from fleetqueue.apiserver.registry.writes import Write
 from fleetqueue.apiserver.storage import keys, refusals
 
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 PATCHES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 CUSTOM_PATCHES: Final = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 """Custom kinds have no rules for a strategic merge."""
+LONGEST_MANAGER: Final = 128
+"""Bytes of a field manager's name."""
 
 
 class WritingVerbs:
@@ -35,23 +48,22 @@ class WritingVerbs:
         self.forms = forms
 
     async def create(self, served: Served, question: Question) -> Answer:
-        body = _object(served, question)
         write = write_of(served, question, "CreateOptions")
+        body = _object(served, question)
         entry = await self.store.create(served, question.info.namespace, body, write)
         return Answer(201, self.forms.one(served, entry, question), write.warnings)
 
     async def update(self, served: Served, question: Question) -> Answer:
+        write = write_of(served, question, "UpdateOptions")
         body = _object(served, question)
-        metadata = body.get("metadata") or {}
-        if isinstance(metadata, dict) and not metadata.get("name"):
-            raise errors.BadRequest("name must be provided", reason="BadRequest")
+        check_named(body, question.info.name)
 
         def change(live: Manifest | None) -> Manifest:
             if live is None and not served.strategy.creates_on_update:
                 raise _missing(served, question)
             return body
 
-        return await self._change(served, question, change, write_of(served, question, "UpdateOptions"))
+        return await self._change(served, question, change, write)
 
     async def patch(self, served: Served, question: Question) -> Answer:
         write = write_of(served, question, "PatchOptions")
@@ -65,13 +77,14 @@ class WritingVerbs:
 
     def _patch(self, served: Served, question: Question, write: Write) -> Change:
         kind = question.content_type
-        known = CUSTOM_PATCHES if served.is_custom else PATCHES
-        if kind not in known:
-            raise unsupported(known)
+        if served.is_custom and kind not in CUSTOM_PATCHES:
+            raise unsupported(CUSTOM_PATCHES)
+        if kind not in PATCHES:
+            raise errors.ApiError("415: Unsupported Media Type", reason="UnsupportedMediaType", code=415)
         if kind == APPLY_PATCH:
             return _apply(served, question, write)
         patched = patcher(question, served.schema)
-        write.patch = (lambda _: text(question.body)) if kind == STRATEGIC_MERGE_PATCH else json_text
+        write.patch, write.is_strategic = shown_patch(question)
 
         def change(live: Manifest | None) -> Manifest:
             if live is None:
@@ -79,6 +92,13 @@ class WritingVerbs:
             return patched(live)
 
         return change
+
+
+def shown_patch(question: Question) -> tuple[Callable[[Manifest], str], bool]:
+    """Return how a refusal shows a patch, given what it made of an object; and whether it is a strategic one."""
+    if question.content_type == STRATEGIC_MERGE_PATCH:
+        return (lambda made: text(question.body)), True
+    return json_text, False
 
 
 def patcher(question: Question, schema: Schema) -> Callable[[Manifest], Manifest]:
@@ -105,7 +125,7 @@ def _apply(served: Served, question: Question, write: Write) -> Change:
     """Return the change that a server-side apply makes; it also creates."""
     if not question.query.get("fieldManager"):
         raise invalid("PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")])
-    force = question.query.get("force", "").lower() in ("true", "1")
+    force = is_true(question.query.get("force"))
     write.is_apply = True
 
     def change(live: Manifest | None) -> Manifest:
@@ -121,7 +141,8 @@ def _apply(served: Served, question: Question, write: Write) -> Change:
             timestamp(clock.now()),
             kind=served.resource.kind,
             force=force,
-            reset=reset_fields(served, write.subresource),
+            reset=reset_by(served, write.subresource),
+            faces=served.faces,
         )
 
     return change
@@ -136,34 +157,19 @@ def _object(served: Served, question: Question) -> Manifest:
             f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind",
             reason="BadRequest",
         )
-    given = (body.get("apiVersion") or resource.api_version, body.get("kind") or resource.kind)
-    if given[1] != resource.kind:
-        message = f'{given[1]} in version "{given[0]}" cannot be handled as a {resource.kind}'
-        raise errors.BadRequest(f"{message}: converting to {resource.kind} is not possible", reason="BadRequest")
-    if given[0] != resource.api_version:
-        _check_kind(served, *given)
-        message = f"the API version in the data ({given[0]}) does not match the expected API version"
-        raise errors.BadRequest(f"{message} ({resource.api_version})", reason="BadRequest")
+    check_kind(resource, body, is_custom=served.is_custom)
     return body
-
-
-def _check_kind(served: Served, api_version: str, kind: str) -> None:
-    """Refuse a version in which a built-in kind does not exist at all."""
-    group, _, version = api_version.rpartition("/")
-    try:
-        if not served.is_custom:
-            type_of(group, version, kind)
-    except UnknownKind as error:
-        message = f'{kind} in version "{version}" cannot be handled as a {served.resource.kind}: {error}'
-        raise errors.BadRequest(message, reason="BadRequest") from error
 
 
 def write_of(served: Served, question: Question, options: str) -> Write:
     query = question.query
-    dry_run = query.get("dryRun", "")
+    if served.deprecation and served.deprecation not in question.warnings:
+        question.warnings.append(served.deprecation)
+    dry_run = query.get("dryRun")
     faults = []
-    if dry_run not in ("", "All"):
-        faults.append(not_supported("dryRun", [dry_run], ["All"]))
+    if dry_run is not None and {*dry_run.split(",")} != {"All"}:
+        faults.append(not_supported("dryRun", dry_run.split(","), ["All"]))
+    faults += _manager_faults(query.get("fieldManager", ""))
     if query.get("force") and question.content_type != APPLY_PATCH and options == "PatchOptions":
         faults.append(forbidden("force", "may not be specified for non-apply patch"))
     validation = query.get("fieldValidation", "")
@@ -172,7 +178,7 @@ def write_of(served: Served, question: Question, options: str) -> Write:
     if faults:
         raise invalid(options, "meta.k8s.io", "", faults)
     manager = query.get("fieldManager") or question.agent.partition("/")[0]
-    warnings = [served.deprecation] if served.deprecation else []
+    warnings = question.warnings
     return Write(
         question.user,
         manager,
@@ -182,6 +188,18 @@ def write_of(served: Served, question: Question, options: str) -> Write:
         validation=validation,
         mistakes=question.mistakes,
     )
+
+
+def _manager_faults(manager: str) -> Iterator[Cause]:
+    if len(manager) < LONGEST_MANAGER // 4 and manager.isprintable():
+        return
+    if len(manager.encode()) > LONGEST_MANAGER:
+        yield too_long("fieldManager", LONGEST_MANAGER)
+    for position, sign in enumerate(manager):
+        if not sign.isprintable():
+            where = len(manager[:position].encode())
+            detail = f"invalid character {f'U+{ord(sign):04X}'} (at position {where})"
+            yield invalid_value("fieldManager", manager, detail)
 
 
 def unsupported(known: tuple[str, ...]) -> errors.ApiError:

@@ -4,11 +4,16 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.apiserver.registry.conflicts import another_object
+from fleetqueue.apiserver.registry.served import Served
 
 
-def bound(pod: Manifest, binding: Manifest) -> Manifest:
+def bound(served: Served, pod: Manifest, binding: Manifest) -> Manifest:
     """Return a pod on the node that a binding names; refuses one that is on a node, or ends, or waits at a gate."""
     metadata, spec, name = pod["metadata"], pod["spec"], pod["metadata"]["name"]
+    uid = (binding.get("metadata") or {}).get("uid")
+    if uid and uid != metadata["uid"]:
+        raise another_object(served, uid, metadata)
     if metadata.get("deletionTimestamp"):
         raise _refused(name, f"pod {name} is being deleted, cannot be assigned to a host")
     if spec.get("nodeName"):

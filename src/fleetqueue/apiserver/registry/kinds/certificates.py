@@ -1,20 +1,18 @@
 """CertificateSigningRequests: the server says who asks, approvers approve, signers add the certificate."""
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
-
-from cryptography import x509
 
 from fleetqueue import clock
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.kinds.causes import Cause, duplicate, forbidden, invalid_value, not_supported, required
+from fleetqueue.apiserver.kinds.names import subdomain
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.copying import with_field_of, without
 from fleetqueue.apiserver.registry.served import Part
-from fleetqueue.apiserver.validation.metadata import subdomain
 
 USAGES: Final = (
     *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
@@ -40,6 +38,10 @@ def prepare(request: Manifest, old: Manifest | None, user: User) -> Manifest:
 
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
+    return [*_common_faults(new, old), *_decision_faults(new, old)]
+
+
+def _common_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     found = [*_spec_faults(new.get("spec") or {}), *_condition_faults(_conditions(new)), *_certificate_faults(new)]
     if old is not None:
         for name in LASTING:
@@ -48,7 +50,16 @@ def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     return found
 
 
+def _decision_faults(new: Manifest, old: Manifest | None) -> Faults:
+    """Tell who decides through another endpoint than the one for approvals."""
+    for name in DECISIONS if old is not None else ():
+        if len(_of_type(new, name)) > len(_of_type(old or {}, name)):
+            yield forbidden(CONDITIONS, f'updates may not add a condition of type "{name}"')
+
+
 def _spec_faults(spec: Manifest) -> Faults:
+    from cryptography import x509  # slow to import, for a kind that few clusters use
+
     try:
         if not x509.load_pem_x509_csr(base64.b64decode(spec.get("request") or "")).is_signature_valid:
             yield invalid_value("spec.request", spec["request"], "x509: signature verification failed")
@@ -105,6 +116,8 @@ def _certificate_faults(request: Manifest) -> Faults:
     data = (request.get("status") or {}).get("certificate")
     if not data:
         return
+    from cryptography import x509
+
     try:
         x509.load_pem_x509_certificates(base64.b64decode(data))
     except ValueError:
@@ -120,20 +133,30 @@ def _of_type(request: Manifest, kind: str) -> list[Manifest]:
     return [condition for condition in _conditions(request) if condition.get("type") == kind]
 
 
-def _keep(chosen: Callable[[str], bool], *, keeps_certificate: bool) -> Callable[[Manifest, Manifest], Manifest]:
-    """Return what a write through an endpoint makes, where it decides only some sorts of conditions."""
+def _keep_approval(new: Manifest, old: Manifest) -> Manifest:
+    """Return what a write to the approval makes: it decides the conditions alone."""
+    return {**old, "metadata": new["metadata"], "status": _with(old.get("status") or {}, _dated_all(new, old))}
 
-    def keep(new: Manifest, old: Manifest) -> Manifest:
-        status = dict(new.get("status") or {})
-        kept = [one for one in _conditions(old) if not chosen(one.get("type", ""))]
-        fresh = [_dated(one, old) for one in _conditions(new) if chosen(one.get("type", ""))]
-        if keeps_certificate:
-            status = with_field_of(status, "certificate", old.get("status") or {})
-        conditions = [*kept, *fresh]
-        after = {**status, "conditions": conditions} if conditions else without(status, "conditions")
-        return {**old, "metadata": new["metadata"], "status": after}
 
-    return keep
+def _keep_status(new: Manifest, old: Manifest) -> Manifest:
+    """Return what a write to the status makes: decisions stay as they were, and none comes or goes unnoticed."""
+    conditions = list(_conditions(new))
+    for name in DECISIONS:
+        before = _of_type(old, name)
+        places = [place for place, condition in enumerate(conditions) if condition.get("type") == name]
+        if len(before) == len(places):
+            for place, condition in zip(places, before, strict=True):
+                conditions[place] = condition
+    decided = {**new, "status": _with(new.get("status") or {}, conditions)}
+    return {**old, "metadata": new["metadata"], "status": _with(decided["status"], _dated_all(decided, old))}
+
+
+def _with(status: Manifest, conditions: Sequence[Manifest]) -> Manifest:
+    return {**status, "conditions": list(conditions)} if conditions else without(status, "conditions")
+
+
+def _dated_all(new: Manifest, old: Manifest) -> list[Manifest]:
+    return [_dated(condition, old) for condition in _conditions(new)]
 
 
 def _dated(condition: Manifest, old: Manifest) -> Manifest:
@@ -150,7 +173,7 @@ STRATEGY: Final[dict[str, Any]] = {
     "prepare": prepare,
     "faults": faults,
     "parts": {
-        "approval": Part(_keep(lambda kind: kind in DECISIONS, keeps_certificate=True), faults),
-        "status": Part(_keep(lambda kind: kind not in DECISIONS, keeps_certificate=False), faults),
+        "approval": Part(_keep_approval, _common_faults),
+        "status": Part(_keep_status, faults),
     },
 }

@@ -11,7 +11,7 @@ from fleetqueue.api import quantity
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, not_supported, required
 from fleetqueue.apiserver.kinds.go_text import json_text
-from fleetqueue.apiserver.validation.metadata import NameRule, label_value, qualified_name
+from fleetqueue.apiserver.kinds.names import NameRule, label_value, percent, port_name, qualified_name
 
 Faults = Iterator[Cause]
 
@@ -21,7 +21,6 @@ PORT_RANGE: Final = "must be between 1 and 65535, inclusive"
 LARGEST_PORT: Final = 65535
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _PERCENT: Final = re.compile(r"[0-9]+%")
-_CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 
 
 def not_found(field: str, value: Any) -> Cause:
@@ -44,22 +43,6 @@ def non_negative(obj: Manifest, field: str, *names: str) -> Faults:
 def port_number(value: Any, field: str) -> Faults:
     if not 1 <= value <= LARGEST_PORT:
         yield invalid_value(field, value, PORT_RANGE)
-
-
-def port_name(name: str) -> list[str]:
-    """Return what is wrong with the name of a port."""
-    problems = []
-    if len(name) > 15:
-        problems.append("must be no more than 15 characters")
-    if not re.fullmatch(r"[-a-z0-9]+", name):
-        problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not re.search(r"[a-z]", name):
-        problems.append("must contain at least one letter (a-z)")
-    if "--" in name:
-        problems.append("must not contain consecutive hyphens")
-    if name and (name[0] == "-" or name[-1] == "-"):
-        problems.append("must not begin or end with a hyphen")
-    return problems
 
 
 def port_number_or_name(value: Any, field: str) -> Faults:
@@ -159,29 +142,13 @@ def is_empty_selector(selector: Manifest) -> bool:
     return not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 
-def config_key(key: str) -> list[str]:
-    """Return what is wrong with a key of a ConfigMap or Secret."""
-    problems = []
-    if len(key) > 253:
-        problems.append("must be no more than 253 bytes")
-    if not _CONFIG_KEY.fullmatch(key):
-        form = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or"
-        problems.append(f"{form} 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')")
-    elif key in (".", ".."):
-        problems.append(f"must not be '{key}'")
-    elif key.startswith(".."):
-        problems.append("must not start with '..'")
-    return problems
-
-
 def count_or_percent(value: Any, field: str) -> Faults:
     """Demand a number that is not below zero, or a percentage."""
     if isinstance(value, int):
         if value < 0:
             yield invalid_value(field, value, NEGATIVE)
-    elif not _PERCENT.fullmatch(value):
-        form = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex"
-        yield invalid_value(field, value, f"{form} used for validation is '[0-9]+%')")
+    else:
+        yield from (invalid_value(field, value, why) for why in percent(value))
 
 
 def at_most_all(value: Any, field: str) -> Faults:

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, not_supported, required
+from fleetqueue.apiserver.kinds.names import subdomain
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.copying import filled, with_field_of, within
-from fleetqueue.apiserver.validation.metadata import subdomain
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 FIXED: Final = (

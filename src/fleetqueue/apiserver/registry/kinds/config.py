@@ -8,6 +8,7 @@ import orjson
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, required, too_long
+from fleetqueue.apiserver.kinds.names import config_key
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.copying import filled, without
@@ -22,11 +23,11 @@ def config_map_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     found = [] if old is None else list(_fixed_faults(new, old))
     data, binary = new.get("data") or {}, new.get("binaryData") or {}
     for key in data:
-        found += [invalid_value(f"data[{key}]", key, why) for why in checks.config_key(key)]
+        found += [invalid_value(f"data[{key}]", key, why) for why in config_key(key)]
         if key in binary:
             found.append(invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData"))
     for key in binary:
-        found += [invalid_value(f"binaryData[{key}]", key, why) for why in checks.config_key(key)]
+        found += [invalid_value(f"binaryData[{key}]", key, why) for why in config_key(key)]
     size = sum(len(value.encode()) for value in data.values()) + sum(map(_decoded_length, binary.values()))
     return [*found, too_long("", MOST_BYTES)] if size > MOST_BYTES else found
 
@@ -62,7 +63,7 @@ def secret_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
         found += _fixed_faults(new, old)
     data = new.get("data") or {}
     for key in data:
-        found += [invalid_value(f"data[{key}]", key, why) for why in checks.config_key(key)]
+        found += [invalid_value(f"data[{key}]", key, why) for why in config_key(key)]
     if sum(map(_decoded_length, data.values())) > MOST_BYTES:
         found.append(too_long("data", MOST_BYTES))
     rule = _TYPES.get(new.get("type", ""))

@@ -6,11 +6,11 @@ from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import duplicate, forbidden, invalid_value, not_supported, required
+from fleetqueue.apiserver.kinds.names import config_key, header_name, label, port_name, qualified_name, subdomain
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import PROTOCOLS, Faults
 from fleetqueue.apiserver.registry.kinds.pod_detail_rules import container_security_faults
 from fleetqueue.apiserver.registry.kinds.resource_rules import resource_faults
-from fleetqueue.apiserver.validation.metadata import label, qualified_name, subdomain
 
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
@@ -25,10 +25,6 @@ AMOUNTS: Final = tuple(
     f"{part}.{name}" for part in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
 SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-HEADER: Final = (
-    "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for"
-    " validation is '[-A-Za-z0-9]+')"
-)
 _SUBSCRIPT: Final = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]")
 
 
@@ -88,7 +84,7 @@ def _port_faults(ports: Sequence[Manifest], field: str) -> Faults:
     for position, port in enumerate(ports):
         where, name = f"{field}[{position}]", port.get("name")
         if name:
-            problems = checks.port_name(name)
+            problems = port_name(name)
             yield from (invalid_value(f"{where}.name", name, why) for why in problems)
             if not problems and name in names:
                 yield duplicate(f"{where}.name", name)
@@ -176,7 +172,7 @@ def _key_faults(reference: Manifest, field: str) -> Faults:
     if not key:
         yield required(f"{field}.key")
     else:
-        yield from (invalid_value(f"{field}.key", key, why) for why in checks.config_key(key))
+        yield from (invalid_value(f"{field}.key", key, why) for why in config_key(key))
 
 
 def _env_from_faults(sources: Sequence[Manifest], field: str) -> Faults:
@@ -258,7 +254,7 @@ def _action_faults(name: str, action: Manifest, field: str) -> Faults:
         yield from checks.port_number_or_name(action.get("port", 0), f"{field}.port")
         yield from checks.one_of(action, "scheme", field, ("HTTP", "HTTPS"))
         for header in action.get("httpHeaders") or ():
-            if not checks.matches(r"[-A-Za-z0-9]+", header.get("name", "")):
-                yield invalid_value(f"{field}.httpHeaders", header.get("name", ""), HEADER)
+            named = header.get("name", "")
+            yield from (invalid_value(f"{field}.httpHeaders", named, why) for why in header_name(named))
     if name in ("tcpSocket", "grpc"):
         yield from checks.port_number_or_name(action.get("port", 0), f"{field}.port")

@@ -1,6 +1,5 @@
 """CronJobs: their defaults, and the rules for schedules and time zones."""
 
-import zoneinfo
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -68,6 +67,8 @@ def _schedule_faults(schedule: str) -> Faults:
 
 
 def _zone_faults(zone: str) -> Faults:
+    import zoneinfo  # few CronJobs name a zone
+
     if not zone:
         yield invalid_value("spec.timeZone", zone, "timeZone must be nil or non-empty string")
     elif zone.lower() == "local":

@@ -1,20 +1,16 @@
 """CustomResourceDefinitions: what may be left out, what is refused, what the server alone says."""
 
-from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.auth.users import User
-from fleetqueue.apiserver.kinds.causes import Cause, invalid_value, not_supported, required
-from fleetqueue.apiserver.validation.metadata import label, service_name, subdomain
-from fleetqueue.apiserver.validation.schema_problems import schema_problems
+from fleetqueue.apiserver.registry.kinds.definition_rules import faults, status_faults
 
 GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
 """Holds a deleted definition until its objects are gone."""
-SCOPES: Final = ("Cluster", "Namespaced")
 
 
 def default(obj: Manifest) -> Manifest:
@@ -27,17 +23,23 @@ def default(obj: Manifest) -> Manifest:
         names.setdefault("listKind", f"{kind}List")
     after = {**spec, "names": names}
     after.setdefault("conversion", {"strategy": "None"})
-    return {**obj, "spec": after}
+    obj = {**obj, "spec": after}
+    status = obj.get("status")
+    return obj if not status or status.get("storedVersions") else {**obj, "status": _stored(status, after)}
 
 
 def prepare(obj: Manifest, old: Manifest | None, user: User) -> Manifest:
     """Remember in which versions objects may be stored."""
-    status = dict((old or {}).get("status") or {})
+    return {**obj, "status": _stored(obj.get("status") or {}, obj["spec"])}
+
+
+def _stored(status: Manifest, spec: Manifest) -> Manifest:
+    """Return the status with every version in which objects may be stored."""
     stored = list(status.get("storedVersions") or ())
-    for version in obj["spec"].get("versions") or ():
-        if version.get("storage") and version.get("name") not in stored:
-            stored.append(version["name"])
-    return {**obj, "status": {**status, "storedVersions": stored}}
+    now = next((version.get("name") for version in spec.get("versions") or () if version.get("storage")), None)
+    if now is not None and now not in stored:
+        stored.append(now)
+    return {**status, "storedVersions": stored or None}
 
 
 def dying(obj: Manifest) -> Manifest:
@@ -53,72 +55,16 @@ def dying(obj: Manifest) -> Manifest:
     return {**obj, "metadata": {**metadata, "finalizers": finalizers}, "status": {**status, "conditions": conditions}}
 
 
-def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
-    return list(_faults(new, old))
+def _is_held(obj: Manifest) -> bool:
+    return CLEANUP in (obj["metadata"].get("finalizers") or ())
 
 
-def _faults(new: Manifest, old: Manifest | None) -> Iterator[Cause]:
-    spec = new.get("spec") or {}
-    names, group = spec.get("names") or {}, str(spec.get("group") or "")
-    name = new["metadata"].get("name", "")
-    if name != f"{names.get('plural', '')}.{group}":
-        yield invalid_value("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
-    yield from _group_faults(group)
-    yield from _scope_faults(spec, old)
-    yield from _name_faults(names)
-    yield from _version_faults(spec.get("versions") or (), old)
-
-
-def _group_faults(group: str) -> Iterator[Cause]:
-    if not group:
-        yield required("spec.group")
-        return
-    yield from (invalid_value("spec.group", group, why) for why in subdomain(group))
-    if "." not in group:
-        yield invalid_value("spec.group", group, "should be a domain with at least one dot")
-
-
-def _scope_faults(spec: Mapping[str, Any], old: Manifest | None) -> Iterator[Cause]:
-    scope = spec.get("scope") or ""
-    if not scope:
-        yield required("spec.scope")
-    elif scope not in SCOPES:
-        yield not_supported("spec.scope", scope, SCOPES)
-    elif old is not None and scope != old["spec"].get("scope"):
-        yield invalid_value("spec.scope", scope, "field is immutable")
-
-
-def _name_faults(names: Mapping[str, Any]) -> Iterator[Cause]:
-    for part in ("plural", "singular", "kind", "listKind"):
-        value = str(names.get(part) or "")
-        if not value:
-            yield required(f"spec.names.{part}")
-        else:
-            yield from (invalid_value(f"spec.names.{part}", value, why) for why in service_name(value.lower()))
-    if names.get("kind") and names.get("kind") == names.get("listKind"):
-        yield invalid_value("spec.names.listKind", names["listKind"], "kind and listKind may not be the same")
-
-
-def _version_faults(versions: Sequence[Manifest], old: Manifest | None) -> Iterator[Cause]:
-    if not versions:
-        yield required("spec.versions", "must have at least one version")
-        return
-    found = [str(version.get("name") or "") for version in versions]
-    for index, version in enumerate(versions):
-        yield from _one_version(version, f"spec.versions[{index}]")
-    if len(set(found)) < len(found):
-        yield invalid_value("spec.versions", list(versions), "must contain unique version names")
-    if sum(bool(version.get("storage")) for version in versions) != 1:
-        detail = "must have exactly one version marked as storage version"
-        yield invalid_value("spec.versions", list(versions), detail)
-
-
-def _one_version(version: Manifest, path: str) -> Iterator[Cause]:
-    name = str(version.get("name") or "")
-    yield from (invalid_value(f"{path}.name", name, why) for why in label(name))
-    openapi = (version.get("schema") or {}).get("openAPIV3Schema")
-    if openapi is None:
-        yield required(f"{path}.schema.openAPIV3Schema", "schemas are required")
-        return
-    has_status = "status" in (version.get("subresources") or {})
-    yield from schema_problems(openapi, f"{path}.schema.openAPIV3Schema", has_status=has_status)
+STRATEGY: Final[dict[str, Any]] = {
+    "default": default,
+    "prepare": prepare,
+    "faults": faults,
+    "status_faults": status_faults,
+    "dying": dying,
+    "is_held": _is_held,
+    "new_status": {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": None},
+}

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, invalid_value, required
+from fleetqueue.apiserver.kinds.names import path_segment, qualified_name
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults
-from fleetqueue.apiserver.validation.metadata import path_segment, qualified_name
 
 PLACE: Final = ("", "events")
 OLD_VERSION, NEW_VERSION = "v1", "events.k8s.io/v1"

@@ -4,13 +4,21 @@ from collections.abc import Sequence
 from typing import Final
 
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.kinds.causes import Cause, duplicate, invalid_value, not_supported, required, too_long
+from fleetqueue.apiserver.kinds.causes import (
+    Cause,
+    duplicate,
+    invalid_omitted,
+    invalid_value,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
+from fleetqueue.apiserver.kinds.names import qualified_name, subdomain
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.job_indexes import BadIndexes, count
 from fleetqueue.apiserver.registry.kinds.pod_rules import template_faults
-from fleetqueue.apiserver.validation.faults import invalid_omitted, too_many
-from fleetqueue.apiserver.validation.metadata import qualified_name, subdomain
 
 MODES: Final = ("NonIndexed", "Indexed")
 ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")

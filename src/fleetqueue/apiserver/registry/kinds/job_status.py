@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.kinds.causes import Cause, duplicate, invalid_value, required
+from fleetqueue.apiserver.kinds.causes import Cause, duplicate, invalid_omitted, invalid_value, required
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.job_indexes import BadIndexes, count, overlap
-from fleetqueue.apiserver.validation.faults import invalid_omitted
 
 
 def is_true(status: Manifest, condition: str) -> bool:

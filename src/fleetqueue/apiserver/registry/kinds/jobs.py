@@ -6,11 +6,11 @@ from typing import Any, Final
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.kinds.causes import Cause, invalid_value, required
+from fleetqueue.apiserver.kinds.names import label
 from fleetqueue.apiserver.registry.kinds import checks, job_status, pod_defaults
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.copying import each_within, filled, with_field_of, within, without
 from fleetqueue.apiserver.registry.kinds.job_rules import job_faults
-from fleetqueue.apiserver.validation.metadata import label
 
 UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
@@ -19,6 +19,10 @@ LONGEST_LABEL: Final = 63
 DIRECTIVES: Final = ("nodeSelector", "tolerations", "schedulingGates")
 """What of a suspended Job's pods may be directed; Kueue does so when it admits a Job."""
 FIXED: Final = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+PODS_STAY: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
+    " propagationPolicy=Orphan to suppress this warning"
+)
 
 
 def default(job: Manifest) -> Manifest:
@@ -183,4 +187,5 @@ STRATEGY: Final[dict[str, Any]] = {
     "faults": faults,
     "status_faults": job_status.faults,
     "orphans_by_default": True,
+    "deletion_warning": PODS_STAY,
 }

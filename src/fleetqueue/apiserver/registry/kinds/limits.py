@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, required
+from fleetqueue.apiserver.kinds.names import qualified_name
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults, amount
 from fleetqueue.apiserver.registry.kinds.copying import each_within, filled, within
 from fleetqueue.apiserver.registry.kinds.resource_rules import STANDARD, quantity_faults, resource_name_faults
-from fleetqueue.apiserver.validation.metadata import qualified_name
 
 SCOPES: Final = (
     *("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"),

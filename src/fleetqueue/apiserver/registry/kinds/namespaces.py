@@ -6,9 +6,10 @@ from typing import Any, Final
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.kinds.causes import Cause, invalid_value
+from fleetqueue.apiserver.kinds.names import label, qualified_name
 from fleetqueue.apiserver.registry.kinds.copying import with_field_of
 from fleetqueue.apiserver.registry.served import Part
-from fleetqueue.apiserver.validation.metadata import label, qualified_name
+from fleetqueue.apiserver.validation.metadata import STANDARD_FINALIZERS
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 KUBERNETES: Final = "kubernetes"
@@ -37,11 +38,12 @@ def prepare(namespace: Manifest, old: Manifest | None, user: User) -> Manifest:
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     found = []
-    for name in (new.get("spec") or {}).get("finalizers") or ():
-        found += [invalid_value("spec.finalizers", name, why) for why in qualified_name(name)]
-        if not found and "/" not in name and name != KUBERNETES:
+    for index, name in enumerate((new.get("spec") or {}).get("finalizers") or ()):
+        field = f"spec.finalizers[{index}]"
+        found += [invalid_value(field, name, why) for why in qualified_name(name)]
+        if "/" not in name and name not in STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
-            found.append(invalid_value("spec.finalizers", name, detail))
+            found.append(invalid_value(field, name, detail))
     return found
 
 

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, duplicate, forbidden, invalid_value, not_supported
+from fleetqueue.apiserver.kinds.names import label_value, qualified_name
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.copying import within
 from fleetqueue.apiserver.registry.kinds.pod_rules import EFFECTS
-from fleetqueue.apiserver.validation.metadata import label_value, qualified_name
 
 
 def default(node: Manifest) -> Manifest:

@@ -5,15 +5,14 @@ from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import duplicate, forbidden, invalid_value, not_supported, required
+from fleetqueue.apiserver.kinds.names import qualified_name, underscored_subdomain
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults
-from fleetqueue.apiserver.validation.metadata import qualified_name
 
 LARGEST: Final = 2**31 - 1
 MOST_SERVERS: Final = 3
 MOST_SEARCHES: Final = 32
 SYSCTL: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-UNDERSCORED: Final = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*"
 PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 
 
@@ -108,12 +107,8 @@ def _dns_faults(config: Manifest, field: str) -> Faults:
         yield invalid_value(f"{field}.searches", searches, f"must not have more than {MOST_SEARCHES} search paths")
     for position, search in enumerate(searches):
         name = search if search == "." else search.removesuffix(".")
-        if name != "." and not checks.matches(UNDERSCORED, name):
-            said = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.',"
-            rest = (
-                "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation"
-            )
-            yield invalid_value(f"{field}.searches[{position}]", name, f"{said} {rest} is '{UNDERSCORED}')")
+        problems = underscored_subdomain(name) if name != "." else ()
+        yield from (invalid_value(f"{field}.searches[{position}]", name, why) for why in problems)
     for position, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             yield required(f"{field}.options[{position}]", "must not be empty")

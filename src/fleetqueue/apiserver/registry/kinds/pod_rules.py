@@ -12,6 +12,7 @@ from fleetqueue.apiserver.kinds.causes import (
     not_supported,
     required,
 )
+from fleetqueue.apiserver.kinds.names import label, label_value, qualified_name, subdomain
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.container_rules import common_faults, container_faults
@@ -23,7 +24,6 @@ from fleetqueue.apiserver.registry.kinds.pod_detail_rules import (
     resize_faults,
 )
 from fleetqueue.apiserver.registry.kinds.volume_rules import volume_faults
-from fleetqueue.apiserver.validation.metadata import label, label_value, qualified_name, subdomain
 
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

@@ -5,8 +5,8 @@ from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import invalid_value, required
+from fleetqueue.apiserver.kinds.names import qualified_name
 from fleetqueue.apiserver.registry.kinds.checks import NEGATIVE, Faults, amount
-from fleetqueue.apiserver.validation.metadata import qualified_name
 
 OF_CONTAINERS: Final = ("cpu", "memory", "ephemeral-storage")
 COUNTED: Final = (

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, invalid_value, not_supported, required
+from fleetqueue.apiserver.kinds.names import path_segment, subdomain
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.copying import each_within, within
-from fleetqueue.apiserver.validation.metadata import path_segment, subdomain
 
 GROUP: Final = "rbac.authorization.k8s.io"
 SUBJECTS: Final = ("ServiceAccount", "User", "Group")

@@ -6,10 +6,11 @@ from typing import Any, Final
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.kinds.causes import Cause, duplicate, invalid_value, required
+from fleetqueue.apiserver.kinds.go_text import Struct
+from fleetqueue.apiserver.kinds.names import label, qualified_name, subdomain
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import PROTOCOLS, Faults
 from fleetqueue.apiserver.registry.kinds.copying import at, each, filled, within, without
-from fleetqueue.apiserver.validation.metadata import label, qualified_name, subdomain
 
 TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 REACHABLE: Final = ("ClusterIP", "LoadBalancer", "NodePort")
@@ -120,14 +121,14 @@ def _one_port_faults(port: Manifest, field: str, names: set[str], *, needs_name:
 
 def _shown(port: Manifest) -> Manifest:
     """Return a port as the real server shows a repeated one: with the names of its Go type, and little else."""
-    return {
-        "Name": "",
-        "Protocol": port.get("protocol", ""),
-        "AppProtocol": None,
-        "Port": port.get("port", 0),
-        "TargetPort": 0,
-        "NodePort": 0,
-    }
+    return Struct(
+        Name="",
+        Protocol=port.get("protocol", ""),
+        AppProtocol=None,
+        Port=port.get("port", 0),
+        TargetPort=0,
+        NodePort=0,
+    )
 
 
 def _kind_faults(spec: Manifest) -> Faults:

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, duplicate, invalid_value, not_supported, required
+from fleetqueue.apiserver.kinds.names import label, qualified_name, subdomain
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import PROTOCOLS, Faults
 from fleetqueue.apiserver.registry.kinds.copying import each_within, filled
-from fleetqueue.apiserver.validation.metadata import label, qualified_name, subdomain
 
 ADDRESS_TYPES: Final = ("FQDN", "IPv4", "IPv6")
 

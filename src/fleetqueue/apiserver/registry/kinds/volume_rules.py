@@ -5,10 +5,10 @@ from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import duplicate, forbidden, invalid_value, required
+from fleetqueue.apiserver.kinds.names import label
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults, amount
 from fleetqueue.apiserver.registry.kinds.container_rules import FIELD_PATHS, field_reference_faults
-from fleetqueue.apiserver.validation.metadata import label
 
 LARGEST_MODE: Final = 0o777
 MODE_RANGE: Final = "must be a number between 0 and 0777 (octal), both inclusive"

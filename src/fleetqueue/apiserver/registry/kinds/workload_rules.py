@@ -5,12 +5,13 @@ from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds.causes import Cause, forbidden, invalid_value, not_supported, required
+from fleetqueue.apiserver.kinds.go_text import Struct
+from fleetqueue.apiserver.kinds.names import label
 from fleetqueue.apiserver.registry.kinds import checks
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.claims import claim_spec_faults
 from fleetqueue.apiserver.registry.kinds.copying import without
 from fleetqueue.apiserver.registry.kinds.pod_rules import template_faults
-from fleetqueue.apiserver.validation.metadata import label
 
 MISMATCH: Final = "`selector` does not match template `labels`"
 OF_SETS: Final = (
@@ -164,8 +165,8 @@ def _strategy_faults(strategy: Manifest, field: str) -> Faults:
 def _shown(strategy: Manifest) -> Manifest:
     """Return a strategy as the real server shows it: with the names of its Go type."""
     rolling = strategy.get("rollingUpdate")
-    shown = rolling and {name[0].upper() + name[1:]: rolling.get(name, 0) for name in ("maxUnavailable", "maxSurge")}
-    return {"Type": strategy.get("type", ""), "RollingUpdate": shown}
+    shown = rolling and Struct(MaxUnavailable=rolling.get("maxUnavailable", 0), MaxSurge=rolling.get("maxSurge", 0))
+    return Struct(Type=strategy.get("type", ""), RollingUpdate=shown)
 
 
 def _selected_template_faults(spec: Manifest, kind: str, owner: str, unclear: str) -> Faults:

@@ -13,6 +13,20 @@ TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 Change = Callable[[Manifest], Manifest]
 
 
+def _counting(default: Change) -> Change:
+    """Return what fills in a DaemonSet, which counts its templates from the beginning."""
+
+    def counted(obj: Manifest) -> Manifest:
+        obj = default(obj)
+        metadata = obj.get("metadata") or {}
+        annotations = metadata.get("annotations") or {}
+        if TEMPLATE_GENERATION in annotations:
+            return obj
+        return {**obj, "metadata": {**metadata, "annotations": {**annotations, TEMPLATE_GENERATION: "0"}}}
+
+    return counted
+
+
 def _defaulting(spec: Change) -> Change:
     """Return what fills in an object: its pod template, and then the rest of its spec."""
 
@@ -101,6 +115,7 @@ def _status_faults(*counted: str, others: Sequence[str] = ()) -> Callable[..., A
 
 
 DEPLOYMENTS: Final[dict[str, Any]] = {
+    "status_keeps": ("labels",),
     "default": _defaulting(_deployment),
     "faults": workload_rules.deployment_faults,
     "status_faults": _status_faults(
@@ -121,7 +136,7 @@ STATEFUL_SETS: Final[dict[str, Any]] = {
     ),
 }
 DAEMON_SETS: Final[dict[str, Any]] = {
-    "default": _defaulting(_daemon_set),
+    "default": _counting(_defaulting(_daemon_set)),
     "prepare": _count_templates,
     "faults": workload_rules.daemon_set_faults,
     "status_faults": _status_faults(

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from fleetqueue.apiserver.validation.cel import literals
+from fleetqueue.apiserver.validation.cel import literals, optionals
 from fleetqueue.apiserver.validation.cel.errors import CelError, CostExceeded, no_such_overload
 from fleetqueue.apiserver.validation.cel.functions import Overload
+from fleetqueue.apiserver.validation.cel.values import NONE, Optional, kind_of
 
 Frame = list[Any]
 Run = Callable[[Frame], Any]
@@ -66,9 +67,43 @@ def direct(overload: Overload, runs: list[Run]) -> Run:
     return call
 
 
-def dispatched(name: str, overloads: list[Overload], runs: list[Run]) -> Run:
-    failure = "no such overload" if "_" in name or "@" in name else f"no such overload: {name}"
+def or_else(optional: Run, other: Run, *, unwraps: bool) -> Run:
+    """Return what an optional holds, or the optional itself, or else what is only then worked out."""
 
+    def run(frame: Frame) -> Any:
+        found = optional(frame)
+        if not isinstance(found, Optional):
+            raise no_such_overload()
+        if not found.is_present:
+            return other(frame)
+        return found.content if unwraps else found
+
+    return run
+
+
+def optional_item(optional: Run, index: Run) -> Run:
+    """Return an item of what an optional holds; where it holds nothing, the index is not worked out."""
+
+    def run(frame: Frame) -> Any:
+        found = optional(frame)
+        return NONE if found is NONE else optionals.at(found, index(frame))
+
+    return run
+
+
+_CONVERSIONS = frozenset({"int", "uint", "double", "bool", "string", "bytes", "timestamp", "duration"})
+
+
+def _failure(name: str, args: list[Any]) -> CelError:
+    if "_" in name or "@" in name:
+        return no_such_overload()
+    if name not in _CONVERSIONS:
+        return CelError(f"no such overload: {name}")
+    kinds = ("null_type" if kind == "null" else kind for kind in map(kind_of, args))
+    return CelError(f"no such overload: {name}({', '.join(kinds)})")
+
+
+def dispatched(name: str, overloads: list[Overload], runs: list[Run]) -> Run:
     def call(frame: Frame) -> Any:
         args = [run(frame) for run in runs]
         for overload in overloads:
@@ -76,7 +111,7 @@ def dispatched(name: str, overloads: list[Overload], runs: list[Run]) -> Run:
                 if overload.cost is not None:
                     _charge(frame, overload.cost(*args))
                 return overload.run(*args)
-        raise CelError(failure)
+        raise _failure(name, args)
 
     return call
 

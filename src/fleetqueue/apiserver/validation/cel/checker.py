@@ -30,6 +30,9 @@ TYPE_NAMES: Mapping[str, Type] = {
 }  # fmt: skip
 
 
+_SORTABLE = frozenset({"int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes", "null"})
+
+
 class Checked:
     """What the checker found out besides the types: which overloads each call may use, and which names are read."""
 
@@ -139,7 +142,9 @@ class Checker:
         overloads = self.functions.get(node.function)
         if overloads is None:
             return self.report(node.at, f"undeclared reference to '{node.function}' (in container '')")
-        return self.resolve(node, overloads, tuple(args))
+        result = self.resolve(node, overloads, tuple(args))
+        is_union = node.function == "_+_" and args[0].list_type
+        return types.list_of(result.params[0], args[0].list_type, args[0].list_keys) if is_union else result
 
     def name_namespaced(self, node: Call) -> None:
         """Turn `sets.contains(...)` into a call of the function of that name, if there is one."""
@@ -228,9 +233,14 @@ class Checker:
         return BOOL
 
     def sorted_by(self, node: Loop, ranged: Type, key: Type) -> Type:
+        if self.bindings.resolved(key).kind == "param":
+            self.bindings.fits((types.INT,), (key,))  # of what nothing is known, the first sort that has an order
         known = self.bindings.resolved(key)
-        if known.kind in ("list", "map", "object", "null"):
-            return self.report(node.at, f"found no matching overload for '@sortByAssociatedKeys' applied to '{known}'")
+        if known.kind not in _SORTABLE and not known.is_dyn:
+            applied = f"{ranged}.({types.list_of(known)})"
+            return self.report(
+                node.at, f"found no matching overload for '@sortByAssociatedKeys' applied to '{applied}'"
+            )
         return ranged
 
     def expect_bool(self, node: Node) -> None:

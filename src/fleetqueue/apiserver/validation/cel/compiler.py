@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fleetqueue.apiserver.validation.cel import calls, constants, literals, loops, members
-from fleetqueue.apiserver.validation.cel.checker import Checked, Checker, Functions
-from fleetqueue.apiserver.validation.cel.equality import comparison
+from fleetqueue.apiserver.validation.cel.checker import Checked, Checker
+from fleetqueue.apiserver.validation.cel.equality import comparison, union_of
 from fleetqueue.apiserver.validation.cel.errors import CompileError, CostExceeded, Problem, no_such_overload
+from fleetqueue.apiserver.validation.cel.functions import Dialect
 from fleetqueue.apiserver.validation.cel.nodes import (
     Call,
     ListLiteral,
@@ -25,7 +26,7 @@ from fleetqueue.apiserver.validation.cel.nodes import (
     count,
 )
 from fleetqueue.apiserver.validation.cel.parser import parse
-from fleetqueue.apiserver.validation.cel.types import BOOL, UINT, Type
+from fleetqueue.apiserver.validation.cel.types import BOOL, UINT, Type, is_optional
 from fleetqueue.apiserver.validation.cel.values import NONE, Optional, Uint, equal, holds_objects, kind_of, untyped
 
 Frame = list[Any]
@@ -60,18 +61,19 @@ class Program:
         return value, limit - frame[0]
 
 
-def compile_expression(source: str, variables: Mapping[str, Type], functions: Functions) -> Program:
+def compile_expression(source: str, variables: Mapping[str, Type], dialect: Dialect) -> Program:
     """Parse, check and compile; the variables are given to `evaluate` in this order."""
     try:
-        return _compiled(source, variables, functions)
+        return _compiled(source, variables, dialect)
     except RecursionError:
         raise CompileError([Problem(0, "expression is nested too deeply")], source) from None
 
 
-def _compiled(source: str, variables: Mapping[str, Type], functions: Functions) -> Program:
+def _compiled(source: str, variables: Mapping[str, Type], dialect: Dialect) -> Program:
     root = parse(source)
-    checked = Checker(functions, variables, source).run(root)
-    problems = sorted(literals.problems(root), key=lambda problem: problem.at)
+    checked = Checker(dialect.functions, variables, source).run(root)
+    found = literals.problems(root, mixes_literals=dialect.mixes_literals)
+    problems = sorted(found, key=lambda problem: problem.at)
     if problems:
         raise CompileError(problems, source)
     compiler = Compiler(checked, list(variables))
@@ -151,9 +153,23 @@ class Compiler:
                 return self.membership(node.args[0], node.args[1])
             case "_[_]" if node.args[0].type.kind in ("list", "map"):
                 return members.item(self.visit(node.args[0]), self.visit(node.args[1]), node.args[0].type.kind)
+            case "_[_]" | "_[?_]" if is_optional(node.args[0].type):
+                return calls.optional_item(self.visit(node.args[0]), self.visit(node.args[1]))
+            case "or" | "orValue" if node.target is not None and is_optional(node.target.type):
+                return self.or_else(node, node.target)
+            case "_+_" if node.args[0].type.list_type:
+                return self.union(node.args[0], node.args[1])
             case "type":
                 return self.type_of(node.args[0])
         return self.function(node)
+
+    def union(self, left: Node, right: Node) -> Run:
+        one, other, added = self.visit(left), self.visit(right), union_of(left.type)
+        return lambda frame: added(one(frame), other(frame))
+
+    def or_else(self, node: Call, target: Node) -> Run:
+        visit = self.as_dyn if node.type.is_dyn else self.visit
+        return calls.or_else(visit(target), visit(node.args[0]), unwraps=node.function == "orValue")
 
     def truth(self, node: Node) -> Run:
         run = self.visit(node)

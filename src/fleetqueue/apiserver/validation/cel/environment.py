@@ -9,25 +9,30 @@ from fleetqueue.apiserver.validation.cel import (
     network,
     optionals,
     quantities,
+    semantic_versions,
     standard,
     strings,
     urls,
 )
-from fleetqueue.apiserver.validation.cel.functions import merged
+from fleetqueue.apiserver.validation.cel.functions import Dialect, merged
 from fleetqueue.apiserver.validation.cel.types import Type
 
-KUBERNETES = merged(
-    standard.library,
-    strings.library,
-    lists.library,
-    optionals.library,
-    urls.library,
-    network.library,
-    quantities.library,
-    named_formats.library,
+KUBERNETES = Dialect(
+    merged(
+        standard.library,
+        standard.mixed_comparisons,
+        strings.library,
+        lists.library,
+        optionals.library,
+        urls.library,
+        network.library,
+        quantities.library,
+        semantic_versions.library,
+        named_formats.library,
+    )
 )
 
 
-def compile_expression(source: str, variables: Mapping[str, Type]) -> compiler.Program:
+def compile_expression(source: str, variables: Mapping[str, Type], dialect: Dialect = KUBERNETES) -> compiler.Program:
     """Compile an expression over these variables; raises CompileError."""
-    return compiler.compile_expression(source, variables, KUBERNETES)
+    return compiler.compile_expression(source, variables, dialect)

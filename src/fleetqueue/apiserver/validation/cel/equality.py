@@ -1,4 +1,4 @@
-"""Compare two values of one static type as the real server compares what the schema describes.
+"""Compare, and add, two values of one static type as the real server does it with what the schema describes.
 
 Equal JSON is equal. Different JSON may still be: times written differently, or sets and maps in another order.
 """
@@ -102,3 +102,16 @@ def _of_object(described: Type) -> Compare | None:
         return bool(one == other) or inner(one, other)
 
     return compare
+
+
+def union_of(described: Type) -> Callable[[list[Any], list[Any]], list[Any]]:
+    """Return what adds to a list that is a set or a map: what is there stays in its place, new items come after it."""
+    if described.list_type == "set":
+        return lambda one, other: [*one, *(item for item in dict.fromkeys(other) if item not in one)]
+    keys = described.list_keys
+
+    def merged(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        found = {tuple(map(item.get, keys)): item for item in one}
+        return list((found | {tuple(map(item.get, keys)): item for item in other}).values())
+
+    return merged

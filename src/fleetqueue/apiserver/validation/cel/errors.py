@@ -31,7 +31,8 @@ class Problem:
         text = source.split("\n")[line].replace("\t", " ")
         dots = "".join("." if ord(char) < 128 else "\uff0e" for char in text[:column])
         mark = "^" if column >= len(text) or ord(text[column]) < 128 else "\uff3e"
-        return f"ERROR: <input>:{line + 1}:{column + 1}: {self.message}\n | {text}\n | {dots}{mark}"
+        shown_column = column + 1 if source else 0
+        return f"ERROR: <input>:{line + 1}:{shown_column}: {self.message}\n | {text}\n | {dots}{mark}"
 
 
 class CelError(Exception):

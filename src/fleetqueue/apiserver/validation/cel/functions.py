@@ -45,6 +45,15 @@ class Library:
         return keep
 
 
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a language of expressions offers."""
+
+    functions: Mapping[str, tuple[Overload, ...]]
+    mixes_literals: bool = False
+    """Whether the parts of a list or map that is written out may be of different types."""
+
+
 def merged(*libraries: Library) -> Mapping[str, tuple[Overload, ...]]:
     """Put libraries into one table."""
     table: dict[str, list[Overload]] = {}

@@ -10,13 +10,22 @@ from fleetqueue.apiserver.validation.cel.nodes import Call, ListLiteral, Literal
 from fleetqueue.apiserver.validation.cel.types import Type, is_optional, opaque, same, unwrapped
 from fleetqueue.apiserver.validation.cel.values import Struct, kind_of
 
-_TIMES: dict[str, Callable[[str], Any]] = {"timestamp": times.parsed_timestamp, "duration": times.parsed_duration}
+_READERS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("matches", "string"): re2.compiled,
+    ("timestamp", "string"): times.parsed_timestamp,
+    ("timestamp", "int"): times.timestamp_of,
+    ("duration", "string"): times.parsed_duration,
+    ("duration", "int"): times.duration_of,
+}
+"""What reads a constant argument of a function."""
 
 
-def problems(node: Node) -> Iterator[Problem]:
+def problems(node: Node, *, mixes_literals: bool) -> Iterator[Problem]:
     """Find constants that can never be read, and lists and maps whose parts are of different types."""
     if isinstance(node, Call):
         yield from _of_argument(node)
+    elif mixes_literals:
+        pass
     elif isinstance(node, ListLiteral):
         yield from _of_mixture([(item, position in node.optional) for position, item in enumerate(node.items)])
     elif isinstance(node, MapLiteral):
@@ -24,24 +33,23 @@ def problems(node: Node) -> Iterator[Problem]:
         yield from _of_mixture([(value, optional) for _, value, optional in node.entries])
     for child in children(node):
         if not (isinstance(node, Call) and node.function == "format" and isinstance(child, ListLiteral)):
-            yield from problems(child)
+            yield from problems(child, mixes_literals=mixes_literals)
 
 
 def _of_argument(node: Call) -> Iterator[Problem]:
     argument = node.args[-1] if node.args else None
     if node.function == "format" and isinstance(node.target, Literal) and isinstance(argument, ListLiteral):
         yield from _of_format(node, node.target.value, argument.items)
-    if not isinstance(argument, Literal) or not isinstance(argument.value, str):
+    if not isinstance(argument, Literal):
         return
-    if node.function == "matches" and not _can(re2.compiled, argument.value):
-        yield Problem(argument.at, "invalid matches argument")
-    if node.function in _TIMES and not _can(_TIMES[node.function], argument.value):
+    read = _READERS.get((node.function, argument.literal_type.kind))
+    if read is not None and not _can(read, argument.value):
         yield Problem(argument.at, f"invalid {node.function} argument")
 
 
-def _can(read: Callable[[str], Any], text: str) -> bool:
+def _can(read: Callable[[Any], Any], value: Any) -> bool:
     try:
-        read(text)
+        read(value)
     except (CelError, re2.BadPattern):
         return False
     return True
@@ -54,6 +62,7 @@ def _of_mixture(parts: list[tuple[Node, bool]]) -> Iterator[Problem]:
         first = first or found
         if not same(first, found):
             yield Problem(part.at, f"expected type '{first}' but found '{found}'")
+            return
 
 
 def _of_format(node: Call, template: str, args: list[Node]) -> Iterator[Problem]:

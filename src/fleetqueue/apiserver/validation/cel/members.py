@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from fleetqueue.apiserver.kinds.go_text import number
 from fleetqueue.apiserver.validation.cel.errors import CelError, no_such_overload
 from fleetqueue.apiserver.validation.cel.nodes import Select
 from fleetqueue.apiserver.validation.cel.types import Field, is_optional
@@ -169,4 +170,5 @@ def at_key(entries: Any, key: Any) -> Any:
     try:
         return entries[key]
     except (KeyError, TypeError):
-        raise CelError(f"no such key: {key}") from None
+        shown = number(key) if isinstance(key, (bool, float)) else key
+        raise CelError(f"no such key: {shown}") from None

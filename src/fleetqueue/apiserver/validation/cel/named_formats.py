@@ -1,8 +1,8 @@
 """`format.dns1123Label().validate(text)`: formats as values of expressions."""
 
-from collections.abc import Callable
-
-from fleetqueue.apiserver.validation.cel import names, text_formats, urls
+from fleetqueue.apiserver.kinds import names
+from fleetqueue.apiserver.kinds.names import NameRule
+from fleetqueue.apiserver.validation.cel import text_formats, urls
 from fleetqueue.apiserver.validation.cel.functions import Library
 from fleetqueue.apiserver.validation.cel.types import STRING, list_of, opaque, optional_of
 from fleetqueue.apiserver.validation.cel.values import NONE, Optional
@@ -14,15 +14,11 @@ FORMAT = opaque("kubernetes.NamedFormat")
 class Format:
     type_name = "kubernetes.NamedFormat"
 
-    def __init__(self, problems: Callable[[str], list[str]]) -> None:
+    def __init__(self, problems: NameRule) -> None:
         self.problems = problems
 
 
-def _prefix_of(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    return lambda text: check(names.without_trailing_dash(text))
-
-
-def _schema_format(name: str, problem: str) -> Callable[[str], list[str]]:
+def _schema_format(name: str, problem: str) -> NameRule:
     return lambda text: [] if text_formats.FORMATS[name](text) else [problem]
 
 
@@ -31,24 +27,22 @@ def _uri(text: str) -> list[str]:
     return [f'parse "{text}": {problem}'] if problem else []
 
 
-KNOWN = {
-    name: Format(problems)
-    for name, problems in {
-        "dns1123Label": names.label,
-        "dns1123Subdomain": names.subdomain,
-        "dns1035Label": names.old_label,
-        "qualifiedName": names.label_key,
-        "dns1123LabelPrefix": _prefix_of(names.label),
-        "dns1123SubdomainPrefix": _prefix_of(names.subdomain),
-        "dns1035LabelPrefix": _prefix_of(names.old_label),
-        "labelValue": names.label_value,
-        "uri": _uri,
-        "uuid": _schema_format("uuid", "does not match the UUID format"),
-        "byte": _schema_format("byte", "invalid base64"),
-        "date": _schema_format("date", "invalid date"),
-        "datetime": _schema_format("datetime", "invalid datetime"),
-    }.items()
+_RULES: dict[str, NameRule] = {
+    "dns1123Label": names.label,
+    "dns1123Subdomain": names.subdomain,
+    "dns1035Label": names.old_label,
+    "qualifiedName": names.qualified_name,
+    "dns1123LabelPrefix": names.prefix_of(names.label),
+    "dns1123SubdomainPrefix": names.prefix_of(names.subdomain),
+    "dns1035LabelPrefix": names.prefix_of(names.old_label),
+    "labelValue": names.label_value,
+    "uri": _uri,
+    "uuid": _schema_format("uuid", "does not match the UUID format"),
+    "byte": _schema_format("byte", "invalid base64"),
+    "date": _schema_format("date", "invalid date"),
+    "datetime": _schema_format("datetime", "invalid datetime"),
 }
+KNOWN = {name: Format(problems) for name, problems in _RULES.items()}
 
 
 def _declare(name: str, known: Format) -> None:

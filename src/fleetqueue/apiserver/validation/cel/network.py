@@ -1,9 +1,12 @@
 """IP addresses and networks in expressions."""
 
 import ipaddress
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
-from fleetqueue.apiserver.validation.cel.errors import CelError
+from fleetqueue.apiserver.kinds.go_text import quoted
+from fleetqueue.apiserver.validation.cel import addresses
+from fleetqueue.apiserver.validation.cel.errors import CelError, no_such_overload
 from fleetqueue.apiserver.validation.cel.functions import Library
 from fleetqueue.apiserver.validation.cel.types import BOOL, INT, STRING, opaque
 
@@ -44,65 +47,80 @@ class Cidr:
         return hash((self.address, self.length))
 
 
+class BadAddress(CelError):
+    """A text that is no address, or none that means only one thing."""
+
+
 def parsed_address(text: str) -> Address:
-    """Read an address; raises ValueError on anything else, and on zones and IPv4 in IPv6, which may mean two things."""
+    """Read an address; raises BadAddress."""
+    problem = addresses.problem_of(text)
+    if problem:
+        raise BadAddress(f"IP Address {quoted(text)} parse error during conversion from string: {problem}")
+    if "%" in text:
+        raise BadAddress(f"IP address {quoted(text)} with zone value is not allowed")
     address = ipaddress.ip_address(text)
-    if isinstance(address, IPv6Address):
-        if address.scope_id is not None:
-            raise ValueError(f'IP address "{text}" with zone value is not allowed')
-        if address.ipv4_mapped is not None:
-            raise ValueError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        raise BadAddress(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
     return address
 
 
 def parsed_network(text: str) -> Cidr:
-    address, slash, length = text.partition("/")
-    if not slash or not length.isascii() or not length.isdigit() or (length != "0" and length.startswith("0")):
-        raise ValueError(f"netip.ParsePrefix(\"{text}\"): no '/'")
-    found = parsed_address(address)
-    if int(length) > found.max_prefixlen:
-        raise ValueError(f'netip.ParsePrefix("{text}"): prefix length out of range')
-    return Cidr(found, int(length))
+    """Read a network; raises BadAddress."""
+    host, slash, length = text.rpartition("/")
+    problem = _problem_of_network(host, length) if slash else "no '/'"
+    if problem:
+        said = "network address parse error during conversion from string"  # which the real server says twice
+        raise BadAddress(f"{said}: {said}: netip.ParsePrefix({quoted(text)}): {problem}")
+    address = ipaddress.ip_address(host)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        said = "network address parse error during conversion from string"
+        raise BadAddress(f"{said}: IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+    return Cidr(address, int(length))
+
+
+def _problem_of_network(host: str, length: str) -> str:
+    if problem := addresses.problem_of(host):
+        return problem
+    if "%" in host:
+        return "IPv6 zones cannot be present in a prefix"
+    if not (length.isascii() and length.isdigit()) or (len(length) > 1 and length.startswith("0")):
+        return f"bad bits after slash: {quoted(length)}"
+    return "prefix length out of range" if int(length) > (128 if ":" in host else 32) else ""
 
 
 @library.function("ip", STRING, result=IP)
 def ip(text: str) -> Ip:
-    try:
-        return Ip(parsed_address(text))
-    except ValueError as error:
-        if "not allowed" in str(error):
-            raise CelError(str(error)) from None
-        detail = f'ParseAddr("{text}"): unable to parse IP'
-        raise CelError(f'IP Address "{text}" parse error during conversion from string: {detail}') from None
+    return Ip(parsed_address(text))
 
 
 @library.function("isIP", STRING, result=BOOL)
 def is_ip(text: str) -> bool:
-    try:
-        parsed_address(text)
-    except ValueError:
-        return False
-    return True
+    return _can(parsed_address, text)
 
 
 @library.function("cidr", STRING, result=CIDR)
 def cidr(text: str) -> Cidr:
-    try:
-        return parsed_network(text)
-    except ValueError as error:
-        if "not allowed" in str(error):
-            raise CelError(str(error)) from None
-        said = "network address parse error during conversion from string"
-        raise CelError(f"{said}: {said}: {error}") from None  # said twice by the real server, too
+    return parsed_network(text)
 
 
 @library.function("isCIDR", STRING, result=BOOL)
 def is_cidr(text: str) -> bool:
+    return _can(parsed_network, text)
+
+
+def _can(read: Callable[[str], object], text: str) -> bool:
     try:
-        parsed_network(text)
-    except ValueError:
+        read(text)
+    except BadAddress:
         return False
     return True
+
+
+def _contains_address(network: Cidr, text: str) -> bool:
+    try:
+        return parsed_address(text) in network.network
+    except BadAddress:
+        raise no_such_overload() from None  # the real server forgets what was wrong with it
 
 
 @library.function("ip.isCanonical", STRING, result=BOOL)
@@ -130,7 +148,7 @@ library.method("isLoopback", IP, result=BOOL)(lambda value: value.address.is_loo
 library.method("isLinkLocalMulticast", IP, result=BOOL)(lambda value: _is_link_local_multicast(value.address))
 library.method("isLinkLocalUnicast", IP, result=BOOL)(lambda value: value.address.is_link_local)
 library.method("isGlobalUnicast", IP, result=BOOL)(lambda value: _is_global_unicast(value.address))
-library.method("containsIP", CIDR, STRING, result=BOOL)(lambda network, text: ip(text).address in network.network)
+library.method("containsIP", CIDR, STRING, result=BOOL)(_contains_address)
 library.method("containsIP", CIDR, IP, result=BOOL)(lambda network, value: value.address in network.network)
 library.method("ip", CIDR, result=IP)(lambda value: Ip(value.address))
 library.method("prefixLength", CIDR, result=INT)(lambda value: value.length)
@@ -142,4 +160,4 @@ def contains(outer: Cidr, inner: Cidr) -> bool:
     return inner.address in outer.network and outer.length <= inner.length
 
 
-library.method("containsCIDR", CIDR, STRING, result=BOOL)(lambda outer, text: contains(outer, cidr(text)))
+library.method("containsCIDR", CIDR, STRING, result=BOOL)(lambda outer, text: contains(outer, parsed_network(text)))

@@ -1,4 +1,4 @@
-"""Arithmetic that stays inside 64 bits, conversions between numbers, and numbers as Go writes them."""
+"""Arithmetic that stays inside 64 bits, and conversions between numbers."""
 
 import math
 
@@ -28,6 +28,12 @@ def quotient(one: int, other: int) -> int:
     return checked_int(result if (one < 0) == (other < 0) else -result)
 
 
+def uint_quotient(one: Uint, other: Uint) -> Uint:
+    if other == 0:
+        raise CelError("division by zero")
+    return Uint(one // other)
+
+
 def remainder(one: int, other: int) -> int:
     """The remainder has the sign of the dividend."""
     if other == 0:
@@ -52,31 +58,3 @@ def uint_of_double(value: float) -> Uint:
     if value != value or not 0 <= value < MAX_UINT:
         raise CelError("unsigned integer overflow")
     return Uint(int(value))
-
-
-def shown(value: float, exponent_from: int = 21) -> str:
-    """Write a double as Go does: the shortest digits that give it back, with an exponent if very large or small."""
-    if value != value:
-        return "NaN"
-    if value in (math.inf, -math.inf):
-        return "+Inf" if value > 0 else "-Inf"
-    if value == 0:
-        return "-0" if math.copysign(1, value) < 0 else "0"
-    mantissa, _, power = f"{value!r}".partition("e")
-    digits, exponent = _decimal(mantissa, int(power or 0))
-    sign = "-" if value < 0 else ""
-    if exponent < -4 or exponent >= exponent_from:
-        fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-        return f"{sign}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-    if exponent < 0:
-        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
-    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
-    return f"{sign}{whole}" + (f".{digits[exponent + 1 :]}" if len(digits) > exponent + 1 else "")
-
-
-def _decimal(mantissa: str, power: int) -> tuple[str, int]:
-    """Return the digits without leading and trailing zeros, and the power of ten of the first."""
-    whole, _, fraction = mantissa.lstrip("-").partition(".")
-    digits = whole + fraction
-    exponent = len(whole) - 1 + power + len(digits.lstrip("0")) - len(digits)
-    return digits.strip("0") or "0", exponent

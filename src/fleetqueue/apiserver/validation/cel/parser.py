@@ -15,22 +15,46 @@ _RESERVED = frozenset(
     "as break const continue else for function if import let loop package namespace return var void while".split()
 )
 _RELATIONS = frozenset({"<", "<=", ">=", ">", "==", "!=", "in"})
-_EXPECTING_A_VALUE = (
-    " expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', "
-    "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
-)
+_SIGNS = ("[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", "true", "false", "null")
+_VALUES = frozenset({"[", "{", "(", ".", "-", "!", "true", "false", "null"})
+_VALUE_KINDS = frozenset({"int", "uint", "float", "string", "bytes", "name", "[", "{", "(", ".", "-", "!"})
+_AFTER_A_VALUE = frozenset({"end", ")", "]", "}", ",", ":", "?", ".", "[", "+", "-", "*", "/", "%", "&&", "||"})
 _MIN_INT, _MAX_INT, _MAX_UINT = -(2**63), 2**63 - 1, 2**64 - 1
 
 
 def parse(source: str) -> Node:
-    """Return the tree of an expression; raises CompileError."""
-    return _Parser(source).whole()
+    """Return the tree of an expression; raises CompileError with all that is wrong with its form."""
+    parser = _Parser(source)
+    try:
+        node = parser.whole()
+    except CompileError as error:
+        raise CompileError(_in_order([*parser.problems, *error.problems]), source) from None
+    if parser.problems:
+        raise CompileError(_in_order(parser.problems), source)
+    return node
+
+
+def _in_order(problems: list[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: problem.at)
+
+
+def _expecting(*beside: str) -> str:
+    """Name what can begin a value, and some signs beside that, in the order of the real parser."""
+    signs = [f"'{sign}'" for sign in _SIGNS if sign in _VALUES or sign in beside]
+    return "{" + ", ".join([*signs, "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER"]) + "}"
 
 
 class _Parser:
+    """Reads the tokens from left to right.
+
+    What is wrong is told as the real parser tells it: a token too much is left out, a missing one is thought there, and
+    reading goes on; at anything else it ends.
+    """
+
     def __init__(self, source: str) -> None:
         self.source = source
-        self.tokens = tokens(source)
+        self.problems: list[Problem] = []
+        self.tokens = tokens(source, self.problems)
         self.position = 0
         self.depth = 0
 
@@ -38,12 +62,23 @@ class _Parser:
     def here(self) -> Token:
         return self.tokens[self.position]
 
+    @property
+    def following(self) -> Token:
+        return self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+
     def fail(self, at: int, message: str) -> CompileError:
         return CompileError([Problem(at, message)], self.source)
 
-    def unexpected(self, expecting: str = "") -> CompileError:
-        text = self.here.text if self.here.kind != "end" else "<EOF>"
-        return self.fail(self.here.at, f"Syntax error: mismatched input '{text}'{expecting}")
+    def note(self, message: str) -> None:
+        self.problems.append(Problem(self.here.at, f"Syntax error: {message}"))
+
+    def mismatched(self, expecting: str) -> CompileError:
+        return self.fail(self.here.at, f"Syntax error: mismatched input '{self.here.shown}' expecting {expecting}")
+
+    def drop_extraneous(self, expecting: str) -> None:
+        """Leave out a token after which all would be well."""
+        self.note(f"extraneous input '{self.here.shown}' expecting {expecting}")
+        self.position += 1
 
     def is_next(self, *kinds: str) -> bool:
         token = self.here
@@ -61,10 +96,31 @@ class _Parser:
         self.position += 1
         return True
 
-    def expect(self, kind: str) -> Token:
-        if not self.is_next(kind):
-            raise self.unexpected()
-        return self.take()
+    def expect(self, kind: str, *or_else: str) -> None:
+        """Take a token of this kind; where others could stand as well, none is thought there."""
+        if self.taken(kind):
+            return
+        wanted = "<EOF>" if kind == "end" else f"'{kind}'"
+        expecting = "{" + ", ".join([wanted, *(f"'{other}'" for other in or_else)]) + "}" if or_else else wanted
+        if self.here.kind != "end" and self.following.kind in (kind, *or_else):
+            self.drop_extraneous(expecting)
+            self.taken(kind)
+        elif not or_else and kind != "end" and self.here.kind in (_VALUE_KINDS if kind == ":" else _AFTER_A_VALUE):
+            self.note(f"missing '{kind}' at '{self.here.shown}'")
+        else:
+            raise self.mismatched(expecting)
+
+    def expect_value(self, *beside: str) -> None:
+        """Look whether a value, or one of some signs, begins here."""
+        if self.is_value(self.here) or self.here.kind in beside:
+            return
+        expecting = _expecting(*beside)
+        if self.here.kind == "end" or not (self.is_value(self.following) or self.following.kind in beside):
+            raise self.mismatched(expecting)
+        self.drop_extraneous(expecting)
+
+    def is_value(self, token: Token) -> bool:
+        return token.kind in _VALUE_KINDS and token.text != "in"
 
     def whole(self) -> Node:
         node = self.expression()
@@ -121,6 +177,7 @@ class _Parser:
         return node
 
     def unary(self) -> Node:
+        self.expect_value()
         if not self.is_next("!", "-"):
             return self.member()
         token = self.take()
@@ -142,6 +199,7 @@ class _Parser:
                 node = self.after_dot(node, self.take().at)
             elif self.is_next("["):
                 at = self.take().at
+                self.expect_value("?")
                 function = "_[?_]" if self.taken("?") else "_[_]"
                 index = self.expression()
                 self.expect("]")
@@ -152,12 +210,13 @@ class _Parser:
     def after_dot(self, operand: Node, at: int) -> Node:
         is_optional = self.taken("?")
         if not self.is_next("name") or self.here.text in ("in", "true", "false", "null"):
-            raise self.unexpected()
+            shown = "." + (self.here.shown if self.here.kind != "end" else "")
+            raise self.fail(self.here.at, f"Syntax error: no viable alternative at input '{shown}'")
         name = self.take().text
         if is_optional or not self.is_next("("):
             return Select(at, operand, name, is_optional=is_optional)
         at = self.take().at
-        return self.call(at, name, operand, self.arguments(")"))
+        return self.call(at, name, operand, self.arguments())
 
     def call(self, at: int, name: str, target: Node | None, args: list[Node]) -> Node:
         try:
@@ -165,14 +224,16 @@ class _Parser:
         except CompileError as error:
             raise CompileError(error.problems, self.source) from None
 
-    def arguments(self, end: str) -> list[Node]:
+    def arguments(self) -> list[Node]:
         args: list[Node] = []
-        while not self.taken(end):
+        self.expect_value(")")
+        if self.taken(")"):
+            return args
+        while True:
             args.append(self.expression())
             if not self.taken(","):
-                self.expect(end)
-                break
-        return args
+                self.expect(")")
+                return args
 
     def primary(self) -> Node:
         token = self.take()
@@ -196,21 +257,18 @@ class _Parser:
             case "name":
                 return self.name(token, token.text)
         self.position -= 1
-        raise self.unexpected(_EXPECTING_A_VALUE)
+        raise self.mismatched(_expecting())
 
     def name(self, token: Token, text: str) -> Node:
         if text in ("true", "false"):
             return Literal(token.at, text == "true", types.BOOL)
         if text == "null":
             return Literal(token.at, None, types.NULL)
-        if text == "in":
-            self.position -= 1
-            raise self.unexpected()
         if text in _RESERVED:
             raise self.fail(token.at, f"reserved identifier: {text}")
         if self.is_next("("):
             at = self.take().at
-            return self.call(at, text.removeprefix("."), None, self.arguments(")"))
+            return self.call(at, text.removeprefix("."), None, self.arguments())
         return Name(token.at, text.removeprefix("."))
 
     def number(self, token: Token, at: int, *, negative: bool = False) -> Literal:
@@ -231,26 +289,34 @@ class _Parser:
     def list_literal(self, at: int) -> Node:
         items: list[Node] = []
         optional: set[int] = set()
-        while not self.taken("]"):
+        self.expect_value("]", ",", "?")
+        while not self.closed("]", bool(items)):
             if self.taken("?"):
                 optional.add(len(items))
             items.append(self.expression())
             if not self.taken(","):
-                self.expect("]")
+                self.expect("]", ",")
                 break
         return ListLiteral(at, items, optional)
 
     def map_literal(self, at: int) -> Node:
         entries: list[tuple[Node, Node, bool]] = []
-        while not self.taken("}"):
+        self.expect_value("}", ",", "?")
+        while not self.closed("}", bool(entries)):
             is_optional = self.taken("?")
             key = self.expression()
             self.expect(":")
             entries.append((key, self.expression(), is_optional))
             if not self.taken(","):
-                self.expect("}")
+                self.expect("}", ",")
                 break
         return MapLiteral(at, entries)
+
+    def closed(self, end: str, has_parts: bool) -> bool:
+        """Tell whether a list or map ends here; before that a comma may stand, also alone."""
+        if not has_parts and self.is_next(",") and self.following.kind == end:
+            self.position += 1
+        return self.taken(end)
 
 
 def _balanced(function: str, parts: list[Node], places: list[int]) -> Node:

@@ -1,138 +1,95 @@
-"""Quantities such as `500m` and versions such as `1.2.3` in expressions."""
+"""Quantities such as `500m` in expressions."""
 
-import re
-from decimal import Decimal
-from functools import total_ordering
-from typing import Any
+import math
 
+from fleetqueue.apiserver.kinds import quantities
 from fleetqueue.apiserver.validation.cel.errors import CelError
 from fleetqueue.apiserver.validation.cel.functions import Library
 from fleetqueue.apiserver.validation.cel.types import BOOL, DOUBLE, INT, STRING, opaque
 
 library = Library()
 QUANTITY = opaque("kubernetes.Quantity")
-SEMVER = opaque("kubernetes.Semver")
-_SUFFIXES = {
-    "": Decimal(1), "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "k": Decimal(10**3),
-    "M": Decimal(10**6), "G": Decimal(10**9), "T": Decimal(10**12), "P": Decimal(10**15), "E": Decimal(10**18),
-    "Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30), "Ti": Decimal(2**40), "Pi": Decimal(2**50),
-    "Ei": Decimal(2**60),
-}  # fmt: skip
-_QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?[0-9]+))?")
-_BAD_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
 class Quantity:
+    """`value` times ten to the power of `scale`."""
+
     type_name = "kubernetes.Quantity"
 
-    def __init__(self, amount: Decimal) -> None:
-        self.amount = amount
+    def __init__(self, value: int, scale: int = 0, *, is_small: bool = True) -> None:
+        self.value = value
+        self.scale = scale
+        self.is_small = is_small and -(2**63) <= value < 2**63
+        """Whether the real server holds it in 64 bits, as the numbers that it came with."""
+
+    def at(self, scale: int) -> int:
+        """Return the value on a finer scale."""
+        return self.value * int(10 ** (self.scale - scale))
+
+    def plus(self, other: "Quantity", sign: int = 1) -> "Quantity":
+        if not other.value:
+            return self
+        if not self.value:
+            return Quantity(sign * other.value, other.scale, is_small=self.is_small and other.is_small)
+        scale = min(self.scale, other.scale)
+        total = self.at(scale) + sign * other.at(scale)
+        return Quantity(total, scale, is_small=self.is_small and other.is_small)
+
+    def compared(self, other: "Quantity") -> int:
+        scale = min(self.scale, other.scale)
+        one, two = self.at(scale), other.at(scale)
+        return (one > two) - (one < two)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Quantity) and self.amount == other.amount
+        return isinstance(other, Quantity) and not self.compared(other)
 
     def __hash__(self) -> int:
-        return hash(self.amount)
+        return hash(self.at(-9))
 
     @property
     def is_integer(self) -> bool:
-        return self.amount == self.amount.to_integral_value() and abs(self.amount) < 2**63
+        return self.is_small and self.scale >= 0 and -(2**63) <= self.at(0) < 2**63
+
+    @property
+    def as_double(self) -> float:
+        try:
+            return float(self.at(0)) if self.scale >= 0 else self.value / int(10**-self.scale)
+        except OverflowError:
+            return math.copysign(math.inf, self.value)
 
 
 @library.function("quantity", STRING, result=QUANTITY)
 def quantity(text: str) -> Quantity:
-    match = _QUANTITY.fullmatch(text)
-    if match is None:
-        raise CelError(_BAD_QUANTITY)
-    return Quantity(Decimal(match[1]) * (Decimal(10) ** int(match[3]) if match[3] else _SUFFIXES[match[2] or ""]))
+    try:
+        found = quantities.parsed(text)
+    except ValueError as error:
+        raise CelError(str(error)) from None
+    return Quantity(found.mantissa, found.exponent, is_small=found.is_short)
 
 
-def _compared(one: Quantity, other: Quantity) -> int:
-    return (one.amount > other.amount) - (one.amount < other.amount)
+@library.function("isQuantity", STRING, result=BOOL)
+def is_quantity(text: str) -> bool:
+    try:
+        quantities.canonical(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _as_int(value: Quantity) -> int:
     if not value.is_integer:
         raise CelError("cannot convert value to integer")
-    return int(value.amount)
+    return value.at(0)
 
 
-library.function("isQuantity", STRING, result=BOOL)(lambda text: _QUANTITY.fullmatch(text) is not None)
-library.function("sign", QUANTITY, result=INT)(lambda value: _compared(value, Quantity(Decimal(0))))
-library.method("isGreaterThan", QUANTITY, QUANTITY, result=BOOL)(lambda one, other: one.amount > other.amount)
-library.method("isLessThan", QUANTITY, QUANTITY, result=BOOL)(lambda one, other: one.amount < other.amount)
-library.method("compareTo", QUANTITY, QUANTITY, result=INT)(_compared)
-library.method("asApproximateFloat", QUANTITY, result=DOUBLE)(lambda value: float(value.amount))
+library.function("sign", QUANTITY, result=INT)(lambda value: value.compared(Quantity(0)))
+library.method("isGreaterThan", QUANTITY, QUANTITY, result=BOOL)(lambda one, other: one.compared(other) > 0)
+library.method("isLessThan", QUANTITY, QUANTITY, result=BOOL)(lambda one, other: one.compared(other) < 0)
+library.method("compareTo", QUANTITY, QUANTITY, result=INT)(Quantity.compared)
+library.method("asApproximateFloat", QUANTITY, result=DOUBLE)(lambda value: value.as_double)
 library.method("asInteger", QUANTITY, result=INT)(_as_int)
 library.method("isInteger", QUANTITY, result=BOOL)(lambda value: value.is_integer)
-library.method("add", QUANTITY, QUANTITY, result=QUANTITY)(lambda one, other: Quantity(one.amount + other.amount))
-library.method("add", QUANTITY, INT, result=QUANTITY)(lambda one, other: Quantity(one.amount + other))
-library.method("sub", QUANTITY, QUANTITY, result=QUANTITY)(lambda one, other: Quantity(one.amount - other.amount))
-library.method("sub", QUANTITY, INT, result=QUANTITY)(lambda one, other: Quantity(one.amount - other))
-
-
-_NUMBER = r"(0|[1-9][0-9]*)"
-_SEMVER = re.compile(
-    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
-    r"(?:-((?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*))?"
-    r"(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
-)
-
-
-@total_ordering
-class Semver:
-    type_name = "kubernetes.Semver"
-
-    def __init__(self, match: "re.Match[str]") -> None:
-        self.numbers = tuple(int(part) for part in match.groups()[:3])
-        self.pre = [
-            (0, int(part), "") if part.isdigit() else (1, 0, part) for part in (match[4] or "").split(".") if part
-        ]
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return self.numbers, not self.pre, self.pre  # a version without a pre-release part comes after those with one
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Semver) and self.key == other.key
-
-    def __lt__(self, other: "Semver") -> bool:
-        return self.key < other.key
-
-    def __hash__(self) -> int:
-        return hash(self.numbers)
-
-
-@library.function("semver", STRING, result=SEMVER)
-@library.function("semver", STRING, BOOL, result=SEMVER)
-def semver(text: str, normalize: bool = False) -> Semver:
-    match = _SEMVER.fullmatch(_normalized(text) if normalize else text)
-    if match is None:
-        raise CelError(
-            "No Major.Minor.Patch elements found"
-            if text.count(".") < 2
-            else f'Invalid character(s) found in version "{text}"'
-        )
-    return Semver(match)
-
-
-def _normalized(text: str) -> str:
-    """Drop a leading v, leading zeros, and fill up missing numbers."""
-    text = text.removeprefix("v")
-    end = next((at for at, char in enumerate(text) if char in "-+"), len(text))
-    parts = [part.lstrip("0") or "0" for part in text[:end].split(".")]
-    return ".".join([*parts, "0", "0"][: max(3, len(parts))]) + text[end:]
-
-
-@library.function("isSemver", STRING, result=BOOL)
-@library.function("isSemver", STRING, BOOL, result=BOOL)
-def is_semver(text: str, normalize: bool = False) -> bool:
-    return _SEMVER.fullmatch(_normalized(text) if normalize else text) is not None
-
-
-library.method("isGreaterThan", SEMVER, SEMVER, result=BOOL)(lambda one, other: one > other)
-library.method("isLessThan", SEMVER, SEMVER, result=BOOL)(lambda one, other: one < other)
-library.method("compareTo", SEMVER, SEMVER, result=INT)(lambda one, other: (one > other) - (one < other))
-library.method("major", SEMVER, result=INT)(lambda version: version.numbers[0])
-library.method("minor", SEMVER, result=INT)(lambda version: version.numbers[1])
-library.method("patch", SEMVER, result=INT)(lambda version: version.numbers[2])
+library.method("add", QUANTITY, QUANTITY, result=QUANTITY)(Quantity.plus)
+library.method("add", QUANTITY, INT, result=QUANTITY)(lambda one, other: one.plus(Quantity(other)))
+library.method("sub", QUANTITY, QUANTITY, result=QUANTITY)(lambda one, other: one.plus(other, -1))
+library.method("sub", QUANTITY, INT, result=QUANTITY)(lambda one, other: one.plus(Quantity(other), -1))

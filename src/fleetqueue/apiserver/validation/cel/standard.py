@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from fleetqueue.apiserver.kinds.go_text import number
 from fleetqueue.apiserver.validation.cel import members, numbers, re2, times
 from fleetqueue.apiserver.validation.cel.errors import CelError
 from fleetqueue.apiserver.validation.cel.functions import Library, by_length
@@ -25,9 +26,11 @@ from fleetqueue.apiserver.validation.cel.types import (
     map_of,
     type_of,
 )
-from fleetqueue.apiserver.validation.cel.values import Duration, Uint, equal, ordered
+from fleetqueue.apiserver.validation.cel.values import Duration, Timestamp, Uint, equal, ordered
 
 library = Library()
+mixed_comparisons = Library()
+"""Comparisons of numbers of different types."""
 _LIST, _MAP = list_of(A), map_of(A, B)
 _ORDERED = (BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION)
 _NUMBERS = (INT, UINT, DOUBLE)
@@ -51,8 +54,10 @@ def _operators() -> None:
 def _comparisons() -> None:
     for name, compare in (("_<_", operator.lt), ("_<=_", operator.le), ("_>_", operator.gt), ("_>=_", operator.ge)):
         for one in _ORDERED:
-            for other in _NUMBERS if one in _NUMBERS else (one,):
-                library.function(name, one, other, result=BOOL)(_compared(compare))
+            library.function(name, one, one, result=BOOL)(_compared(compare))
+            for other in _NUMBERS if one in _NUMBERS else ():
+                if other is not one:
+                    mixed_comparisons.function(name, one, other, result=BOOL)(_compared(compare))
 
 
 def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -65,7 +70,7 @@ def _arithmetic() -> None:
         library.function(name, UINT, UINT, result=UINT)(_within(exact, numbers.checked_uint))
         library.function(name, DOUBLE, DOUBLE, result=DOUBLE)(exact)
     library.function("_/_", INT, INT, result=INT)(numbers.quotient)
-    library.function("_/_", UINT, UINT, result=UINT)(lambda one, other: Uint(numbers.quotient(one, other)))
+    library.function("_/_", UINT, UINT, result=UINT)(numbers.uint_quotient)
     library.function("_/_", DOUBLE, DOUBLE, result=DOUBLE)(numbers.divided)
     library.function("_%_", INT, INT, result=INT)(numbers.remainder)
     library.function("_%_", UINT, UINT, result=UINT)(lambda one, other: Uint(numbers.remainder(one, other)))
@@ -82,7 +87,9 @@ def _within(exact: Callable[..., int], checked: Callable[[int], int]) -> Callabl
 def _time_arithmetic() -> None:
     def later(one: Any, other: Any) -> Any:
         total = one.nanos + other.nanos
-        return times.checked_duration(total) if type(one) is type(other) else times.checked_timestamp(total)
+        if type(one) is type(other):
+            return times.checked_duration(total)
+        return times.checked_timestamp(total, one.offset if isinstance(one, Timestamp) else other.offset)
 
     library.function("_+_", DURATION, DURATION, result=DURATION)(later)
     library.function("_+_", TIMESTAMP, DURATION, result=TIMESTAMP)(later)
@@ -91,7 +98,7 @@ def _time_arithmetic() -> None:
     library.function("_-_", DURATION, DURATION, result=DURATION)(between)
     library.function("_-_", TIMESTAMP, TIMESTAMP, result=DURATION)(between)
     library.function("_-_", TIMESTAMP, DURATION, result=TIMESTAMP)(
-        lambda one, other: times.checked_timestamp(one.nanos - other.nanos)
+        lambda one, other: times.checked_timestamp(one.nanos - other.nanos, one.offset)
     )
 
 
@@ -133,16 +140,16 @@ def _conversions() -> None:
     convert("string", BOOL, STRING, lambda value: "true" if value else "false")
     convert("string", INT, STRING, str)
     convert("string", UINT, STRING, lambda value: str(int(value)))
-    convert("string", DOUBLE, STRING, lambda value: numbers.shown(value, 6))
+    convert("string", DOUBLE, STRING, number)
     convert("string", BYTES, STRING, _decoded)
     convert("string", TIMESTAMP, STRING, times.shown_timestamp)
     convert("string", DURATION, STRING, times.shown_duration)
     convert("bytes", STRING, BYTES, str.encode)
     convert("bool", STRING, BOOL, _parsed_bool)
     convert("timestamp", STRING, TIMESTAMP, _parsed_time("Timestamp", times.parsed_timestamp))
-    convert("timestamp", INT, TIMESTAMP, lambda seconds: times.checked_timestamp(seconds * times.SECOND))
+    convert("timestamp", INT, TIMESTAMP, times.timestamp_of)
     convert("duration", STRING, DURATION, _parsed_time("Duration", times.parsed_duration))
-    convert("duration", INT, DURATION, lambda seconds: times.checked_duration(seconds))
+    convert("duration", INT, DURATION, times.duration_of)
 
 
 def convert(name: str, given: Type, result: Type, run: Callable[[Any], Any]) -> None:
@@ -179,6 +186,8 @@ def _parsed_time(kind: str, read: Callable[[str], Any]) -> Callable[[str], Any]:
     def parsed(text: str) -> Any:
         try:
             return read(text)
+        except times.TimeOverflow:
+            raise
         except CelError:
             raise _refused(f"google.protobuf.{kind}") from None
 
@@ -219,7 +228,7 @@ def _parts_of_time() -> None:
         library.method(name, TIMESTAMP, result=INT)(run)
         library.method(name, TIMESTAMP, STRING, result=INT)(run)
     library.method("getMilliseconds", TIMESTAMP, result=INT)(times.milliseconds)
-    library.method("getMilliseconds", TIMESTAMP, STRING, result=INT)(lambda moment, zone: times.milliseconds(moment))
+    library.method("getMilliseconds", TIMESTAMP, STRING, result=INT)(times.milliseconds)
     for name, unit in (
         ("getHours", 3600 * 10**9),
         ("getMinutes", 60 * 10**9),

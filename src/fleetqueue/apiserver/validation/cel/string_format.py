@@ -4,22 +4,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from fleetqueue.apiserver.validation.cel import numbers, times
+from fleetqueue.apiserver.kinds.go_text import ESCAPES, number
+from fleetqueue.apiserver.validation.cel import times
 from fleetqueue.apiserver.validation.cel.errors import CelError
 from fleetqueue.apiserver.validation.cel.types import Type
 from fleetqueue.apiserver.validation.cel.values import kind_of
-
-ESCAPES = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-}
 
 
 def quoted(text: str) -> str:
@@ -64,8 +53,13 @@ def problem_of(verb: str, given: Type) -> str:
     name, kinds, wanted = _ALLOWED[verb]
     if given.is_dyn or given.kind in kinds:
         return ""
-    shown = _TYPE_NAMES.get(given.kind, given.name or given.kind)
-    return f"error during formatting: {name} clause can only be used on {wanted}, was given {shown}"
+    return _refusal(name, _TYPE_NAMES.get(given.kind, given.name or given.kind), wanted)
+
+
+def _refusal(verb: str, shown: str, wanted: str) -> str:
+    is_base = verb in ("hex", "binary")
+    what = f"only {wanted} can be formatted as {verb}" if is_base else f"{verb} clause can only be used on {wanted}"
+    return f"error during formatting: {what}, was given {shown}"
 
 
 def _clause(template: str, at: int) -> tuple[int | None, str, int]:
@@ -88,8 +82,7 @@ def _written(verb: str, value: Any, precision: int | None) -> str:
 
 
 def _refused(verb: str, value: Any, wanted: str) -> CelError:
-    name = _TYPE_NAMES.get(kind_of(value), kind_of(value))
-    return CelError(f"error during formatting: {verb} clause can only be used on {wanted}, was given {name}")
+    return CelError(_refusal(verb, _TYPE_NAMES.get(kind_of(value), kind_of(value)), wanted))
 
 
 _ANYTHING = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
@@ -118,7 +111,7 @@ def _string(value: Any, precision: int = 6) -> str:
         case "int" | "uint":
             return str(int(value))
         case "double":
-            return _double(value)
+            return number(value)
         case "bytes":
             return bytes(value).decode(errors="replace")
         case "timestamp":
@@ -133,11 +126,6 @@ def _string(value: Any, precision: int = 6) -> str:
             entries = sorted((_member(key), _member(value[key])) for key in value)
             return "{" + ", ".join(f"{key}:{item}" for key, item in entries) + "}"
     raise _refused("string", value, _ANYTHING)
-
-
-def _double(value: float) -> str:
-    text = numbers.shown(value, 6)
-    return {"+Inf": "Infinity", "-Inf": "-Infinity"}.get(text, text)
 
 
 def _member(value: Any) -> str:

@@ -4,21 +4,27 @@ import base64
 import binascii
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Callable
 from datetime import date
-from email.utils import parseaddr
 
+from fleetqueue.apiserver.kinds.names import label, subdomain
 from fleetqueue.apiserver.validation.cel import re2, times
 from fleetqueue.apiserver.validation.cel.errors import CelError
-from fleetqueue.apiserver.validation.cel.names import label, subdomain
 from fleetqueue.apiserver.validation.cel.urls import is_request_uri
 from fleetqueue.apiserver.validation.cel.values import Duration, Timestamp
 
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))", re.DOTALL)
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9_=-]")
-_HOSTNAME = re.compile(r"[^\W_](?:[^\W_]|-(?=[^\W_]))*(?:\.[^\W_](?:[^\W_]|-(?=[^\W_]))*)*")
-_MAC = re.compile(r"[0-9a-fA-F]{2}(?:([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2})*)|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4})+")
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-]+"
+_WORDS = rf"{_ATOM}(?:\.{_ATOM})*"
+_QUOTED = r'"(?:\\.|[^"\\\r\n])*"'
+_MAILBOX = rf"(?:{_WORDS}|{_QUOTED})@(?:{_WORDS}|\[[^\[\]\\]*\])"
+_ADDRESS = re.compile(rf"{_MAILBOX}|(?:(?:{_WORDS}|{_QUOTED})\s+)*(?:{_WORDS}|{_QUOTED})?\s*<{_MAILBOX}>")
+_MAC = re.compile(
+    r"[0-9a-fA-F]{2}(?:([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2})*)|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4})+|[0-9a-fA-F]+"
+)
 _OTHER_DURATION = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
 _OTHER_UNITS = (
     (("ns", "nano"), 1), (("us", "µs", "micro"), 10**3), (("ms", "milli"), 10**6), (("s", "sec"), 10**9),
@@ -33,7 +39,7 @@ def is_date(text: str) -> bool:
 
 def _date(text: str) -> date | None:
     try:
-        return date.fromisoformat(text)
+        return date.fromisoformat(text if not text.startswith("0000") else f"0400{text[4:]}")  # Python has no year 0
     except ValueError:
         return None
 
@@ -92,16 +98,31 @@ def parsed_bytes(text: str) -> bytes:
 
 
 def is_hostname(text: str) -> bool:
-    """Whether this is a host name of the internet; letters of all scripts are allowed."""
-    if len(text.encode()) > 255 or not _HOSTNAME.fullmatch(text):
+    """Whether this is a host name of the internet; letters and symbols of all scripts are allowed."""
+    *domains, last = text.split(".")
+    if len(text.encode()) > 255 or any(len(part.encode()) > 63 for part in (*domains, last)):
         return False
-    labels = text.split(".")
-    return all(len(part.encode()) <= 63 for part in labels) and (
-        len(labels) == 1 or (labels[-1].isalpha() and len(labels[-1]) > 1)
-    )
+    if not domains:
+        return _is_plain(last[:1]) and _is_plain(last[1:].removeprefix("-"), may_be_empty=True)
+    return all(map(_is_domain, domains)) and len(last) > 1 and all(map(_is_letter, last))
+
+
+def _is_domain(part: str) -> bool:
+    return _is_plain(part[:1]) and _is_plain(part[-1:]) and _is_plain(part.replace("-", ""))
+
+
+def _is_plain(text: str, *, may_be_empty: bool = False) -> bool:
+    known = all((char.isdigit() and char.isascii()) or unicodedata.category(char)[0] in "LS" for char in text)
+    return known and (may_be_empty or bool(text))
+
+
+def _is_letter(char: str) -> bool:
+    return unicodedata.category(char)[0] == "L"
 
 
 def _is_address(text: str, *versions: int) -> bool:
+    if "%" in text:
+        return False
     try:
         return ipaddress.ip_address(re.sub(r"(^|\.)0+(?=\d)", r"\1", text)).version in versions
     except ValueError:
@@ -119,9 +140,7 @@ def _is_mac(text: str) -> bool:
 
 
 def _is_email(text: str) -> bool:
-    address = parseaddr(text)[1] if "@" in text else ""
-    local, _, domain = address.rpartition("@")
-    return bool(local and domain) and " " not in address
+    return _ADDRESS.fullmatch(text.strip()) is not None
 
 
 def _is_isbn10(text: str) -> bool:
@@ -177,7 +196,7 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "isbn10": _is_isbn10,
     "isbn13": _is_isbn13,
     "creditcard": _is_creditcard,
-    "ssn": _matching(r"^\d{3}[- ]?\d{2}[- ]?\d{4}$"),
+    "ssn": _matching(r"^\d{3}[- ]\d{2}[- ]\d{4}$"),
     "hexcolor": _matching("^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"),
     "rgbcolor": _matching(rf"^rgb\({_PART},{_PART},{_PART}\)$"),
     "byte": lambda text: _BASE64.fullmatch(text) is not None,

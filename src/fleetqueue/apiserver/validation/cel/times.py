@@ -1,9 +1,13 @@
 """Times and durations: read as Go reads them, exact to the nanosecond, and their parts."""
 
 import re
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
+from decimal import Decimal
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from fleetqueue.apiserver.kinds import go_time
+from fleetqueue.apiserver.kinds.go_text import quoted
 from fleetqueue.apiserver.validation.cel.errors import CelError
 from fleetqueue.apiserver.validation.cel.values import Duration, Timestamp
 
@@ -12,9 +16,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MIN_NANOS = -62135596800 * SECOND
 _MAX_NANOS = 253402300800 * SECOND - 1
 _MAX_DURATION = 2**63 - 1
-_TIMESTAMP = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))", re.ASCII
-)
 _UNITS = {
     "ns": 1,
     "us": 10**3,
@@ -26,38 +27,26 @@ _UNITS = {
     "h": 3600 * SECOND,
 }
 _PART = re.compile(r"(?=\.?\d)(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+
+
+class TimeOverflow(CelError):
+    """A time before the year 1 or after the year 9999."""
 
 
 def parsed_timestamp(text: str) -> Timestamp:
     """Read an RFC 3339 time."""
-    match = _TIMESTAMP.fullmatch(text)
-    if match is None:
-        raise CelError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"')
-    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone_of(match))
-    except ValueError:
-        raise CelError(f'parsing time "{text}": day out of range') from None
-    fraction = int((match[7] or "0")[:9].ljust(9, "0"))
-    return checked_timestamp(_seconds(moment) * SECOND + fraction)
+        moment = go_time.parsed(text)
+    except go_time.BadTime as error:
+        raise CelError(str(error)) from None
+    return checked_timestamp(moment.seconds * SECOND + moment.nanos, moment.offset)
 
 
-def _zone_of(match: "re.Match[str]") -> tzinfo:
-    if match[8]:
-        return UTC
-    offset = timedelta(hours=int(match[10]), minutes=int(match[11]))
-    return timezone(-offset if match[9] == "-" else offset)
-
-
-def _seconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(seconds=1)
-
-
-def checked_timestamp(nanos: int) -> Timestamp:
+def checked_timestamp(nanos: int, offset: int = 0) -> Timestamp:
     if not _MIN_NANOS <= nanos <= _MAX_NANOS:
-        raise CelError("timestamp overflow")
-    return Timestamp(nanos)
+        raise TimeOverflow("timestamp overflow")
+    return Timestamp(nanos, offset)
 
 
 def parsed_duration(text: str) -> Duration:
@@ -86,34 +75,60 @@ def checked_duration(nanos: int) -> Duration:
     return Duration(nanos)
 
 
+def timestamp_of(seconds: int) -> Timestamp:
+    return checked_timestamp(seconds * SECOND)
+
+
+def duration_of(number: int) -> Duration:
+    """Fail as the real server does: that numbers are durations is declared but not true."""
+    raise CelError("type conversion error from 'int' to 'google.protobuf.Duration'")
+
+
 def shown_timestamp(moment: Timestamp) -> str:
     seconds, nanos = divmod(moment.nanos, SECOND)
-    whole = _EPOCH + timedelta(seconds=seconds)
+    whole = _EPOCH + timedelta(seconds=seconds + moment.offset)
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
-    return f"{whole.year:04d}-{whole:%m-%dT%H:%M:%S}{fraction}Z"
+    return f"{whole.year:04d}-{whole:%m-%dT%H:%M:%S}{fraction}{_shown_offset(moment.offset)}"
+
+
+def _shown_offset(offset: int) -> str:
+    hours, minutes = divmod(abs(offset) // 60, 60)
+    return f"{'-' if offset < 0 else '+'}{hours:02d}:{minutes:02d}" if offset else "Z"
 
 
 def shown_duration(length: Duration) -> str:
-    """A duration in seconds, with as many digits as needed."""
-    sign = "-" if length.nanos < 0 else ""
-    seconds, nanos = divmod(abs(length.nanos), SECOND)
-    fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
-    return f"{sign}{seconds}{fraction}s"
+    """A duration in seconds, with as many digits as a double has."""
+    return f"{Decimal(repr(length.nanos / SECOND)):f}".removesuffix(".0") + "s"
 
 
 def in_zone(moment: Timestamp, name: str = "UTC") -> datetime:
     """Return the wall clock of a zone, given by name or as an offset such as `+02:00`."""
-    match = _OFFSET.fullmatch(name)
-    if match:
-        offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
-        zone: tzinfo = timezone(-offset if match[1] == "-" else offset)
-    else:
-        try:
-            zone = UTC if name in ("", "UTC") else ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise CelError(f"unknown time zone {name}") from None
-    return (_EPOCH + timedelta(seconds=moment.nanos // SECOND)).astimezone(zone)
+    zone = zone_of(name)
+    there = _EPOCH + timedelta(seconds=moment.nanos // SECOND)
+    return there + zone if isinstance(zone, timedelta) else there.astimezone(zone)
 
 
-def milliseconds(moment: Timestamp) -> int:
+@lru_cache(maxsize=1024)
+def zone_of(name: str) -> tzinfo | timedelta:
+    hours, colon, minutes = name.partition(":")
+    if colon:
+        return timedelta(hours=_number(hours), minutes=_number(minutes) * (-1 if name.startswith("-") else 1))
+    if name in ("", "UTC"):
+        return UTC
+    if ".." in name or name[0] in "/\\":
+        raise CelError("time: invalid location name")
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise CelError(f"unknown time zone {name}") from None
+
+
+def _number(text: str) -> int:
+    if _NUMBER.fullmatch(text) is None:
+        raise CelError(f"strconv.Atoi: parsing {quoted(text)}: invalid syntax")
+    return int(text)
+
+
+def milliseconds(moment: Timestamp, zone: str = "UTC") -> int:
+    zone_of(zone)
     return moment.nanos % SECOND // 10**6

@@ -24,6 +24,8 @@ class Type:
     def __str__(self) -> str:
         if self.kind in ("object", "param"):
             return self.name
+        if self.kind == "error":
+            return "!error!"
         inner = f"({', '.join(map(str, self.params))})" if self.params else ""
         return (self.name or self.kind) + inner
 

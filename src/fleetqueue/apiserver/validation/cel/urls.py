@@ -1,18 +1,24 @@
 """URLs, read as Go reads the address of a request."""
 
 import re
-from urllib.parse import parse_qs, quote
+from typing import Final
+from urllib.parse import quote, unquote_plus, unquote_to_bytes
 
+from fleetqueue.apiserver.kinds.go_text import quoted
+from fleetqueue.apiserver.validation.cel import addresses
 from fleetqueue.apiserver.validation.cel.errors import CelError
 from fleetqueue.apiserver.validation.cel.functions import Library
 from fleetqueue.apiserver.validation.cel.types import BOOL, STRING, list_of, map_of, opaque
 
 library = Library()
 URL = opaque("kubernetes.URL")
-_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
-_BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
-_HOST = re.compile(r"(?:\[[^\]]*\]|[^:\[\]]*)(?::(\d*))?")
-_PATH_SAFE = "/$&+,;=:@-_.~!'()*%[]"
+_SCHEME: Final = re.compile("([a-zA-Z][a-zA-Z0-9+.-]*):")
+_BAD_ESCAPE: Final = re.compile("%(?![0-9a-fA-F]{2}).{0,2}", re.DOTALL)
+_HOST_FAULT: Final = re.compile(r"(%(?!25)[0-7][0-9a-fA-F])|([ /@\\^`{|}#?\x00-\x1f])")
+_PORT: Final = re.compile("(?::[0-9]*)?")
+_USER: Final = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
+_ENCODED_PATH: Final = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/\[\]%]*")
+_PATH_SAFE: Final = "/$&+,;=:@-_.~"
 
 
 class Url:
@@ -31,36 +37,96 @@ class Url:
         return hash((self.scheme, self.host, self.path, self.query))
 
 
+class _Fault(Exception):
+    pass
+
+
 def problem_of(text: str) -> str:
     """Say why a text is no absolute URL or absolute path; empty if it is one."""
     if any(ord(char) < 0x20 or ord(char) == 0x7F for char in text):
         return "net/url: invalid control character in URL"
     if not text:
         return "empty url"
-    scheme = _SCHEME.match(text)
-    rest = text[scheme.end() :] if scheme else text
-    if not scheme and ":" in text.split("/")[0]:
-        return "missing protocol scheme" if text[0] == ":" else "first path segment in URL cannot contain colon"
-    if not scheme and not text.startswith("/"):
-        return "invalid URI for request"
-    if scheme and not rest.startswith("/"):
-        return ""  # opaque, as in mailto:someone
-    return _problem_of_host(rest) or _problem_of_path(rest)
+    try:
+        _split(text, is_request=True)
+    except _Fault as fault:
+        return str(fault)
+    return ""
 
 
-def _problem_of_host(rest: str) -> str:
-    if not rest.startswith("//") or rest.startswith("///"):
-        return ""
-    host = re.split(r"[/?#]", rest[2:], maxsplit=1)[0].rpartition("@")[2]
-    match = _HOST.fullmatch(host)
-    if match is None:
-        return f'invalid port "{host[host.find(":") :]}" after host' if "[" not in host else "missing ']' in host"
-    return 'invalid character " " in host name' if " " in host else ""
+def _split(text: str, *, is_request: bool) -> Url:
+    """Take an address apart; that of a request has no host without a scheme."""
+    if text.startswith(":"):
+        raise _Fault("missing protocol scheme")
+    found = _SCHEME.match(text)
+    scheme, rest = (found[1].lower(), text[found.end() :]) if found else ("", text)
+    path, _, query = rest.partition("?")
+    host = ""
+    if text == "*":
+        return Url("", "", "*", "")
+    if not path.startswith("/"):
+        if scheme:
+            return Url(scheme, "", "", query)  # opaque, as in mailto:someone
+        raise _Fault("invalid URI for request")
+    if path.startswith("//") and (scheme or (not is_request and not path.startswith("///"))):
+        authority, slash, path = path[2:].partition("/")
+        host, path = _host_of(scheme, authority), slash + path
+    _check_escapes(path)
+    return Url(scheme, host, path, query)
 
 
-def _problem_of_path(rest: str) -> str:
-    bad = _BAD_ESCAPE.search(rest.split("?")[0])
-    return f'invalid URL escape "{rest[bad.start() : bad.start() + 3]}"' if bad else ""
+def _check_escapes(text: str) -> None:
+    if bad := _BAD_ESCAPE.search(text):
+        raise _Fault(f"invalid URL escape {quoted(bad[0])}")
+
+
+def _host_of(scheme: str, authority: str) -> str:
+    user, _, host = authority.rpartition("@")
+    if "[" in host:
+        host = _literal(host)
+    else:
+        _check_port(_port_of(scheme, host))
+        host = _unescaped_host(host)
+    if not _USER.fullmatch(user):
+        raise _Fault("net/url: invalid userinfo")
+    _check_escapes(user)
+    return host
+
+
+def _port_of(scheme: str, host: str) -> str:
+    """Return what follows the colon before a port; only addresses of HTTP are sure to have no other colon."""
+    at = host.find(":") if scheme in ("http", "https") else host.rfind(":")
+    return host[at:] if at >= 0 else ""
+
+
+def _check_port(port: str) -> None:
+    if not _PORT.fullmatch(port):
+        raise _Fault(f"invalid port {quoted(port)} after host")
+
+
+def _literal(host: str) -> str:
+    """Read an address in square brackets."""
+    if host.rfind("[") > 0:
+        raise _Fault("invalid IP-literal")
+    if "]" not in host:
+        raise _Fault("missing ']' in host")
+    name, _, port = host[1:].rpartition("]")
+    _check_port(port)
+    plain = _unescaped_host(name)
+    if problem := addresses.problem_of(plain):
+        raise _Fault(f"invalid host: {problem}")
+    if ":" not in plain:
+        raise _Fault("invalid IP-literal")
+    return f"[{plain}]{port}"
+
+
+def _unescaped_host(host: str) -> str:
+    _check_escapes(host)
+    if bad := _HOST_FAULT.search(host):
+        raise _Fault(
+            f"invalid URL escape {quoted(bad[0])}" if bad[1] else f"invalid character {quoted(bad[0])} in host name"
+        )
+    return unquote_to_bytes(host).decode(errors="replace")
 
 
 def is_request_uri(text: str) -> bool:
@@ -69,31 +135,41 @@ def is_request_uri(text: str) -> bool:
 
 @library.function("url", STRING, result=URL)
 def url(text: str) -> Url:
-    problem = problem_of(text)
-    if problem:
-        raise CelError(f'URL parse error during conversion from string: parse "{text}": {problem}')
-    body = text.partition("#")[0]
-    scheme = _SCHEME.match(body)
-    rest = body[scheme.end() :] if scheme else body
-    path, _, query = rest.partition("?")
-    host = ""
-    if path.startswith("//"):
-        host, slash, path = path[2:].partition("/")
-        path = slash + path
-    return Url(
-        scheme[1].lower() if scheme else "", host.rpartition("@")[2], path if path.startswith("/") else "", query
-    )
+    problem, bare = problem_of(text), text.partition("#")[0]
+    if not problem:
+        try:
+            return _split(bare, is_request=False)
+        except _Fault as fault:
+            problem = str(fault)
+    raise CelError(f"URL parse error during conversion from string: parse {quoted(text)}: {problem}")
 
 
 def _hostname(address: Url) -> str:
     host = address.host
     if host.startswith("["):
         return host[1 : host.find("]")]
-    return host.partition(":")[0]
+    name, colon, port = host.rpartition(":")
+    return name if colon and (port.isdigit() or not port) else host
 
 
 def _port(address: Url) -> str:
-    return address.host.rpartition("]")[2].partition(":")[2]
+    _, colon, port = address.host.rpartition("]")[2].rpartition(":")
+    return port if colon else ""
+
+
+def _escaped_path(address: Url) -> str:
+    if address.path == "*" or _ENCODED_PATH.fullmatch(address.path):
+        return address.path
+    return quote(unquote_to_bytes(address.path), safe=_PATH_SAFE)
+
+
+def _queries(address: Url) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for part in address.query.split("&"):
+        if part and ";" not in part and not _BAD_ESCAPE.search(part):
+            key, _, value = part.partition("=")
+            found.setdefault(unquote_plus(key), []).append(unquote_plus(value))
+    return found
 
 
 library.function("isURL", STRING, result=BOOL)(is_request_uri)
@@ -101,7 +177,5 @@ library.method("getScheme", URL, result=STRING)(lambda address: address.scheme)
 library.method("getHost", URL, result=STRING)(lambda address: address.host)
 library.method("getHostname", URL, result=STRING)(_hostname)
 library.method("getPort", URL, result=STRING)(_port)
-library.method("getEscapedPath", URL, result=STRING)(lambda address: quote(address.path, safe=_PATH_SAFE))
-library.method("getQuery", URL, result=map_of(STRING, list_of(STRING)))(
-    lambda address: parse_qs(address.query, keep_blank_values=True)
-)
+library.method("getEscapedPath", URL, result=STRING)(_escaped_path)
+library.method("getQuery", URL, result=map_of(STRING, list_of(STRING)))(_queries)

@@ -42,7 +42,13 @@ class Span:
 
 
 class Timestamp(Span):
-    """A moment, counted from 1970 in UTC."""
+    """A moment, counted from 1970 in UTC; it is shown by the clock that it was read from."""
+
+    __slots__ = ("offset",)
+
+    def __init__(self, nanos: int, offset: int = 0) -> None:
+        super().__init__(nanos)
+        self.offset = offset
 
 
 class Duration(Span):

@@ -1,0 +1,26 @@
+"""Parts that have a say in writes, as webhooks have, but in the server's own process."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fleetqueue.api.scheme import Manifest
+
+Call = Callable[[Manifest | None, Manifest], Manifest]
+"""From the object as it was, and as it shall be, to what it becomes; raises Forbidden to deny the write."""
+Find = Callable[[str, str, str, str], Manifest | None]
+"""Finds an object by its group, plural, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionHook:
+    name: str
+    """As clients read it when they are refused."""
+    group: str
+    version: str
+    resources: tuple[str, ...]
+    """Plurals, and `plural/subresource`."""
+    operations: tuple[str, ...]
+    call: Call
+    is_mutating: bool = False
+    spared: tuple[str, ...] = ()
+    """Namespaces whose objects it is not asked about."""

@@ -1,0 +1,82 @@
+"""A port on which clients are taken, with TLS or without.
+
+TLS is made ready when the first client comes, so that a cluster that nobody asks costs one socket. While a listener
+pauses, the system still takes connections and nobody answers them.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+BACKLOG: Final = 512
+HANDSHAKE_SECONDS: Final = 10.0
+SHUTDOWN_SECONDS: Final = 1.0
+
+Context = ssl.SSLContext | Callable[[], ssl.SSLContext] | None
+"""TLS, or what makes it ready."""
+
+
+class Listener:
+    def __init__(self, host: str, port: int, context: Context, protocol: Callable[[], asyncio.Protocol]) -> None:
+        """Listen; the system chooses a port for port 0."""
+        self._context = context
+        self._protocol = protocol
+        self._socket = _bound(host, port)
+        self._socket.listen(BACKLOG)
+        self._opening: asyncio.Task[asyncio.Server] | None = None
+        self.resume()
+
+    @property
+    def port(self) -> int:
+        return int(self._socket.getsockname()[1])
+
+    def resume(self) -> None:
+        """Take those who wait, and who comes."""
+        asyncio.get_running_loop().add_reader(self._socket, self._open)
+
+    async def pause(self) -> asyncio.Server | None:
+        """Take nobody more; return what took them until now."""
+        asyncio.get_running_loop().remove_reader(self._socket)
+        if self._opening is None:
+            return None
+        server, self._opening = await self._opening, None
+        server.close()
+        return server
+
+    async def close(self) -> None:
+        """Take nobody more, and refuse who waits."""
+        server = await self.pause()
+        self._socket.close()
+        if server is not None:
+            with suppress(TimeoutError):  # of a client that is still shaking hands
+                async with asyncio.timeout(SHUTDOWN_SECONDS):
+                    await server.wait_closed()
+
+    def _open(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._socket)
+        self._opening = loop.create_task(self._server())
+
+    async def _server(self) -> asyncio.Server:
+        context = self._context() if callable(self._context) else self._context
+        tls: dict[str, Any] = {"ssl": context}
+        if context is not None:
+            tls |= {"ssl_handshake_timeout": HANDSHAKE_SECONDS, "ssl_shutdown_timeout": SHUTDOWN_SECONDS}
+        # Of its own, since it closes it: who is not taken yet waits for the next one.
+        own = self._socket.dup()
+        return await asyncio.get_running_loop().create_server(self._protocol, sock=own, backlog=BACKLOG, **tls)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.setblocking(False)
+    try:
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound

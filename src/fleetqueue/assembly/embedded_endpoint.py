@@ -1,0 +1,137 @@
+"""One embedded cluster that can be reached by TLS: its storage, its API, what lives in it, and its kubeconfig."""
+
+import asyncio
+import socket
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from pathlib import Path
+from ssl import SSLContext
+from typing import Any, Final, Literal
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from fleetqueue import clock
+from fleetqueue.apiserver.auth.users import MASTERS, User
+from fleetqueue.apiserver.http.front_end import FrontEnd
+from fleetqueue.apiserver.http.tls import server_context
+from fleetqueue.apiserver.server import ApiServer, Secrets
+from fleetqueue.apiserver.storage.log import Log, LogError
+from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.assembly.cluster_parts import cluster_parts
+from fleetqueue.assembly.converters import CONVERTERS
+from fleetqueue.engine import kubeconfigs, ports
+from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.key_pairs import read_pair
+from fleetqueue.engine.pki import ensure_pki
+from fleetqueue.engine.state import write_private
+
+How = Literal["refuse", "hang"]
+PARTS: Final = User("system:kube-controller-manager", (MASTERS,))
+
+
+class Endpoint:
+    def __init__(self, name: str, folder: Path, port: int) -> None:
+        self.name = name
+        self.folder = folder
+        self.port = port
+        self.cut_how: How | None = None
+        """How others fail to reach it; None while they do."""
+        self._open = AsyncExitStack()
+        self._held: socket.socket | None = None
+        self._front_end: FrontEnd | None = None
+
+    @property
+    def pki(self) -> Path:
+        return self.folder / "pki"
+
+    @property
+    def url(self) -> str:
+        return f"https://{ports.LOOPBACK}:{self.port}"
+
+    @property
+    def kubeconfig(self) -> kubeconfigs.Kubeconfig:
+        authority = (self.pki / "ca.crt").read_bytes()
+        return kubeconfigs.kubeconfig(self.name, self.url, authority, read_pair(self.pki, "admin"))
+
+    async def start(self, log: Log) -> None:
+        """Open the storage, serve it, and write the administrator's kubeconfig."""
+        ensure_pki(self.name, self.pki, front_proxy=False)
+        storage = await _opened(log)
+        self._open.push_async_callback(storage.close)
+        token = clock.uid()
+        server = ApiServer(storage, Secrets(_signing_key(self.pki / "sa.key"), {token: PARTS}), CONVERTERS)
+        await server.start()
+        self._keep(server.run(), "API")
+        parts = cluster_parts(self.name, server, token=token, ca=(self.pki / "ca.crt").read_text())
+        self._keep(parts.run(), "parts")
+        self._front_end = FrontEnd(server.handler, server.authentication)
+        self._open.push_async_callback(self._front_end.stop)
+        await self._listen(self._front_end)
+        write_private(self.folder / "kubeconfig", kubeconfigs.dump(self.kubeconfig))
+
+    async def stop(self) -> None:
+        """The endpoint first, the storage last."""
+        self._let_go()
+        await self._open.aclose()
+
+    async def cut(self, how: How) -> None:
+        """Make it unreachable for others, while it keeps running: connections are refused, or nothing is answered."""
+        assert self._front_end is not None
+        if self.cut_how is not None:
+            return
+        self.cut_how = how
+        if how == "hang":
+            await self._front_end.freeze()
+        else:
+            await self._front_end.refuse()
+            self._held = ports.hold(self.port)
+
+    async def heal(self) -> None:
+        """Make it reachable again."""
+        assert self._front_end is not None
+        how, self.cut_how = self.cut_how, None
+        if how == "hang":
+            self._front_end.thaw()
+        elif how == "refuse":
+            self._let_go()
+            await self._listen(self._front_end)
+
+    async def _listen(self, front_end: FrontEnd) -> None:
+        try:
+            await front_end.start(ports.LOOPBACK, self.port, self._tls)
+        except OSError as error:
+            raise EngineError(
+                f"{self.name} cannot listen on port {self.port} of {ports.LOOPBACK} ({error.strerror}); "
+                "stop what listens there, or start again"
+            ) from error
+
+    def _tls(self) -> SSLContext:
+        return server_context(self.pki / "apiserver.crt", self.pki / "apiserver.key", self.pki / "ca.crt")
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+    def _keep(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        task = asyncio.create_task(work, name=f"{self.name} {what}")
+        self._open.push_async_callback(_end, task)
+
+
+async def _opened(log: Log) -> ClusterStorage:
+    try:
+        return await ClusterStorage.open(log)
+    except LogError as error:
+        raise EngineError(str(error)) from error
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
+
+
+def _signing_key(path: Path) -> ec.EllipticCurvePrivateKey:
+    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    return key

@@ -1,0 +1,128 @@
+"""Which images stand for our own parts, so that their pods in an embedded cluster really do their work."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, TypeVar
+
+import orjson
+
+from fleetqueue.api.requests import Request, Response
+from fleetqueue.apiserver.auth.authentication import Credentials
+from fleetqueue.apiserver.server import ApiServer
+from fleetqueue.assembly.in_process import InProcessDoor
+from fleetqueue.client import Client
+from fleetqueue.client.door import Stream
+from fleetqueue.client.kubeconfig import Connection, parse
+from fleetqueue.nodes.programs import Account, Place, Program, Programs
+
+IMAGE: Final = "fleetqueue"
+IN_CLUSTER: Final = "https://kubernetes.default.svc"
+"""The address by which a pod knows the API of its own cluster."""
+
+Dial = Callable[[Connection], Client]
+S = TypeVar("S")
+
+
+class WrongArguments(Exception):
+    """The pod's arguments cannot be used; the text says which."""
+
+
+def connect(connection: Connection) -> Client:
+    """Open a cluster over HTTP."""
+    from fleetqueue.client import transport  # in a fleet without sockets nobody comes here
+
+    return transport.connect(connection)
+
+
+def programs(server: ApiServer, dial: Dial) -> Programs:
+    """Return the parts that pods of a cluster can be; `dial` opens other clusters by their kubeconfigs."""
+    return Programs({IMAGE: _fleetqueue(dial)}, reach=lambda account: Client(AccountDoor(server, account)))
+
+
+class AccountDoor:
+    """A door to a server without sockets, for an account whose token is changed now and then."""
+
+    def __init__(self, server: ApiServer, account: Account) -> None:
+        self.server = server
+        self.account = account
+
+    async def request(self, request: Request, *, timeout: float) -> Response:
+        return await self._door().request(request, timeout=timeout)
+
+    def stream(self, request: Request, *, silence: float) -> AbstractAsyncContextManager[Stream]:
+        return self._door().stream(request, silence=silence)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def _door(self) -> InProcessDoor:
+        return InProcessDoor(self.server, Credentials(token=self.account.token))
+
+
+def _fleetqueue(dial: Dial) -> Program:
+    """Our own image: what it does is its first argument, as on the command line."""
+
+    async def run(place: Place) -> None:
+        def reach(connection: Connection) -> Client:
+            return place.client if connection.server == IN_CLUSTER else dial(connection)
+
+        command, *rest = place.args or [""]
+        if command not in COMMANDS:
+            raise WrongArguments(f"the first argument must be one of {', '.join(COMMANDS)}, not {command!r}")
+        await COMMANDS[command](place, options_of(rest), reach)
+
+    return run
+
+
+async def _controller(place: Place, options: Mapping[str, list[str]], dial: Dial) -> None:
+    from fleetqueue.assembly.hub import HubProcess  # what no pod asks for is not loaded
+    from fleetqueue.assembly.settings import HubSettings
+
+    alone = ["leader_election.enabled=false"] if "no-leader-election" in options else []
+    process = HubProcess(Connection(IN_CLUSTER), _settings(HubSettings, place, options, alone), dial=dial)
+    place.why_not_ready = process.why_not_ready
+    await process.serve()
+
+
+async def _score_agent(place: Place, options: Mapping[str, list[str]], dial: Dial) -> None:
+    from fleetqueue.assembly.settings import WorkerSettings
+    from fleetqueue.assembly.worker import WorkerProcess
+
+    name = [f'cluster="{cluster}"' for cluster in options.get("cluster", ())]
+    hub = parse(place.text(_only(options, "hub-kubeconfig")))
+    process = WorkerProcess(Connection(IN_CLUSTER), hub, _settings(WorkerSettings, place, options, name), dial=dial)
+    place.why_not_ready = process.why_not_ready
+    await process.agent.run()
+
+
+COMMANDS: Final = {"controller": _controller, "score-agent": _score_agent}
+
+
+def options_of(args: Iterable[str]) -> dict[str, list[str]]:
+    """Read `--name=value` and `--name`; an option may stand more than once."""
+    found: dict[str, list[str]] = {}
+    for arg in args:
+        if not arg.startswith("--"):
+            raise WrongArguments(f"{arg!r} is no option; write it as --name=value")
+        name, _, value = arg.removeprefix("--").partition("=")
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def _only(options: Mapping[str, list[str]], name: str) -> str:
+    if name not in options:
+        raise WrongArguments(f"--{name} is missing")
+    return options[name][-1]
+
+
+def _settings(kind: type[S], place: Place, options: Mapping[str, list[str]], more: Iterable[str]) -> S:
+    """Read settings as the command line does, but from a mounted file: each of its keys becomes one of the flags."""
+    import yaml
+
+    from fleetqueue.assembly.settings_file import load
+
+    given: dict[str, Any] = {}
+    for path in options.get("config", ()):
+        given |= yaml.safe_load(place.text(path)) or {}
+    flags = [f"{key}={orjson.dumps(value).decode()}" for key, value in given.items()]
+    return load(kind, overrides=[*flags, *options.get("set", ()), *more])

@@ -1,0 +1,1 @@
+"""Who may run next: quota, queues, flavors, preemption, and the scheduler that admits Workloads."""

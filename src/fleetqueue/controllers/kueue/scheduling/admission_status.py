@@ -1,0 +1,172 @@
+"""The status of a Workload as Kueue's admission writes it: all of its fields in one server-side apply.
+
+What is left out of such a write disappears, so every write starts from what is there. These are pure functions from an
+object to a new status, and from that to the manifest that is applied.
+
+Mirrors: Kueue pkg/workload/patching, pkg/workload/evict
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from datetime import datetime
+from typing import Final
+
+from fleetqueue.api import conditions
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.scheme import Manifest
+
+CONDITIONS: Final = (
+    kueue.QUOTA_RESERVED,
+    "BlockedOnPreemptionGates",
+    kueue.EVICTED,
+    kueue.ADMITTED,
+    kueue.PREEMPTED,
+    kueue.REQUEUED,
+    "DeactivationTarget",
+    kueue.FINISHED,
+    "PodsReady",
+)
+"""What admission writes, in its order."""
+KEPT: Final = (
+    "admission",
+    "accumulatedPastExecutionTimeSeconds",
+    "schedulingStats",
+    "clusterName",
+    "nominatedClusterNames",
+    "unhealthyNodes",
+    "preemptionGates",
+    "admissionChecks",
+)
+LONGEST: Final = 32 * 1024
+"""Bytes of a condition's message."""
+RESERVED: Final = "QuotaReserved"
+
+
+def patch(raw: Manifest, status: Manifest) -> Manifest:
+    """Return what is applied to give an object a new status."""
+    metadata = raw["metadata"]
+    written = {field: status[field] for field in KEPT if status.get(field) is not None}
+    if status.get("requeueState"):
+        written["requeueState"] = status["requeueState"]
+    if "admission" not in written and status.get("resourceRequests"):
+        written["resourceRequests"] = status["resourceRequests"]
+    by_type = {each["type"]: each for each in status.get("conditions") or ()}
+    written["conditions"] = [by_type[kind] for kind in CONDITIONS if kind in by_type]
+    manifest = kueue.Workload.manifest(metadata["name"], metadata["namespace"], status=written)
+    manifest["metadata"]["uid"] = metadata["uid"]
+    return manifest
+
+
+def reserved(raw: Manifest, admission: Manifest, *, is_admitted: bool, now: datetime) -> Manifest:
+    """Give quota; and where no check is waited for, admit."""
+    status, generation = _status(raw), _generation(raw)
+    status["admission"] = admission
+    message = f"Quota reserved in ClusterQueue {admission['clusterQueue']}"
+    _set(status, kueue.QUOTA_RESERVED, conditions.TRUE, RESERVED, message, generation, now)
+    for kind in (kueue.EVICTED, kueue.PREEMPTED, "BlockedOnPreemptionGates"):
+        known = _find(status, kind)
+        if known is not None and known["status"] == conditions.TRUE:
+            _set(status, kind, conditions.FALSE, RESERVED, f"Previously: {known['message']}", generation, now)
+    if is_admitted:
+        _set(status, kueue.ADMITTED, conditions.TRUE, "Admitted", "The workload is admitted", generation, now)
+    return status
+
+
+def pending(raw: Manifest, message: str, requests: Sequence[Manifest], now: datetime) -> Manifest | None:
+    """Say why a Workload waits; None where it says so already."""
+    status = _status(raw)
+    status.pop("admission", None)
+    status["resourceRequests"] = [*requests]
+    _set(status, kueue.QUOTA_RESERVED, conditions.FALSE, kueue.PENDING, message, _generation(raw), now)
+    return None if status == {"resourceRequests": [], **(raw.get("status") or {})} else status
+
+
+def preempted(raw: Manifest, reason: str, message: str, now: datetime) -> Manifest:
+    """Evict, and say for whom."""
+    status = evicted(raw, kueue.PREEMPTED, message, now)
+    _set(status, kueue.PREEMPTED, conditions.TRUE, reason, message, 0, now)
+    return status
+
+
+def evicted(raw: Manifest, reason: str, message: str, now: datetime, *, cause: str = "") -> Manifest:
+    """Ask a Workload to give its quota back; `cause` is why it was deactivated, if it was."""
+    status, generation = _status(raw), _generation(raw)
+    said = f"{reason}DueTo{cause}" if cause else reason
+    _set(status, kueue.EVICTED, conditions.TRUE, said, message, generation, now)
+    for field in ("clusterName", "nominatedClusterNames", "unhealthyNodes"):
+        status.pop(field, None)
+    if status.get("admissionChecks"):
+        status["admissionChecks"] = [_reset(check, now) for check in status["admissionChecks"]]
+    blocked = _find(status, "BlockedOnPreemptionGates")
+    if blocked is not None and blocked["status"] == conditions.TRUE:
+        _set(status, "BlockedOnPreemptionGates", conditions.FALSE, said, message, generation, now)
+    for gate in status.get("preemptionGates") or ():
+        gate |= {"position": "Closed", "lastTransitionTime": conditions.timestamp(now)}
+    _count_eviction(status, reason, cause)
+    return status
+
+
+def with_condition(
+    status: Manifest, kind: str, value: str, reason: str, message: str, generation: int, now: datetime
+) -> Manifest:
+    """Return a status with one condition set; its date stays while its status stays the same."""
+    changed = deepcopy(status)
+    _set(changed, kind, value, reason, message, generation, now)
+    return changed
+
+
+def _set(status: Manifest, kind: str, value: str, reason: str, message: str, generation: int, now: datetime) -> None:
+    known = _find(status, kind)
+    is_same = known is not None and known["status"] == value
+    since = known["lastTransitionTime"] if is_same and known is not None else conditions.timestamp(now)
+    wanted = {"type": kind, "status": value, "reason": reason, "message": _cut(message), "lastTransitionTime": since}
+    if generation:
+        wanted["observedGeneration"] = generation
+    others = status.get("conditions") or []
+    if known is None:
+        status["conditions"] = [*others, wanted]
+    else:
+        status["conditions"] = [wanted if each["type"] == kind else each for each in others]
+
+
+def _reset(check: Manifest, now: datetime) -> Manifest:
+    if check["state"] == kueue.PENDING:
+        return check
+    fresh = {
+        "name": check["name"],
+        "state": kueue.PENDING,
+        "message": f"Reset to Pending after eviction. Previously: {check['state']}",
+        "lastTransitionTime": conditions.timestamp(now),
+    }
+    if check.get("requeueAfterSeconds") is not None:
+        fresh["requeueAfterSeconds"] = check["requeueAfterSeconds"]
+    if check["state"] == kueue.RETRY:
+        fresh["retryCount"] = (check.get("retryCount") or 0) + 1
+    return fresh
+
+
+def _count_eviction(status: Manifest, reason: str, cause: str) -> None:
+    stats = (status.get("schedulingStats") or {}).get("evictions") or []
+    known = next((each for each in stats if (each["reason"], each.get("underlyingCause", "")) == (reason, cause)), None)
+    if known is None:
+        stats = [*stats, {"reason": reason, "underlyingCause": cause, "count": 1}]
+    else:
+        known["count"] += 1
+    status["schedulingStats"] = {"evictions": stats}
+
+
+def _status(raw: Manifest) -> Manifest:
+    """Copy the status: what is cached is never changed."""
+    return deepcopy(raw.get("status") or {})
+
+
+def _generation(raw: Mapping[str, Manifest]) -> int:
+    return int(raw["metadata"].get("generation") or 0)
+
+
+def _find(status: Manifest, kind: str) -> Manifest | None:
+    return next((each for each in status.get("conditions") or () if each["type"] == kind), None)
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= LONGEST else message[: LONGEST - 4] + " ..."

@@ -1,0 +1,59 @@
+"""How queues stand, for those who write their status: a face of the scheduler's books that only reads."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+
+class FlavorResource(NamedTuple):
+    """What quota is given for."""
+
+    flavor: str
+    resource: str
+
+
+Quantities = Mapping[FlavorResource, int]
+"""How much of each; cpu in thousandths, all else in whole units. `amounts.written` makes a quantity of one."""
+
+
+class Problem(NamedTuple):
+    """Why a ClusterQueue cannot admit."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One ClusterQueue, or one LocalQueue, at one moment."""
+
+    pending: int = 0
+    reserving: int = 0
+    """Workloads that hold quota; what the scheduler has decided but not yet seen written counts."""
+    admitted: int = 0
+    reservation: Quantities = field(default_factory=dict)
+    """What the reserving hold. What is not in it is 0."""
+    usage: Quantities = field(default_factory=dict)
+    """What the admitted hold."""
+
+
+Told = Callable[[str, str], None]
+"""Called with "ClusterQueue" or "LocalQueue" and its key, when its Usage or its problems may have changed."""
+
+
+class Standings(Protocol):
+    def of_cluster_queue(self, name: str) -> Usage:
+        """Return how a ClusterQueue stands; an unknown one has nothing."""
+        ...
+
+    def of_local_queue(self, key: str) -> Usage:
+        """Return how a LocalQueue, named `namespace/name`, stands."""
+        ...
+
+    def problems(self, name: str) -> Sequence[Problem]:
+        """Say why a ClusterQueue cannot admit, the first reason first; empty if it can, or is not known."""
+        ...
+
+    def subscribe(self, told: Told) -> None:
+        """Be told of changes; before the cluster runs."""
+        ...

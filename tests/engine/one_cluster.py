@@ -1,0 +1,32 @@
+"""One real cluster with nothing on it: an API server, the controllers, a scheduler, and kwok in place of kubelets."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import load
+from fleetqueue.client.transport import connect
+from fleetqueue.engine import ports
+from fleetqueue.engine.cluster import Cluster
+from fleetqueue.engine.control_plane import PORTS, ControlPlane
+from fleetqueue.engine.layout import Layout
+from fleetqueue.engine.processes import Processes
+
+
+@asynccontextmanager
+async def one_cluster(layout: Layout, folder: Path) -> AsyncIterator[Client]:
+    """Start it, and give its administrator's client; nothing is left when the block ends."""
+    cluster = Cluster("real", folder / "real", ports.assign(PORTS, {}), layout)
+    processes = Processes(folder / "processes.json")
+    plane = ControlPlane(cluster, processes)
+    try:
+        await plane.start()
+        await plane.wait_ready()
+        client = connect(load(cluster.kubeconfig))
+        try:
+            yield client
+        finally:
+            await client.close()
+    finally:
+        await processes.stop_all()

@@ -1,0 +1,15 @@
+"""Rules of custom kinds on a real API server: what was recorded is what it says."""
+
+import orjson
+import pytest
+
+from tests.unit.apiserver.validation.record_rules import answers_of_a_real_server
+from tests.unit.apiserver.validation.ruled import RECORDED, written
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+
+async def test_the_recorded_rules_are_judged_so_by_a_real_server(layout, tmp_path):
+    answers = await answers_of_a_real_server(layout, tmp_path)
+
+    assert orjson.loads(written(answers)) == orjson.loads(RECORDED.read_bytes())

@@ -1,0 +1,1 @@
+"""Queue and admission scenarios: our scheduler against Kueue's."""

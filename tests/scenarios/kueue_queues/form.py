@@ -1,0 +1,222 @@
+"""The YAML form of a queue scenario, and the objects that it stands for.
+
+    name: the second waits until the first has finished
+    differs: why                                    # known to end otherwise on our side; checked to be still so
+    flavors: {default: {nodeLabels: {...}}}         # by default one: `default`, without anything
+    checks: {slow: {active: false}}                 # AdmissionChecks; active by default
+    cohorts: {root: {parent: top, quota: {default: {cpu: 4}}}}
+    queues:                                         # each has a LocalQueue of its name in the scenario's namespace
+      q: {cohort: root, quota: {default: {cpu: 4, gpu: {nominal: 2, borrow: 1, lend: 1}}}, preemption: {...}}
+      r: {groups: [{default: {cpu: 4}}, {fast: {gpu: 1}}], checks: [slow], strategy: StrictFIFO, stop: Hold}
+    limits: {small: [{type: Container, max: {cpu: 1}}]}   # LimitRanges
+    local: {q: {stop: Hold}}                        # what is said of LocalQueues
+    labels: {team: a}                               # of the namespace
+    arrive:                                         # Workloads: one round for each of these
+      - a: {queue: q, cpu: 1, count: 2, minCount: 1, priority: 10, template: {nodeSelector: {...}}}
+      - {b: {cpu: 1}, c: {sets: {driver: {cpu: 1}, worker: {cpu: 1, count: 3}}}}
+    then:                                           # rounds of changes; null deletes
+      - finish: [a]                                 # if it runs
+      - release: [b]                                # an evicted one gives its quota back, as its job would do
+      - release: all                                # all who are evicted
+      - queues: {q: {quota: {default: {cpu: 8}}}}
+      - wait: 3
+
+Every name gets the prefix of its scenario; it is cut off what comes out.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.pod_limits import LimitRange
+from fleetqueue.api.scheme import Manifest, Resource
+
+from ..running import Change  # noqa: TID252 - what the rooms share stands above them
+from .doing import Step
+
+HERE = Path(__file__).parent
+KINDS = ("flavors", "checks", "cohorts", "queues", "limits", "local", "labels", "workloads")
+SAID = ("queue", "count", "minCount", "priority", "template", "limits", "sets", "active")
+"""What is said of a Workload that is no request."""
+GPU = "nvidia.com/gpu"
+
+Described = dict[str, Any]
+Objects = dict[tuple[str, str], tuple[Resource, Manifest]]
+"""By kind and name."""
+
+
+def written() -> list[Described]:
+    """Return the scenarios of all files, file by file."""
+    return [each for path in sorted(HERE.glob("*.yaml")) for each in yaml.safe_load(path.read_text())]
+
+
+def steps(described: Described, prefix: str) -> Iterator[Step]:
+    """Return the rounds of one scenario."""
+    state: Described = {"flavors": {"default": {}}, "workloads": {}}
+    state |= {kind: described[kind] for kind in KINDS if kind in described}
+    objects: Objects = {}
+    rounds = [{}, *({"workloads": some} for some in described.get("arrive", ())), *described.get("then", ())]
+    for each in rounds:
+        state = _merged(state, {kind: each[kind] for kind in KINDS if kind in each})
+        objects, before = Maker(prefix, state).objects(), objects
+        yield Step(
+            _changes(before, objects),
+            finish=[prefix + name for name in each.get("finish", ())],
+            release=None if (some := each.get("release", ())) == "all" else [prefix + name for name in some],
+            wait=each.get("wait", 0.0),
+        )
+
+
+def namespace(prefix: str) -> str:
+    return f"{prefix}ns"
+
+
+def _merged(state: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict) or not isinstance(state, dict):
+        return patch
+    merged = {key: _merged(state.get(key), value) for key, value in patch.items() if value is not None}
+    return {**{key: value for key, value in state.items() if key not in patch}, **merged}
+
+
+def _changes(before: Objects, after: Objects) -> list[Change]:
+    gone = [Change(resource, manifest, None) for key, (resource, manifest) in before.items() if key not in after]
+    kept = [
+        Change(resource, before[key][1] if key in before else None, manifest)
+        for key, (resource, manifest) in after.items()
+        if key not in before or before[key][1] != manifest
+    ]
+    return [*kept, *gone]
+
+
+class Maker:
+    """Makes the objects of one scenario."""
+
+    def __init__(self, prefix: str, state: Described) -> None:
+        self.prefix = prefix
+        self.state = state
+
+    def objects(self) -> Objects:
+        made = [self._namespace(), *self._flavors(), *self._checks(), *self._cohorts(), *self._queues()]
+        made += [*self._limits(), *self._local_queues(), *self._workloads()]
+        return {(kind.resource.kind, raw["metadata"]["name"]): (kind.resource, raw) for kind, raw in made}
+
+    def _namespace(self) -> tuple[Any, Manifest]:
+        return Namespace, Namespace.manifest(namespace(self.prefix), labels=self.state.get("labels"))
+
+    def _flavors(self) -> Iterator[tuple[Any, Manifest]]:
+        for name, spec in self.state["flavors"].items():
+            yield kueue.ResourceFlavor, kueue.ResourceFlavor.manifest(self.prefix + name, spec=spec)
+
+    def _checks(self) -> Iterator[tuple[Any, Manifest]]:
+        for name, said in self.state.get("checks", {}).items():
+            condition = {
+                "type": "Active",
+                "status": str(said.get("active", True)),
+                "reason": "ByTest",
+                "message": "by test",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }
+            spec = {"controllerName": said.get("controller", "example.com/by-test")}
+            status = {"conditions": [condition]}
+            yield (
+                kueue.AdmissionCheck,
+                kueue.AdmissionCheck.manifest(self.prefix + name, spec=spec, status=status),
+            )
+
+    def _cohorts(self) -> Iterator[tuple[Any, Manifest]]:
+        for name, said in self.state.get("cohorts", {}).items():
+            spec: Manifest = {"parentName": self.prefix + said["parent"]} if "parent" in said else {}
+            if groups := self._groups(said):
+                spec["resourceGroups"] = groups
+            yield kueue.Cohort, kueue.Cohort.manifest(self.prefix + name, spec=spec)
+
+    def _queues(self) -> Iterator[tuple[Any, Manifest]]:
+        for name, said in self.state.get("queues", {}).items():
+            spec: Manifest = {"namespaceSelector": said.get("selector", {}), "resourceGroups": self._groups(said)}
+            names = {"strategy": "queueingStrategy", "stop": "stopPolicy", "fungibility": "flavorFungibility"}
+            spec |= {field: said[word] for word, field in names.items() if word in said}
+            if "cohort" in said:
+                spec["cohortName"] = self.prefix + said["cohort"]
+            if "preemption" in said:
+                spec["preemption"] = said["preemption"]
+            if "checks" in said:
+                spec["admissionChecksStrategy"] = {"admissionChecks": [self._check(each) for each in said["checks"]]}
+            yield kueue.ClusterQueue, kueue.ClusterQueue.manifest(self.prefix + name, spec=spec)
+
+    def _check(self, said: Any) -> Manifest:
+        if isinstance(said, str):
+            return {"name": self.prefix + said}
+        return {"name": self.prefix + said["name"], "onFlavors": [self.prefix + each for each in said["flavors"]]}
+
+    def _groups(self, said: Described) -> list[Manifest]:
+        groups = said.get("groups", [said["quota"]] if "quota" in said else [])
+        return [self._group(flavors) for flavors in groups]
+
+    def _group(self, flavors: Described) -> Manifest:
+        covered = [_resource(name) for name in next(iter(flavors.values()))]
+        return {
+            "coveredResources": covered,
+            "flavors": [
+                {"name": self.prefix + name, "resources": [_quota(*each) for each in quota.items()]}
+                for name, quota in flavors.items()
+            ],
+        }
+
+    def _limits(self) -> Iterator[tuple[Any, Manifest]]:
+        for name, items in self.state.get("limits", {}).items():
+            yield LimitRange, LimitRange.manifest(self.prefix + name, namespace(self.prefix), spec={"limits": items})
+
+    def _local_queues(self) -> Iterator[tuple[Any, Manifest]]:
+        said = self.state.get("local", {})
+        for name in {**self.state.get("queues", {}), **said}:
+            own = said.get(name, {})
+            spec = {"clusterQueue": self.prefix + own.get("queue", name), "stopPolicy": own.get("stop", "None")}
+            if not own.get("missing"):
+                yield (
+                    kueue.LocalQueue,
+                    kueue.LocalQueue.manifest(self.prefix + name, namespace(self.prefix), spec=spec),
+                )
+
+    def _workloads(self) -> Iterator[tuple[Any, Manifest]]:
+        for name, said in self.state["workloads"].items():
+            sets = said.get("sets", {"main": {k: v for k, v in said.items() if k not in ("queue", "priority")}})
+            queue = said.get("queue", next(iter(self.state.get("queues", {"q": {}}))))
+            spec = {
+                "queueName": self.prefix + queue,
+                "active": said.get("active", True),
+                "podSets": [_pod_set(set_name, each) for set_name, each in sets.items()],
+            }
+            if "priority" in said:
+                spec["priority"] = said["priority"]
+            manifest = kueue.Workload.manifest(self.prefix + name, namespace(self.prefix), spec=spec)
+            yield kueue.Workload, manifest
+
+
+def _resource(name: str) -> str:
+    return GPU if name == "gpu" else name
+
+
+def _quota(name: str, said: Any) -> Manifest:
+    if not isinstance(said, dict):
+        return {"name": _resource(name), "nominalQuota": str(said)}
+    limits = {"borrow": "borrowingLimit", "lend": "lendingLimit"}
+    quota = {"name": _resource(name), "nominalQuota": str(said["nominal"])}
+    return quota | {field: str(said[word]) for word, field in limits.items() if word in said}
+
+
+def _pod_set(name: str, said: Described) -> Manifest:
+    requests = {_resource(key): str(value) for key, value in said.items() if key not in SAID}
+    resources: Manifest = {"requests": requests}
+    if "limits" in said:
+        resources["limits"] = {_resource(key): str(value) for key, value in said["limits"].items()}
+    spec = {
+        "containers": [{"name": "c", "image": "i", "resources": resources}],
+        "restartPolicy": "Never",
+        **said.get("template", {}),
+    }
+    sized = {field: said[field] for field in ("minCount",) if field in said}
+    return {"name": name, "count": said.get("count", 1), **sized, "template": {"spec": spec}}

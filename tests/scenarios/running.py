@@ -1,0 +1,143 @@
+"""Give scenarios to a hub: round by round, all scenarios side by side, each in objects of its own.
+
+A round is what may be written at once. After every round the hub settles, so that what comes out depends on the rounds
+only and not on who was quicker.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import zip_longest
+from typing import Any, Protocol
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.client import Client
+
+AT_ONCE = 8
+"""Writes that are under way at a time; more would only wait for each other."""
+UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class Hub(Protocol):
+    client: Client
+
+    async def settle(self, *, is_alone: bool = False) -> None:
+        """Let the controllers come to an end with what they saw, of one scenario or of many."""
+        ...
+
+    async def wait(self, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True)
+class Change:
+    """An object as it was and as it shall be; None where it is not there."""
+
+    resource: Resource
+    before: Manifest | None
+    after: Manifest | None
+
+
+@dataclass(frozen=True)
+class Round:
+    changes: Sequence[Change] = ()
+    wait: float = 0.0
+    """Seconds that pass afterwards."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    rounds: Sequence[Round]
+    clean_up: Callable[[Client], Awaitable[None]]
+    """Removes what is left."""
+    end_state: Callable[[Client], Awaitable[Any]]
+    """Returns what is compared."""
+    is_alone: bool = False
+    """Whether others would change what comes out."""
+
+
+async def run(hub: Hub, scenarios: Sequence[Scenario]) -> dict[str, Any]:
+    """Return what each scenario ends in; those that must be alone go first, and leave nothing."""
+    ends = {}
+    for scenario in scenarios:
+        if scenario.is_alone:
+            ends |= await _run_together(hub, [scenario])
+            await scenario.clean_up(hub.client)
+            await hub.settle(is_alone=True)
+    return ends | await _run_together(hub, [scenario for scenario in scenarios if not scenario.is_alone])
+
+
+async def _run_together(hub: Hub, scenarios: Sequence[Scenario]) -> dict[str, Any]:
+    is_alone = len(scenarios) == 1
+    for rounds in zip_longest(*(scenario.rounds for scenario in scenarios), fillvalue=Round()):
+        await _write(hub.client, [each.changes for each in rounds])
+        await hub.settle(is_alone=is_alone)
+        if longest := max(each.wait for each in rounds):
+            await hub.wait(longest)
+            await hub.settle(is_alone=is_alone)
+    return {scenario.name: await scenario.end_state(hub.client) for scenario in scenarios}
+
+
+async def _write(client: Client, changes: Iterable[Sequence[Change]]) -> None:
+    """Write the changes of each scenario in their order, several scenarios at a time."""
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def write_all(some: Sequence[Change]) -> None:
+        async with turns:
+            for change in some:
+                await write(client, change)
+
+    await asyncio.gather(*map(write_all, changes))
+
+
+async def write(client: Client, change: Change) -> None:
+    before, after = dated(change.before), dated(change.after)
+    known = after or before
+    assert known is not None
+    name, namespace = known["metadata"]["name"], known["metadata"].get("namespace", "")
+    if after is None:
+        with suppress(errors.NotFound):
+            await client.delete(change.resource, name, namespace)
+        return
+    if before is None:
+        await client.create(change.resource, _without_status(after))
+    elif patch := difference(_without_status(before), _without_status(after)):
+        await client.merge(change.resource, name, namespace, patch)
+    if patch := difference((before or {}).get("status") or {}, after.get("status") or {}):
+        await client.merge(change.resource, name, namespace, {"status": patch}, subresource="status")
+
+
+def difference(before: Manifest, after: Manifest) -> Manifest:
+    """Return the merge patch that turns one into the other."""
+    patch: Manifest = {field: None for field in before if field not in after}
+    for field, value in after.items():
+        have = before.get(field)
+        if isinstance(value, dict) and isinstance(have, dict):
+            if inner := difference(have, value):
+                patch[field] = inner
+        elif have != value:
+            patch[field] = value
+    return patch
+
+
+def dated(value: Any) -> Any:
+    """Return an object in which `+5s` and `-1h` under the names of moments are moments from now."""
+    if isinstance(value, dict):
+        return {k: _moment(v) if k in ("validUntil", "timeAdded") else dated(v) for k, v in value.items()}
+    return [dated(item) for item in value] if isinstance(value, list) else value
+
+
+def _moment(text: str | None) -> str | None:
+    if text is None or text[0] not in "+-":
+        return text
+    seconds = int(text[1:-1]) * UNITS[text[-1]] * (1 if text[0] == "+" else -1)
+    return timestamp(clock.now() + timedelta(seconds=seconds))
+
+
+def _without_status(manifest: Manifest) -> Manifest:
+    return {field: value for field, value in manifest.items() if field != "status"}

@@ -1,0 +1,38 @@
+"""Random sequences of applies, updates and patches end, step by step, as they did on the real server."""
+
+import asyncio
+
+import pytest
+
+from fleetqueue.apiserver.admission.chain import Chain
+from fleetqueue.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from fleetqueue.apiserver.server import ApiServer, Secrets
+from fleetqueue.apiserver.storage.log import MemoryLog
+from fleetqueue.apiserver.storage.storage import ClusterStorage
+from tests.api_cases.in_process_door import InProcess
+from tests.unit.apiserver.patching.random_sequences import define, plays, recorded, run
+
+PLAYS = [pytest.param(play, id=play.name) for play in plays()]
+REAL = recorded()
+
+
+@pytest.fixture
+async def door():
+    tokens = {}
+    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens))
+    await server.start()
+    # As on the real server that was asked: what admission adds is not judged here.
+    server.store.admission = Chain(NamespaceLifecycle(server._namespace))
+    running = asyncio.create_task(server.run())
+    yield InProcess(server, tokens)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.mark.parametrize("play", PLAYS)
+async def test_every_step_ends_as_on_the_real_server(door, play):
+    await define(door, [play])
+
+    answers = await run(door, play)
+
+    assert answers == REAL[play.name]

@@ -1,0 +1,80 @@
+"""`fleetqueue up` before anything starts: which fleet is meant, and which options say nothing to it."""
+
+import pytest
+
+from fleetqueue.assembly import embedded_settings
+from fleetqueue.cli import fleets
+from fleetqueue.cli.fleets import how_to_go_on
+from fleetqueue.engine.state import write_json
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """What was started in the background."""
+    found = []
+
+    async def start(data_dir, settings, report):
+        found.append(settings)
+
+    monkeypatch.setattr(embedded_settings, "start_in_background", start)
+    return found
+
+
+def test_embedded_clusters_are_the_default(fleetqueue, started):
+    result = fleetqueue("up", "--detach", "--workers", "2", "--ports-from", "7000", "--in-memory")
+
+    assert result.code == 0, result.err
+    assert started == [embedded_settings.EmbeddedSettings(workers=2, in_memory=True, ports_from=7000)]
+
+
+def test_a_fleet_goes_on_as_it_was(fleetqueue, started, tmp_path):
+    write_json(tmp_path / "fleet.json", {"workers": 5, "engine": "embedded", "in_memory": False})
+
+    result = fleetqueue("up", "--detach", "--data-dir", str(tmp_path))
+
+    assert result.code == 0, result.err
+    assert started[0].workers == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(
+            ["--ocm", "full"], "--ocm is for real clusters; they come with --engine kubernetes", id="OCM is not there"
+        ),
+        pytest.param(["--scenario", "none"], "--scenario is for real clusters", id="neither are scenarios"),
+        pytest.param(
+            ["--engine", "kubernetes", "--in-memory"], "--in-memory is for embedded clusters", id="etcd has a disk"
+        ),
+        pytest.param(
+            ["--engine", "kubernetes", "--ports-from", "7000"],
+            "--ports-from is for embedded clusters",
+            id="real clusters have many ports",
+        ),
+        pytest.param(["--engine", "kubernetes", "--workers", "51"], "51 real workers are more than", id="too many"),
+    ],
+)
+def test_an_option_of_the_other_engine_is_refused(fleetqueue, arguments, message):
+    result = fleetqueue("up", *arguments)
+
+    assert result.code == 2
+    assert message in result.err
+
+
+def test_a_folder_with_a_real_fleet_means_real_clusters(fleetqueue, tmp_path):
+    write_json(tmp_path / "fleet.json", {"workers": 3, "ocm": "full"})
+
+    result = fleetqueue("up", "--in-memory", "--data-dir", str(tmp_path))
+
+    assert "--in-memory is for embedded clusters" in result.err
+
+
+def test_who_started_a_fleet_is_told_how_to_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(fleets, "folder", lambda data_dir: tmp_path / "elsewhere")
+
+    text = how_to_go_on(tmp_path, is_detached=True, is_real=False)
+
+    assert f"export KUBECONFIG={tmp_path}/kubeconfig" in text
+    assert "kubectl --context cluster1 create job hello" in text
+    assert f"fleetqueue down --data-dir {tmp_path}" in text
+    assert len(text.splitlines()) < 10

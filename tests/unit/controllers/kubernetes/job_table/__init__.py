@@ -1,0 +1,6 @@
+"""Jobs of every form, played on a real cluster and on ours."""
+
+from pathlib import Path
+
+RECORDED = Path(__file__).parent / "recorded.json"
+"""What a real cluster says; `python -m tests.engine.record_tables` writes it."""
