@@ -64,12 +64,12 @@ class Way:
         self.failures.append(Failure(pattern, error, times, happens))
 
     def heal(self) -> None:
-        """End the cut and all failures; streams that went silent stay so, as a half-open connection does."""
-        self._cut = ""
+        """End every fault; streams that went silent stay so, as a half-open connection does."""
+        self._cut, self.slow = "", 0.0
         self.failures.clear()
 
     def break_streams(self) -> None:
-        """Break every open stream off."""
+        """Break every open stream, as a connection that is reset."""
         for stream in self._leave_streams():
             stream.end(errors.Unreachable("connection reset"))
 

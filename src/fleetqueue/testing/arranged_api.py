@@ -144,7 +144,7 @@ class ArrangedApi:
         self.way.cut(silently=silently)
 
     def heal(self) -> None:
-        """End the cut and all failures."""
+        """End every fault on the way."""
         self.way.heal()
 
     def compact(self) -> None:

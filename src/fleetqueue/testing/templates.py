@@ -75,12 +75,13 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _start(systems: Iterable[str]) -> Template:
-    server = ApiServer(await WatchedStorage.open(MemoryLog()), Secrets(), CONVERTERS)
+    definitions = [definition for system in systems for definition in crds(system)]
+    server = ApiServer(await WatchedStorage.open(MemoryLog()), Secrets(), CONVERTERS, definitions)
     await server.start()
     resource = CustomResourceDefinition.resource
-    definitions = server.resources.find(resource.group, resource.version, resource.plural)
-    for definition in (definition for system in systems for definition in crds(system)):
-        await server.store.create(definitions, "", definition, Write(User("admin", (MASTERS,)), "admin"))
+    served = server.resources.find(resource.group, resource.version, resource.plural)
+    for definition in definitions:
+        await server.store.create(served, "", definition, Write(User("admin", (MASTERS,)), "admin"))
     establishing = asyncio.create_task(server.run())
     await settle()
     establishing.cancel()

@@ -17,6 +17,7 @@ from fleetqueue.api.core_v1 import ConfigMap
 def one_map(fleet):
     fleet.hub.add(ConfigMap.manifest("a", "default"))
 
+@pytest.mark.fleet(parts=False)
 async def test_a_day_passes(fleet, one_map):
     await fleet.advance("24h")
     assert fleet.hub.get(ConfigMap, "a", "default")

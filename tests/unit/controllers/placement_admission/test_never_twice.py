@@ -30,7 +30,7 @@ NAMESPACE = "team-a"
 ORIGIN = {kueue.ORIGIN_LABEL: "multikueue"}
 NAMES = ("c1", "c2", "c3")
 JOBS = tuple(f"job-{number}" for number in range(6))
-SEED_FOR_US = pytest.mark.embedded_only("a real server takes ten times as long, so that one seed must do")
+ONCE_IS_ENOUGH = pytest.mark.embedded_only("a real server takes half a minute for each")
 
 
 def condition(kind, status):
@@ -403,13 +403,17 @@ async def play(scene, seed, **settings):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SEED_FOR_US) for seed in range(1, 5))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=ONCE_IS_ENOUGH) for seed in range(1, 5))])
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param({}, id="jobs end where they run"),
+        pytest.param({}, id="jobs end where they run", marks=ONCE_IS_ENOUGH),
         pytest.param({"drain_timeout": 15.0}, id="jobs are taken back"),
-        pytest.param({"drain_timeout": 15.0, "naming": "cluster"}, id="jobs are taken back, one member per cluster"),
+        pytest.param(
+            {"drain_timeout": 15.0, "naming": "cluster"},
+            id="jobs are taken back, one member per cluster",
+            marks=ONCE_IS_ENOUGH,
+        ),
     ],
 )
 async def test_a_job_runs_once_at_a_time_and_every_drain_ends(scene, seed, settings):
