@@ -49,8 +49,8 @@ stories: engine ## only the three stories, as fast as they go
 kill: install ## kill -9 an embedded server under 16 writers, again and again: make kill ROUNDS=40
 	FLEETQUEUE_KILL_ROUNDS=$(or $(ROUNDS),40) $(BIN)/pytest tests/embedded/test_kill.py tests/unit/apiserver/storage/test_kill.py
 
-bench: engine ## measure, each number beside its peer
-	@for question in benchmarks/*.py; do \
+bench: engine ## measure, each number beside its peer; one question alone with ONLY=apiserver
+	@for question in benchmarks/$(or $(ONLY),*).py; do \
 		test -e "$$question" || { echo "there is no benchmark yet"; exit 1; }; \
 		echo "$$question"; $(BIN)/python "$$question" || exit 1; \
 	done

@@ -32,7 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> Generator[None, Any, Any]:
     """Let an `async def` test that asks for a fleet be one of pytest-asyncio, in its strict mode too."""
     if HAS_ASYNCIO and inspect.iscoroutinefunction(obj) and "fleet" in inspect.signature(obj).parameters:
-        pytest.mark.asyncio(obj)
+        if _is_ours(collector):
+            pytest.mark.asyncio(obj)
     return (yield)
 
 
@@ -40,7 +41,7 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
 def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Generator[None, Any, LoopFactories]:
     """Give such a test a loop whose time jumps, and any other the one that it would have had."""
     others: LoopFactories | None = yield
-    if "fleet" in getattr(item, "fixturenames", ()):
+    if "fleet" in getattr(item, "fixturenames", ()) and _is_ours(item):
         from fleetqueue.testing.virtual_time import VirtualTimeLoop
 
         return {"virtual": VirtualTimeLoop}
@@ -68,6 +69,12 @@ async def _fleet(request: pytest.FixtureRequest, fleet_seed: int) -> AsyncIterat
     with clock.use(VirtualClock(fleet_seed)):
         async with Fleet.open(options.get("workers", 2), parts=options.get("parts", True)) as fleet:
             yield fleet
+
+
+def _is_ours(node: pytest.Collector | pytest.Item) -> bool:
+    """Tell whether `fleet` means our fixture to a test, and not one of its own."""
+    definitions = node.session._fixturemanager.getfixturedefs("fleet", node) or ()
+    return any(definition.func.__module__ == __name__ for definition in definitions[-1:])
 
 
 def _options(request: pytest.FixtureRequest) -> Mapping[str, Any]:

@@ -29,6 +29,22 @@ async def test_others_have_the_loop_that_they_had():
 def test_without_async(fleet):
     pass
 """
+THEIR_OWN = """
+import asyncio
+import pytest
+
+@pytest.fixture
+def fleet():
+    return ["a ship"]
+
+@pytest.mark.asyncio
+async def test_theirs(fleet):
+    assert fleet == ["a ship"]
+    assert isinstance(asyncio.get_running_loop(), type(asyncio.new_event_loop()))
+
+async def test_without_a_mark(fleet):
+    pass
+"""
 WITHOUT_ASYNCIO = "import sys; sys.modules['pytest_asyncio'] = None; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 
 
@@ -58,3 +74,12 @@ def test_without_pytest_asyncio_it_says_what_to_install(project):
     said = run_pytest(project, "-c", WITHOUT_ASYNCIO, "-k", "a_day_passes")
 
     assert "the fixture `fleet` needs pytest-asyncio 1.4 or newer: pip install" in said
+
+
+def test_a_fixture_of_the_same_name_is_left_alone(project):
+    (project / "test_theirs.py").write_text(THEIR_OWN)
+
+    said = run_pytest(project, "-m", "pytest", "-p", "pytest_asyncio.plugin")
+
+    assert "PASSED test_theirs.py::test_theirs" in said
+    assert "FAILED test_theirs.py::test_without_a_mark - Failed: async def functions are" in said
