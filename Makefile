@@ -8,7 +8,7 @@ ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.engine import la
 SOURCES := src tests tools $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine demo check test stories bench fix docs build clean
+.PHONY: help install engine demo check test stories kill bench fix docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ test: check ## check, and the tests on the real engine where it is built
 
 stories: engine ## only the three stories, as fast as they go
 	@$(BIN)/fleetqueue demo all --fast
+
+kill: install ## kill -9 an embedded server under 16 writers, again and again: make kill ROUNDS=40
+	FLEETQUEUE_KILL_ROUNDS=$(or $(ROUNDS),40) $(BIN)/pytest tests/embedded/test_kill.py tests/unit/apiserver/storage/test_kill.py
 
 bench: engine ## measure, each number beside its peer
 	@for question in benchmarks/*.py; do \

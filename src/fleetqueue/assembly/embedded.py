@@ -16,6 +16,7 @@ from fleetqueue.assembly.cluster_parts import cluster_parts
 from fleetqueue.assembly.converters import CONVERTERS
 from fleetqueue.assembly.faults import FaultyDoor, Way
 from fleetqueue.assembly.in_process import InProcessDoor
+from fleetqueue.assembly.programs import Dial
 from fleetqueue.client import Client
 from fleetqueue.client.door import Door
 from fleetqueue.client.kubeconfig import Connection, render
@@ -47,11 +48,11 @@ class EmbeddedCluster:
         token = clock.uid()
         return cls(name, await start(Secrets(tokens={token: ADMIN})), token)
 
-    def start(self, *, with_parts: bool = True) -> list[asyncio.Task[None]]:
+    def start(self, dial: Dial, *, with_parts: bool = True) -> list[asyncio.Task[None]]:
         """Let the cluster live: its API and, unless it shall be an API alone, its controllers and its node."""
         work = [self.server.run()]
         if with_parts:
-            work.append(cluster_parts(self.name, self.server, token=self.admin_token).run())
+            work.append(cluster_parts(self.name, self.server, token=self.admin_token, dial=dial).run())
         return [asyncio.create_task(one, name=self.name) for one in work]
 
     @property
@@ -88,7 +89,7 @@ class EmbeddedFleet:
     @asynccontextmanager
     async def living(self, *, with_parts: bool = True) -> AsyncIterator[None]:
         """Let all clusters live until the block ends."""
-        tasks = [task for cluster in self.clusters.values() for task in cluster.start(with_parts=with_parts)]
+        tasks = [task for cluster in self.clusters.values() for task in cluster.start(self.dial, with_parts=with_parts)]
         try:
             yield
         finally:

@@ -14,8 +14,18 @@ from fleetqueue.apiserver.admission.chain import Review
 
 class InProcessWebhooks:
     def __init__(self) -> None:
-        self.hooks: Sequence[AdmissionHook] = ()
-        """Who is asked; whoever is installed or removed changes it."""
+        self._hooks: dict[str, Sequence[AdmissionHook]] = {}
+
+    def install(self, owner: str, hooks: Sequence[AdmissionHook]) -> None:
+        """Let a part have its say in writes, in place of what it had before; none takes it away."""
+        self._hooks.pop(owner, None)
+        if hooks:
+            self._hooks[owner] = hooks
+
+    @property
+    def hooks(self) -> list[AdmissionHook]:
+        """All who are asked, in the order of their owners' names."""
+        return [hook for owner in sorted(self._hooks) for hook in self._hooks[owner]]
 
     async def admit(self, review: Review) -> Manifest | None:
         new = review.new

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.virtual_time
 
 ADMITTED = {"QuotaReserved": "True QuotaReserved", "Admitted": "True Admitted"}
 WAITS = {"QuotaReserved": "False Pending"}
-STATUS = "PATCH */workloads/{}/status*"
+STATUS = "apply workloads/*/{}/status"
 
 
 async def give_back(stage, name):

@@ -1,0 +1,32 @@
+"""Names that Kueue's users and its other parts know."""
+
+from typing import Final
+
+IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
+"""The finalizer of what somebody still needs."""
+PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
+MAXIMUM_EXECUTION_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
+POD_SET: Final = "kueue.x-k8s.io/podset"
+WORKLOAD: Final = "kueue.x-k8s.io/workload"
+CLUSTER_QUEUE: Final = "kueue.x-k8s.io/cluster-queue-name"
+LOCAL_QUEUE: Final = "kueue.x-k8s.io/local-queue-name"
+WORKER_POD: Final = "kueue.x-k8s.io/multikueue-worker-workload-pod"
+PROVISIONING_PREFIX: Final = "provreq.kueue.x-k8s.io/"
+DEFAULT_QUEUE: Final = "default"
+"""The LocalQueue that jobs without a queue get, where it exists."""
+
+WORKLOAD_CONTROLLER: Final = "kueue-workload-controller"
+RECLAIMABLE_PODS_MANAGER: Final = "kueue-reclaimable-pods"
+JOB_MANAGER: Final = "kueue-job-controller"
+
+PODS_READY: Final = "PodsReady"
+DEACTIVATION_TARGET: Final = "DeactivationTarget"
+DEACTIVATED: Final = "Deactivated"
+ADMISSION_CHECK: Final = "AdmissionCheck"
+PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"
+CLUSTER_QUEUE_STOPPED: Final = "ClusterQueueStopped"
+LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
+INADMISSIBLE: Final = "Inadmissible"
+GATED: Final = "AdmissionGated"
+WAIT_FOR_START: Final = "WaitForStart"
+WAIT_FOR_RECOVERY: Final = "WaitForRecovery"

@@ -1,0 +1,86 @@
+"""What is wrong with an object, field by field, in the words of Kubernetes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import orjson
+
+from fleetqueue.api import errors
+
+IMMUTABLE: Final = "field is immutable"
+NEGATIVE: Final = "must be greater than or equal to 0"
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_QUALIFIED: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_NOT_A_SUBDOMAIN: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_NOT_QUALIFIED: Final = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+
+
+def invalid(path: str, value: Any, detail: str) -> str:
+    return f"{path}: Invalid value: {_written(value)}: {detail}"
+
+
+def forbidden(path: str, detail: str) -> str:
+    return f"{path}: Forbidden: {detail}"
+
+
+def required(path: str, detail: str) -> str:
+    return f"{path}: Required value: {detail}"
+
+
+def duplicate(path: str, value: Any) -> str:
+    return f"{path}: Duplicate value: {_written(value)}"
+
+
+def not_found(path: str, value: Any) -> str:
+    return f"{path}: Not found: {_written(value)}"
+
+
+def unsupported(path: str, value: Any, supported: Iterable[str]) -> str:
+    listed = ", ".join(_written(each) for each in supported)
+    return f"{path}: Unsupported value: {_written(value)}: supported values: {listed}"
+
+
+def unchanged(path: str, new: Any, old: Any) -> list[str]:
+    return [] if new == old else [invalid(path, new, IMMUTABLE)]
+
+
+def not_subdomain(value: str) -> str:
+    """Say why a text is no name of an object; nothing where it is one."""
+    if len(value) > 253:
+        return "must be no more than 253 bytes"
+    return "" if _SUBDOMAIN.fullmatch(value) else _NOT_A_SUBDOMAIN
+
+
+def not_qualified(value: str) -> str:
+    """Say why a text is no name of a label or resource; nothing where it is one."""
+    prefix, slash, name = value.rpartition("/")
+    if slash and (not prefix or not_subdomain(prefix)):
+        return f"prefix part {not_subdomain(prefix) or 'must be non-empty'}"
+    if not name:
+        return "name part must be non-empty"
+    if len(name) > 63:
+        return "name part must be no more than 63 bytes"
+    return "" if _QUALIFIED.fullmatch(name) else _NOT_QUALIFIED
+
+
+def refuse(found: Sequence[str]) -> None:
+    """Deny a write for what was found, if anything was; what was found twice is told once."""
+    told = list(dict.fromkeys(found))
+    if told:
+        text = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+        raise errors.Forbidden(text, reason="Forbidden")
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "null"
+    return orjson.dumps(value).decode()

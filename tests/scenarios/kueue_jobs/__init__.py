@@ -1,0 +1,1 @@
+"""Scenarios of jobs under Kueue: our manager against the real one."""

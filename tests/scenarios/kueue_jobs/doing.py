@@ -1,0 +1,133 @@
+"""Give job scenarios to a cluster, round by round, and note what is refused."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import zip_longest
+from typing import Any, Protocol
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.client import Client
+
+from .form import KINDS, Described, job, namespace, surroundings, with_prefix
+
+AT_ONCE = 8
+
+
+class Hub(Protocol):
+    client: Client
+
+    async def settle(self) -> None: ...
+    async def wait(self, seconds: float) -> None: ...
+
+
+class Actor:
+    """Does what one scenario says."""
+
+    def __init__(self, client: Client, said: Described, prefix: str) -> None:
+        self.client = client
+        self.said = said
+        self.prefix = prefix
+        self.namespace = namespace(prefix)
+        self.refusals: list[str] = []
+
+    async def arrange(self) -> None:
+        for kind, manifest in surroundings(self.said, self.prefix):
+            status = manifest.pop("status", None)
+            await self._try(self.client.create(kind.resource, manifest))
+            if status:
+                name = manifest["metadata"]["name"]
+                await self.client.merge(kind.resource, name, "", {"status": status}, subresource="status")
+
+    async def do(self, step: Described) -> None:
+        for name, said in step.get("job", {}).items():
+            await self._try(self.client.create(KINDS["job"].resource, job(name, said, self.prefix)))
+        for manifest in step.get("create", ()):
+            await self._create(with_prefix(manifest, self.prefix))
+        for target, patch in step.get("patch", {}).items():
+            await self._patch(target, with_prefix(patch, self.prefix))
+        for name, answers in step.get("answer", {}).items():
+            await self._answer(name, with_prefix(answers, self.prefix))
+        for target in step.get("delete", ()):
+            resource, name, where = await self._find(target)
+            with suppress(errors.NotFound):
+                await self.client.delete(resource, name, where)
+
+    async def _create(self, manifest: Manifest) -> None:
+        kind = next(kind for kind in KINDS.values() if kind.resource.kind == manifest["kind"])
+        if kind.resource.namespaced:
+            manifest["metadata"].setdefault("namespace", self.namespace)
+        manifest.setdefault("apiVersion", kind.resource.api_version)
+        await self._try(self.client.create(kind.resource, manifest))
+
+    async def _patch(self, target: str, patch: Manifest) -> None:
+        resource, name, where = await self._find(target)
+        subresource = "status" if "status" in patch else ""
+        await self._try(self.client.merge(resource, name, where, patch, subresource=subresource))
+
+    async def _answer(self, name: str, answers: Described) -> None:
+        """Say what the controllers of checks say; read again where somebody else was quicker."""
+        resource, workload, where = await self._find(f"workload {name}")
+        raw = await self.client.get(resource, workload, where)
+        said = {self.prefix + check: answer for check, answer in answers.items()}
+        now = timestamp(clock.now())
+        checks = [
+            {**check, "lastTransitionTime": now, **said.get(check["name"], {})}
+            for check in raw["status"].get("admissionChecks") or ()
+        ]
+        patch = {"status": {"admissionChecks": checks}}
+        await self._try(self.client.merge(resource, workload, where, patch, subresource="status"))
+
+    async def _find(self, target: str) -> tuple[Resource, str, str]:
+        kind, name = target.split()
+        resource = KINDS[kind].resource
+        if kind == "workload":
+            for raw in (await self.client.list(resource, self.namespace)).items:
+                owners = [owner["name"] for owner in raw["metadata"].get("ownerReferences") or ()]
+                if name in (raw["metadata"]["name"], *owners):
+                    return resource, raw["metadata"]["name"], self.namespace
+            raise LookupError(f"{self.said['name']}: no Workload of {name}")
+        return (resource, name, self.namespace) if resource.namespaced else (resource, self.prefix + name, "")
+
+    async def _try(self, writing: Any) -> None:
+        try:
+            await writing
+        except errors.ApiError as error:
+            self.refusals.append(f"{error.code} {error.message}")
+
+
+async def run(hub: Hub, actors: list[Actor]) -> None:
+    """Run all scenarios side by side."""
+    await _at_once([actor.arrange() for actor in actors])
+    await hub.settle()
+    for steps in zip_longest(*(actor.said["steps"] for actor in actors), fillvalue={}):
+        await _at_once([actor.do(step) for actor, step in zip(actors, steps, strict=True)])
+        await hub.settle()
+        if longest := max(step.get("wait", 0) for step in steps):
+            await hub.wait(longest)
+            await hub.settle()
+
+
+async def _at_once(doing: list[Any]) -> None:
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def take_turn(one: Any) -> None:
+        async with turns:
+            await one
+
+    await asyncio.gather(*map(take_turn, doing))
+
+
+def workload_names(items: list[Manifest]) -> Iterator[tuple[str, str]]:
+    """Return the names of Workloads, and how they are called in what comes out."""
+    for raw in items:
+        owners = raw["metadata"].get("ownerReferences") or ()
+        if owners:
+            yield raw["metadata"]["name"], f"workload of {owners[0]['name']}"
+
+
+RESOURCE = kueue.Workload.resource
