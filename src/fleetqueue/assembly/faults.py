@@ -69,7 +69,7 @@ class Way:
         self.failures.clear()
 
     def break_streams(self) -> None:
-        """Break every open stream, as a connection that is reset."""
+        """Break every open stream off."""
         for stream in self._leave_streams():
             stream.end(errors.Unreachable("connection reset"))
 

@@ -5,9 +5,9 @@ arranges (`add`, `change`, `remove`, `apply_as`) goes past the faults and is not
 administrator, and by the server's rules: what no server accepts cannot be arranged.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import Namespace
@@ -18,39 +18,15 @@ from fleetqueue.apiserver.http.exchange import status_of
 from fleetqueue.assembly.faults import FaultyDoor, Way
 from fleetqueue.assembly.in_process import Refusal
 from fleetqueue.assembly.targets import target_of
-from fleetqueue.client.door import Door, Stream
+from fleetqueue.client.door import Stream
 from fleetqueue.testing.frozen import thaw
+from fleetqueue.testing.server import Server
 
 Answer = Manifest | str | Callable[[Request], Any]
 SOMEBODY: Final = "somebody"
 SERVERS_OWN: Final = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 """What no client can choose."""
-
-
-class Server(Protocol):
-    """A cluster's API as a test holds it: embedded, or a real one."""
-
-    @property
-    def door(self) -> Door:
-        """The way in for whoever is tested."""
-        ...
-
-    @property
-    def namespaces(self) -> Sequence[str]:
-        """Those that were made for the test."""
-        ...
-
-    def ask(self, request: Request) -> Response:
-        """Answer at once, whatever a loop does meanwhile."""
-        ...
-
-    def compact(self) -> None:
-        """Forget the past: watches and lists from an older revision expire."""
-        ...
-
-    def end(self) -> None:
-        """Be done with it; fail if something happened in the server that must not."""
-        ...
+DELETE_OPTIONS: Final = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
 
 
 class ArrangedApi:
@@ -89,9 +65,7 @@ class ArrangedApi:
 
     def remove(self, kind: type[Object], name: str, namespace: str = "") -> None:
         """Delete as somebody else; finalizers still hold the object."""
-        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
-        body = {**options, "gracePeriodSeconds": 0}
-        self._ask("DELETE", kind.resource.path(namespace, name), body=body)
+        self._ask("DELETE", kind.resource.path(namespace, name), DELETE_OPTIONS)
 
     def namespace(self, *names: str) -> None:
         """Make namespaces, unless they are there."""
@@ -197,7 +171,7 @@ class ArrangedApi:
             patch = {"status": status}
             self._ask("PATCH", resource.path(namespace, name, "status"), patch, MERGE_PATCH, manager=SOMEBODY)
         if is_deleted:
-            self._ask("DELETE", resource.path(namespace, name), {"propagationPolicy": "Background"})
+            self._ask("DELETE", resource.path(namespace, name), DELETE_OPTIONS)
 
     def _patch(
         self, resource: Resource, name: str, namespace: str, patch: Manifest, content_type: str, manager: str

@@ -107,7 +107,7 @@ class OpenWatch:
         self._on_change = on_change
         self._told: dict[str, tuple[str, int]] = {}
         """The last event of each key: its type and revision."""
-        if not self.is_listing:
+        if not self.is_listing:  # without a version it tells of what there is first; how much that is, nobody says
             self._catch_up(int(query.get("resourceVersion") or deliveries.newest))
 
     @property

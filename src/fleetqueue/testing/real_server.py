@@ -1,42 +1,26 @@
-"""A real API server as a test holds it: asked at once, or through a door on a loop whose time jumps.
+"""A real API server as a test holds it: asked at once, made to forget, and cleaned when the test has ended."""
 
-No time passes while an answer is under way or a watch has something to tell. What a server does by its own clock
-happens by the test's: a bookmark every minute, and the end of a watch.
-"""
-
-import asyncio
 import http.client
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import orjson
 
-from fleetqueue import clock
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.requests import JSON, MERGE_PATCH, Request, Response
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.registry.list_options import list_options
 from fleetqueue.apiserver.registry.resources import Resources
-from fleetqueue.assembly.targets import target_of
-from fleetqueue.client.door import Stream
-from fleetqueue.client.kubeconfig import load
-from fleetqueue.client.transport import HttpDoor
 from fleetqueue.engine.cluster import Cluster
-from fleetqueue.testing.deliveries import Deliveries, OpenWatch, Wanted
-from fleetqueue.testing.virtual_time import VirtualTimeLoop
+from fleetqueue.testing.deliveries import Deliveries
+from fleetqueue.testing.real_door import RealDoor
 
-BOOKMARK_SECONDS: Final = 60.0
-FOR_EVER: Final = 1e9
-LAST_BOOKMARK_SECONDS: Final = 2.0
 NAMESPACES: Final = Namespace.resource.path()
-TLS_SECONDS: Final = 60.0
-"""Until then a connection whose other end does not say goodbye is torn."""
 MANY: Final = 20
+"""From so many objects on a whole collection is deleted at once."""
 COMPACTION: Final = "/v3/kv/compaction"
 
 
@@ -102,121 +86,6 @@ class Connection:
         self._http.close()
 
 
-class RealDoor:
-    """The way in for whoever is tested; it is opened anew for each test, and closed with its loop."""
-
-    def __init__(self, kubeconfig: Path, deliveries: Deliveries, resources: Resources) -> None:
-        self._http = HttpDoor(load(kubeconfig))
-        self._deliveries = deliveries
-        self._resources = resources
-        self._is_open = False
-
-    async def request(self, request: Request, *, timeout: float) -> Response:
-        self._close_with_the_loop()
-        before = self._deliveries.newest
-        with _under_way(request):
-            response = await self._http.request(request, timeout=timeout)
-            self._deliveries.answered(request, response, before)
-            return response
-
-    @asynccontextmanager
-    async def stream(self, request: Request, *, silence: float) -> AsyncIterator[Stream]:
-        self._close_with_the_loop()
-        opening = self._http.stream(request, silence=FOR_EVER)
-        with _under_way(request):
-            stream = await opening.__aenter__()
-        try:
-            if stream.status >= 400:
-                yield stream
-                return
-            watch = self._deliveries.open(request, self._wanted(request), _Debt(request))
-            try:
-                yield RealStream(stream, watch, request, self._deliveries)
-            finally:
-                watch.end()
-        finally:
-            await opening.__aexit__(None, None, None)
-
-    async def close(self) -> None:
-        await self._http.close()
-
-    def _close_with_the_loop(self) -> None:
-        if not self._is_open:
-            self._is_open = True
-            _loop().at_close(self._close_for_good)
-
-    async def _close_for_good(self) -> None:
-        await self._http.close()
-        await asyncio.sleep(TLS_SECONDS)
-
-    def _wanted(self, request: Request) -> Wanted:
-        target = target_of(request)
-        assert target is not None
-        served = self._resources.find(target.group, target.version, target.plural)
-        return list_options(served, request.query, watch=True).wants or _anything
-
-
-class RealStream:
-    """A watch that marks the minutes and ends by the loop's clock."""
-
-    status = 200
-
-    def __init__(self, stream: Stream, watch: OpenWatch, request: Request, deliveries: Deliveries) -> None:
-        self._stream = stream
-        self._watch = watch
-        self._deliveries = deliveries
-        self._marks = request.query.get("allowWatchBookmarks") == "true"
-        self._end = clock.monotonic() + float(request.query.get("timeoutSeconds") or FOR_EVER)
-
-    async def body(self) -> Any:
-        return None
-
-    async def lines(self) -> AsyncIterator[Manifest]:
-        lines = aiter(self._stream.lines())
-        coming = asyncio.ensure_future(anext(lines, None))
-        mark = self._next_mark()
-        try:
-            while (now := clock.monotonic()) < self._end:
-                await asyncio.wait({coming}, timeout=min(mark, self._end) - now)
-                if not coming.done():
-                    if self._marks and clock.monotonic() >= mark:
-                        mark = self._next_mark()
-                        yield self._bookmark()
-                    continue
-                line = coming.result()
-                if line is None:
-                    return
-                coming = asyncio.ensure_future(anext(lines, None))
-                self._watch.tell(line)
-                yield line
-        finally:
-            coming.cancel()
-            await asyncio.wait({coming})
-
-    def _next_mark(self) -> float:
-        """Return when the next bookmark comes: every minute, and shortly before the end."""
-        now, last = clock.monotonic(), self._end - LAST_BOOKMARK_SECONDS
-        return last if now < last < now + BOOKMARK_SECONDS else now + BOOKMARK_SECONDS
-
-    def _bookmark(self) -> Manifest:
-        # Time has passed, so all that was written has been told.
-        return {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self._deliveries.newest)}}}
-
-
-class _Debt:
-    """Keeps the loop from jumping while a watch owes something."""
-
-    def __init__(self, request: Request) -> None:
-        self._what = f"events of {request.path}"
-        self._loop = _loop()
-
-    def __call__(self, watch: OpenWatch) -> None:
-        if watch.is_quiet:
-            self._loop.arrived(watch)
-        else:
-            self._loop.expect(watch, f"{self._what} {sorted(watch.owed) or 'that are there'}")
-
-
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: Path) -> None:
         super().__init__("localhost", timeout=10)
@@ -225,23 +94,6 @@ class _UnixConnection(http.client.HTTPConnection):
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(str(self._path))
-
-
-@contextmanager
-def _under_way(request: Request) -> Iterator[None]:
-    """Let no time pass while a request is under way."""
-    loop, what = _loop(), object()
-    loop.expect(what, str(request))
-    try:
-        yield
-    finally:
-        loop.arrived(what)
-
-
-def _loop() -> VirtualTimeLoop:
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualTimeLoop)
-    return loop
 
 
 def _remove(connection: Connection, path: str, objects: Mapping[str, Manifest]) -> None:
@@ -265,7 +117,3 @@ def _decoded(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         return body.decode(errors="replace")
-
-
-def _anything(obj: Manifest) -> bool:
-    return True

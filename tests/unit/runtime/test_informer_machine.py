@@ -194,7 +194,7 @@ class InformerMachine(RuleBasedStateMachine):
 
     @rule(error=st.sampled_from(REFUSALS), times=st.integers(1, 3))
     def refuse(self, error, times):
-        self.way.failures.append(Failure("* configmaps*", error, times))
+        self.way.failures.append(Failure("[lw]* configmaps/default", error, times))
 
     @rule(status=st.sampled_from(STATUSES))
     def end_streams(self, status):

@@ -1,7 +1,10 @@
 """The controller keeps decisions and status right, writes only differences, and survives what fails halfway."""
 
+from datetime import timedelta
+
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions, errors
 from fleetqueue.api.events_v1 import Event
@@ -98,7 +101,8 @@ async def test_a_score_expires_without_anybody_telling(stage):
     stage.score("b", 20)
 
     async with stage.working():
-        stage.api.change(cluster.AddOnPlacementScore, "usage", "b", status={"validUntil": "2026-01-01T00:00:30Z"})
+        soon = conditions.timestamp(clock.now() + timedelta(seconds=30))
+        stage.api.change(cluster.AddOnPlacementScore, "usage", "b", status={"validUntil": soon})
         await advance(29)
         before = stage.decided()
         await advance(2)
@@ -107,7 +111,7 @@ async def test_a_score_expires_without_anybody_telling(stage):
 
 
 async def test_a_toleration_ends_without_anybody_telling(stage):
-    taint = {"key": "gpu", "effect": "NoSelect", "timeAdded": "2026-01-01T00:00:00Z"}
+    taint = {"key": "gpu", "effect": "NoSelect", "timeAdded": conditions.timestamp(clock.now())}
     stage.add_clusters("a", taints=[taint])
     stage.api.add(placement_manifest(tolerations=[{"key": "gpu", "operator": "Exists", "tolerationSeconds": 60}]))
 
