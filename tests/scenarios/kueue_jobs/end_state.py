@@ -18,6 +18,8 @@ STATUS_FIELDS = ("admission", "reclaimablePods", "schedulingStats")
 PAST = "accumulatedPastExecutionTimeSeconds"
 LEFT_OUT = "PodsReady"
 """Whether pods become ready depends on how many there is room for on each cluster's nodes."""
+BY_CHANCE = ("AdmissionGateCleared",)
+"""Reasons of events that Kueue gives only if its workload controller looks before its scheduler does."""
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 HASH = re.compile(r"job-([a-z]+)-[0-9a-f]{5}\b")
 
@@ -34,7 +36,7 @@ async def end_state(client: Client, actor: Actor) -> dict[str, Any]:
         "workloads": {raw["metadata"]["name"]: _workload(raw) for raw in workloads},
         "queues": {raw["metadata"]["name"]: _queue(raw) for raw in queues},
         "local queues": {raw["metadata"]["name"]: _queue(raw) for raw in locals_},
-        "events": sorted({_sentence(event) for event in events if "kueue" in event.get("reportingController", "")}),
+        "events": sorted({_sentence(event) for event in events if _is_told(event)}),
         "refusals": actor.refusals,
     }
     text = json.dumps(end, sort_keys=True, ensure_ascii=False)
@@ -45,6 +47,10 @@ async def end_state(client: Client, actor: Actor) -> dict[str, Any]:
     text = HASH.sub(r"workload of \1", TIMES.sub("T", text))
     found: dict[str, Any] = json.loads(text.replace(prefix, ""))
     return found
+
+
+def _is_told(event: Manifest) -> bool:
+    return "kueue" in event.get("reportingController", "") and event["reason"] not in BY_CHANCE
 
 
 def _is_of(raw: Manifest, prefix: str) -> bool:
