@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.meta import replacement
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
 
@@ -106,23 +107,10 @@ async def write(client: Client, change: Change) -> None:
         return
     if before is None:
         await client.create(change.resource, _without_status(after))
-    elif patch := difference(_without_status(before), _without_status(after)):
+    elif patch := replacement(_without_status(before), _without_status(after)):
         await client.merge(change.resource, name, namespace, patch)
-    if patch := difference((before or {}).get("status") or {}, after.get("status") or {}):
+    if patch := replacement((before or {}).get("status") or {}, after.get("status") or {}):
         await client.merge(change.resource, name, namespace, {"status": patch}, subresource="status")
-
-
-def difference(before: Manifest, after: Manifest) -> Manifest:
-    """Return the merge patch that turns one into the other."""
-    patch: Manifest = {field: None for field in before if field not in after}
-    for field, value in after.items():
-        have = before.get(field)
-        if isinstance(value, dict) and isinstance(have, dict):
-            if inner := difference(have, value):
-                patch[field] = inner
-        elif have != value:
-            patch[field] = value
-    return patch
 
 
 def dated(value: Any) -> Any:

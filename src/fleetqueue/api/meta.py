@@ -133,6 +133,18 @@ def without_nulls(value: Any) -> Any:
     return value
 
 
+def owner_reference(resource: Resource, name: str, uid: str) -> Manifest:
+    """Say which object made another and answers for it; its deletion can wait for that of the other."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": name,
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
 def changes(live: Any, wanted: Manifest) -> Manifest:
     """Return the merge patch that gives `live` every field of `wanted`; empty if it has them all.
 
@@ -144,6 +156,19 @@ def changes(live: Any, wanted: Manifest) -> Manifest:
         if isinstance(value, dict):
             inner = changes(have, value)
             if inner:
+                patch[field] = inner
+        elif have != value:
+            patch[field] = value
+    return patch
+
+
+def replacement(live: Manifest, wanted: Manifest) -> Manifest:
+    """Return the merge patch that makes `wanted` of `live`, with nothing else left; empty where they are equal."""
+    patch: Manifest = {field: None for field in live if field not in wanted}
+    for field, value in wanted.items():
+        have = live.get(field)
+        if isinstance(value, dict) and isinstance(have, dict):
+            if inner := replacement(have, value):
                 patch[field] = inner
         elif have != value:
             patch[field] = value

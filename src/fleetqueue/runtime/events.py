@@ -49,19 +49,23 @@ class Saying:
         return self.about.namespace or "default"
 
     @property
-    def regarding(self) -> dict[str, str]:
+    def regarding(self) -> Manifest:
         """The object that is meant, and which part of it."""
-        about = self.about
-        parts = {
-            "apiVersion": about.resource.api_version,
-            "kind": about.resource.kind,
-            "name": about.name,
-            "namespace": about.namespace,
-            "uid": about.uid,
-            "resourceVersion": about.metadata.resource_version,
-            "fieldPath": self.part,
-        }
-        return {name: value for name, value in parts.items() if value}
+        return reference(self.about, self.part)
+
+
+def reference(obj: Object, part: str = "") -> Manifest:
+    """Name the very object that an event speaks of, or a part of it."""
+    parts = {
+        "apiVersion": obj.resource.api_version,
+        "kind": obj.resource.kind,
+        "name": obj.name,
+        "namespace": obj.namespace,
+        "uid": obj.uid,
+        "resourceVersion": obj.metadata.resource_version,
+        "fieldPath": part,
+    }
+    return {name: value for name, value in parts.items() if value}
 
 
 class Recorder:

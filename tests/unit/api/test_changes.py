@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetqueue.api.meta import changes
+from fleetqueue.api.meta import changes, replacement
 from fleetqueue.apiserver.patching.merge_patch import apply_merge_patch
 
 names = st.sampled_from(["a", "b", "c"])
@@ -78,3 +78,19 @@ def test_every_wanted_value_is_there_afterwards(wanted):
     for field, value in wanted.items():
         if value is not None and not isinstance(value, dict):
             assert patched[field] == value
+
+
+@pytest.mark.parametrize(
+    ("live", "wanted", "patch"),
+    [
+        ({}, {}, {}),
+        ({"a": 1}, {"a": 1}, {}),
+        ({"a": 1}, {"a": 2}, {"a": 2}),
+        ({"a": 1}, {}, {"a": None}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, {"a": {"c": None}}),
+        ({"a": [1]}, {"a": [1, 2]}, {"a": [1, 2]}),
+        ({}, {"a": {}}, {"a": {}}),
+    ],
+)
+def test_an_object_is_replaced_by_what_differs(live, wanted, patch):
+    assert replacement(live, wanted) == patch

@@ -126,14 +126,15 @@ def _finalizer_faults(finalizers: Sequence[str]) -> Iterable[Cause]:
 def _manager_faults(entries: Sequence[Manifest]) -> Iterable[Cause]:
     for position, entry in enumerate(entries):
         field, manager = f"metadata.managedFields[{position}]", entry.get("manager") or ""
-        if not manager.isascii() or not manager.isprintable() or len(manager) > LONGEST_MANAGER:
-            yield from manager_faults(manager, f"{field}.manager")
+        yield from manager_faults(manager, f"{field}.manager")
         if len((entry.get("subresource") or "").encode()) > LONGEST_SUBRESOURCE:
             yield too_long(f"{field}.subresource", LONGEST_SUBRESOURCE)
 
 
 def manager_faults(manager: str, field: str) -> Iterable[Cause]:
     """Return what is wrong with the name of a field manager."""
+    if manager.isascii() and manager.isprintable() and len(manager) <= LONGEST_MANAGER:
+        return
     if len(manager.encode()) > LONGEST_MANAGER:
         yield too_long(field, LONGEST_MANAGER)
     for position, char in enumerate(manager):

@@ -202,10 +202,6 @@ async def the_silence_is_noticed(stage: Stage) -> None:
     )
 
 
-def waits_for_placement(stage: Stage) -> bool:
-    return stage.says(kueue.AdmissionCheck, PLACEMENT, "False", "PlacementNotFound") and is_queue_inactive(stage)
-
-
 async def everything_is_deleted(stage: Stage) -> None:
     await stage.do(f"kubectl delete -f {SETUP} --timeout=60s --context kind-hub")
     await stage.expect("D-1", lambda: not leftovers(stage), why_not=lambda: f"left: {', '.join(leftovers(stage))}")

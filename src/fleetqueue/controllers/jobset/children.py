@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from fleetqueue.api.batch_v1 import COMPLETE, FAILED, Job
 from fleetqueue.api.jobset_v1alpha2 import JobSet
+from fleetqueue.api.meta import owner_reference
 from fleetqueue.api.scheme import Manifest
 
 PREFIX: Final = "jobset.sigs.k8s.io/"
@@ -87,19 +88,12 @@ def job_of(job_set: Manifest, part: Manifest, index: int) -> Manifest:
             "template": {**pods, "metadata": _labelled(pod_metadata, own), "spec": pod_spec},
         },
     )
-    made["metadata"]["ownerReferences"] = [owner_reference(job_set)]
+    made["metadata"]["ownerReferences"] = [owned_by(job_set)]
     return made
 
 
-def owner_reference(job_set: Manifest) -> Manifest:
-    return {
-        "apiVersion": JobSet.resource.api_version,
-        "kind": JobSet.resource.kind,
-        "name": job_set["metadata"]["name"],
-        "uid": job_set["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+def owned_by(job_set: Manifest) -> Manifest:
+    return owner_reference(JobSet.resource, job_set["metadata"]["name"], job_set["metadata"]["uid"])
 
 
 def parts(job_set: Manifest) -> list[Manifest]:

@@ -15,7 +15,7 @@ from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.jobset_v1alpha2 import JOBSET_CONTROLLER, JobSet
 from fleetqueue.api.meta import Object, key_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.controllers.jobset.children import NAME, REPLICATED, labels, owner_reference, parts, subdomain
+from fleetqueue.controllers.jobset.children import NAME, REPLICATED, labels, owned_by, parts, subdomain
 from fleetqueue.controllers.jobset.plan import Plan, plan
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -128,5 +128,5 @@ def _service(job_set: Manifest) -> Manifest:
         "publishNotReadyAddresses": network.get("publishNotReadyAddresses", True),
     }
     made = Service.manifest(subdomain(job_set), job_set["metadata"]["namespace"], spec=spec)
-    made["metadata"]["ownerReferences"] = [owner_reference(job_set)]
+    made["metadata"]["ownerReferences"] = [owned_by(job_set)]
     return made

@@ -6,9 +6,8 @@ import msgspec
 import orjson
 
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object, View
+from fleetqueue.api.meta import Object, View, owner_reference
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.controllers.kubernetes.pods import owner_reference
 
 REVISION: Final = "deployment.kubernetes.io/revision"
 DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
@@ -108,7 +107,7 @@ def replica_set_manifest(deployment: Deployment, replicas: int, revision: int) -
             "namespace": deployment.namespace,
             "labels": labels,
             "annotations": {**kept, REVISION: str(revision), **scale_annotations(deployment)},
-            "ownerReferences": [owner_reference(deployment)],
+            "ownerReferences": [owner_reference(deployment.resource, deployment.name, deployment.uid)],
         },
         "spec": {
             "replicas": replicas,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 from fleetqueue.api import core_v1
 from fleetqueue.api.conditions import Condition, find, is_true, timestamp
-from fleetqueue.api.meta import Object, ObjectMeta, OwnerReference, View
+from fleetqueue.api.meta import Object, ObjectMeta, OwnerReference, View, owner_reference
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.tolerations import Toleration
 
@@ -132,18 +132,6 @@ def with_condition(live: Sequence[Manifest], wanted: Manifest, now: datetime) ->
     return [*(one for one in live if one["type"] != wanted["type"]), new]
 
 
-def owner_reference(owner: Object) -> Manifest:
-    """Say who made an object, and that its deletion waits for it."""
-    return {
-        "apiVersion": owner.resource.api_version,
-        "kind": owner.resource.kind,
-        "name": owner.name,
-        "uid": owner.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-
-
 def from_template(owner: Object, template: Manifest, name: str, prefix: str) -> Manifest:
     """Build a pod of an owner's template."""
     given = template.get("metadata") or {}
@@ -152,7 +140,7 @@ def from_template(owner: Object, template: Manifest, name: str, prefix: str) -> 
         "generateName": prefix,
         "namespace": owner.namespace,
         **{part: given[part] for part in ("labels", "annotations", "finalizers") if given.get(part)},
-        "ownerReferences": [owner_reference(owner)],
+        "ownerReferences": [owner_reference(owner.resource, owner.name, owner.uid)],
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
 

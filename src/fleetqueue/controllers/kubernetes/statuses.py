@@ -3,23 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fleetqueue.api.meta import Object
+from fleetqueue.api.meta import Object, replacement
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.runtime.cluster import Cluster
-
-
-def replacement(live: Manifest, wanted: Manifest) -> Manifest:
-    """Return the merge patch that turns one object into another; empty where they are equal."""
-    patch: Manifest = {field: None for field in live if field not in wanted}
-    for field, value in wanted.items():
-        have = live.get(field)
-        if isinstance(value, dict) and isinstance(have, dict):
-            inner = replacement(have, value)
-            if inner:
-                patch[field] = inner
-        elif have != value:
-            patch[field] = value
-    return patch
 
 
 async def write_status(

@@ -13,11 +13,10 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object, split_key
+from fleetqueue.api.meta import Object, replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.kueue import queue_status
 from fleetqueue.controllers.kueue.measures import LifeMeasures
-from fleetqueue.controllers.kueue.merge_patches import replacement
 from fleetqueue.controllers.kueue.names import IN_USE
 from fleetqueue.controllers.kueue.scheduling.admission_status import with_condition
 from fleetqueue.controllers.kueue.scheduling.standings import Standings

@@ -13,6 +13,7 @@ from fleetqueue.api.cluster_v1 import (
     PlacementDecision,
 )
 from fleetqueue.api.conditions import Condition
+from fleetqueue.api.meta import owner_reference
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.placement import messages
 from fleetqueue.controllers.placement.groups import ClusterNamed, Group, grouping
@@ -62,7 +63,7 @@ def planned(
 def decision_manifest(placement: Placement, wanted: WantedDecision) -> Manifest:
     """Return a new PlacementDecision; its status is written afterwards."""
     manifest = PlacementDecision.manifest(wanted.name, placement.namespace, labels=dict(wanted.labels))
-    manifest["metadata"]["ownerReferences"] = [_owner(placement)]
+    manifest["metadata"]["ownerReferences"] = [owner_reference(placement.resource, placement.name, placement.uid)]
     return manifest
 
 
@@ -98,14 +99,3 @@ def _satisfied(
     if not outcome.selected:
         return messages.nobody_matches()
     return messages.scheduled(outcome.unscheduled)
-
-
-def _owner(placement: Placement) -> Manifest:
-    return {
-        "apiVersion": placement.resource.api_version,
-        "kind": placement.resource.kind,
-        "name": placement.name,
-        "uid": placement.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }

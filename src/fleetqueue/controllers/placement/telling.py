@@ -11,13 +11,13 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import Placement, PlacementDecision
 from fleetqueue.api.events_v1 import NORMAL, WARNING, Event
-from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.controllers.placement import messages
 from fleetqueue.controllers.placement.messages import Said
 from fleetqueue.controllers.placement.ranking import Outcome
 from fleetqueue.controllers.placement.writing import Written
+from fleetqueue.runtime.events import reference
 from fleetqueue.runtime.logs import Log
 
 REPORTER: Final = "placement-controller"
@@ -78,19 +78,8 @@ def event_manifest(saying: Saying) -> Manifest:
         "reason": saying.said.reason,
         "action": saying.said.action,
         "note": saying.said.note,
-        "regarding": _reference(about),
-        "related": _reference(saying.related),
+        "regarding": reference(about),
+        "related": reference(saying.related),
         "reportingController": REPORTER,
         "reportingInstance": REPORTER,
-    }
-
-
-def _reference(obj: Object) -> Manifest:
-    return {
-        "apiVersion": obj.resource.api_version,
-        "kind": obj.resource.kind,
-        "name": obj.name,
-        "namespace": obj.namespace,
-        "uid": obj.uid,
-        "resourceVersion": obj.metadata.resource_version,
     }

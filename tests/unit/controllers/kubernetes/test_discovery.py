@@ -4,7 +4,6 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.controllers.kubernetes.discovery import discover
-from fleetqueue.controllers.kubernetes.statuses import replacement
 
 pytestmark = pytest.mark.virtual_time
 
@@ -59,19 +58,3 @@ async def test_our_own_server_is_understood(scene):
     assert by_name["jobs.batch"].can("delete", "list", "watch")
     assert not by_name["tokenreviews.authentication.k8s.io"].can("list")
     assert not by_name["nodes"].resource.namespaced
-
-
-@pytest.mark.parametrize(
-    ("live", "wanted", "patch"),
-    [
-        ({}, {}, {}),
-        ({"a": 1}, {"a": 1}, {}),
-        ({"a": 1}, {"a": 2}, {"a": 2}),
-        ({"a": 1}, {}, {"a": None}),
-        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, {"a": {"c": None}}),
-        ({"a": [1]}, {"a": [1, 2]}, {"a": [1, 2]}),
-        ({}, {"a": {}}, {"a": {}}),
-    ],
-)
-def test_a_status_is_replaced_by_what_differs(live, wanted, patch):
-    assert replacement(live, wanted) == patch

@@ -1,6 +1,6 @@
 """Create, update and patch."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -13,13 +13,10 @@ from fleetqueue.apiserver.http.forms import Forms
 from fleetqueue.apiserver.http.request_info import is_true
 from fleetqueue.apiserver.http.verbs.reading import place
 from fleetqueue.apiserver.kinds.causes import (
-    Cause,
     forbidden,
     invalid,
-    invalid_value,
     not_supported,
     required,
-    too_long,
 )
 from fleetqueue.apiserver.kinds.go_text import json_text, text
 from fleetqueue.apiserver.kinds.schema import Schema
@@ -33,12 +30,12 @@ from fleetqueue.apiserver.registry.shaping import check_named
 from fleetqueue.apiserver.registry.store import Change, Store, reset_by
 from fleetqueue.apiserver.registry.writes import Write
 from fleetqueue.apiserver.storage import keys, refusals
+from fleetqueue.apiserver.validation.metadata import manager_faults
 
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 PATCHES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 CUSTOM_PATCHES: Final = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 """Custom kinds have no rules for a strategic merge."""
-LONGEST_MANAGER: Final = 128
 """Bytes of a field manager's name."""
 
 
@@ -169,7 +166,7 @@ def write_of(served: Served, question: Question, options: str) -> Write:
     faults = []
     if dry_run is not None and {*dry_run.split(",")} != {"All"}:
         faults.append(not_supported("dryRun", dry_run.split(","), ["All"]))
-    faults += _manager_faults(query.get("fieldManager", ""))
+    faults += manager_faults(query.get("fieldManager", ""), "fieldManager")
     if query.get("force") and question.content_type != APPLY_PATCH and options == "PatchOptions":
         faults.append(forbidden("force", "may not be specified for non-apply patch"))
     validation = query.get("fieldValidation", "")
@@ -188,18 +185,6 @@ def write_of(served: Served, question: Question, options: str) -> Write:
         validation=validation,
         mistakes=question.mistakes,
     )
-
-
-def _manager_faults(manager: str) -> Iterator[Cause]:
-    if len(manager) < LONGEST_MANAGER // 4 and manager.isprintable():
-        return
-    if len(manager.encode()) > LONGEST_MANAGER:
-        yield too_long("fieldManager", LONGEST_MANAGER)
-    for position, sign in enumerate(manager):
-        if not sign.isprintable():
-            where = len(manager[:position].encode())
-            detail = f"invalid character {f'U+{ord(sign):04X}'} (at position {where})"
-            yield invalid_value("fieldManager", manager, detail)
 
 
 def unsupported(known: tuple[str, ...]) -> errors.ApiError:

@@ -4,10 +4,10 @@ from typing import Final
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.meta import replacement
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.kueue.jobs.integration import Integration
 from fleetqueue.controllers.kueue.jobs.pod_set_info import CannotStart, FlavorMissing, of_admission, of_pod_sets
-from fleetqueue.controllers.kueue.merge_patches import replacement
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log

@@ -12,7 +12,7 @@ from fleetqueue.controllers.kueue.jobs.equivalence import is_equivalent
 from fleetqueue.controllers.kueue.jobs.integration import Integration
 from fleetqueue.controllers.kueue.jobs.job_writes import JobWrites
 from fleetqueue.controllers.kueue.jobs.priorities import priority_of
-from fleetqueue.controllers.kueue.jobs.workload_of import owner_reference, spec_of, workload_of
+from fleetqueue.controllers.kueue.jobs.workload_of import owned_by, spec_of, workload_of
 from fleetqueue.controllers.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.controllers.kueue.settings import KueueSettings
 from fleetqueue.runtime.cluster import Cluster
@@ -85,7 +85,7 @@ class Matching:
         if owner is not None and owner["uid"] != job["metadata"]["uid"]:
             return None
         if owner is None:
-            owners = [*(workload["metadata"].get("ownerReferences") or ()), owner_reference(self.integration, job)]
+            owners = [*(workload["metadata"].get("ownerReferences") or ()), owned_by(self.integration, job)]
             labels = {kueue.JOB_UID_LABEL: job["metadata"]["uid"]}
             workload = await self.workloads.change(workload, metadata={"ownerReferences": owners, "labels": labels})
         if is_equivalent(self.integration, job, workload, self.jobs.flavor):

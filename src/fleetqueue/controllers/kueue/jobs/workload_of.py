@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.meta import owner_reference
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.kueue import names
 from fleetqueue.controllers.kueue.jobs import job_fields
@@ -26,7 +27,7 @@ def workload_of(
         annotations=_annotations(job),
         spec=spec_of(integration, job, priority),
     )
-    made["metadata"] |= {"finalizers": [names.IN_USE], "ownerReferences": [owner_reference(integration, job)]}
+    made["metadata"] |= {"finalizers": [names.IN_USE], "ownerReferences": [owned_by(integration, job)]}
     return made
 
 
@@ -38,16 +39,8 @@ def spec_of(integration: Integration, job: Manifest, priority: Priority) -> Mani
     return spec if longest is None else {**spec, "maximumExecutionTimeSeconds": longest}
 
 
-def owner_reference(integration: Integration, job: Manifest) -> Manifest:
-    resource, metadata = integration.kind.resource, job["metadata"]
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+def owned_by(integration: Integration, job: Manifest) -> Manifest:
+    return owner_reference(integration.kind.resource, job["metadata"]["name"], job["metadata"]["uid"])
 
 
 def _annotations(job: Manifest) -> dict[str, str]:
