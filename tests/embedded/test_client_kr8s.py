@@ -147,6 +147,7 @@ async def widgets(api):
     """A custom kind that this client makes."""
     made = CustomResourceDefinition(definition(GROUP), api=api)
     await made.create()
+    await made.wait("jsonpath='{.status.acceptedNames.kind}'=Widget", timeout=LIMIT_SECONDS)  # until then it has null
     await made.wait("condition=Established", timeout=LIMIT_SECONDS)
     yield
     await made.delete()

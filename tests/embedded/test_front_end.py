@@ -107,6 +107,14 @@ async def test_a_watch_ends_cleanly_when_its_time_is_over(admin):
     assert seen == ["ADDED"]
 
 
+async def test_small_pieces_go_out_at_once(endpoint, admin):
+    await create(admin, "a")
+
+    (connection,) = endpoint.front_end._connections
+    taken = connection._transport.get_extra_info("socket")
+    assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 async def test_the_server_forgets_a_watch_whose_client_has_gone(endpoint, admin):
     async with admin.get(f"{CONFIG_MAPS}?watch=1&timeoutSeconds=300") as watch:
         assert len(endpoint.front_end._streams) == 1
