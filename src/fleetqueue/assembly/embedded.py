@@ -16,7 +16,7 @@ from fleetqueue.assembly.cluster_parts import cluster_parts
 from fleetqueue.assembly.converters import CONVERTERS
 from fleetqueue.assembly.faults import FaultyDoor, Way
 from fleetqueue.assembly.in_process import InProcessDoor
-from fleetqueue.assembly.programs import Dial
+from fleetqueue.assembly.pod_options import Dial
 from fleetqueue.client import Client
 from fleetqueue.client.door import Door
 from fleetqueue.client.kubeconfig import Connection, render

@@ -1,6 +1,6 @@
 """Which images stand for our own parts, so that their pods in an embedded cluster really do their work."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar
 
@@ -10,6 +10,8 @@ from fleetqueue.api.requests import Request, Response
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.server import ApiServer
 from fleetqueue.assembly.in_process import InProcessDoor
+from fleetqueue.assembly.pod_options import Dial, WrongArguments, only, options_of
+from fleetqueue.assembly.system_programs import system_programs
 from fleetqueue.client import Client
 from fleetqueue.client.door import Stream
 from fleetqueue.client.kubeconfig import Connection, parse
@@ -19,12 +21,7 @@ IMAGE: Final = "fleetqueue"
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
 """The address by which a pod knows the API of its own cluster."""
 
-Dial = Callable[[Connection], Client]
 S = TypeVar("S")
-
-
-class WrongArguments(Exception):
-    """The pod's arguments cannot be used; the text says which."""
 
 
 def connect(connection: Connection) -> Client:
@@ -36,7 +33,8 @@ def connect(connection: Connection) -> Client:
 
 def programs(server: ApiServer, dial: Dial) -> Programs:
     """Return the parts that pods of a cluster can be; `dial` opens other clusters by their kubeconfigs."""
-    return Programs({IMAGE: _fleetqueue(dial)}, reach=lambda account: Client(AccountDoor(server, account)))
+    known = {IMAGE: _fleetqueue(dial), **system_programs(server, dial)}
+    return Programs(known, reach=lambda account: Client(AccountDoor(server, account)))
 
 
 class AccountDoor:
@@ -89,30 +87,13 @@ async def _score_agent(place: Place, options: Mapping[str, list[str]], dial: Dia
     from fleetqueue.assembly.worker import WorkerProcess
 
     name = [f'cluster="{cluster}"' for cluster in options.get("cluster", ())]
-    hub = parse(place.text(_only(options, "hub-kubeconfig")))
+    hub = parse(place.text(only(options, "hub-kubeconfig")))
     process = WorkerProcess(Connection(IN_CLUSTER), hub, _settings(WorkerSettings, place, options, name), dial=dial)
     place.why_not_ready = process.why_not_ready
     await process.agent.run()
 
 
 COMMANDS: Final = {"controller": _controller, "score-agent": _score_agent}
-
-
-def options_of(args: Iterable[str]) -> dict[str, list[str]]:
-    """Read `--name=value` and `--name`; an option may stand more than once."""
-    found: dict[str, list[str]] = {}
-    for arg in args:
-        if not arg.startswith("--"):
-            raise WrongArguments(f"{arg!r} is no option; write it as --name=value")
-        name, _, value = arg.removeprefix("--").partition("=")
-        found.setdefault(name, []).append(value)
-    return found
-
-
-def _only(options: Mapping[str, list[str]], name: str) -> str:
-    if name not in options:
-        raise WrongArguments(f"--{name} is missing")
-    return options[name][-1]
 
 
 def _settings(kind: type[S], place: Place, options: Mapping[str, list[str]], more: Iterable[str]) -> S:

@@ -1,20 +1,20 @@
-"""YAML that travels with the package: the examples that the stories apply and that people copy.
+"""YAML that travels with the package: the examples that people copy, and the manifests with which our parts run.
 
-A wheel carries the repository's folder `examples` inside this package; a checkout has it at its top.
+A wheel carries the repository's folders `examples` and `deploy` inside this package; a checkout has them at its top.
 """
 
 from pathlib import Path
 from typing import Any, Final
 
-_PLACES: Final = (Path(__file__).parent / "examples", Path(__file__).parents[3] / "examples")
+_PLACES: Final = (Path(__file__).parent, Path(__file__).parents[3])
 
 
-def folder() -> Path:
-    """Return where the examples lie."""
+def folder(name: str = "examples") -> Path:
+    """Return where the examples lie, or `deploy`."""
     for place in _PLACES:
-        if place.is_dir():
-            return place
-    raise FileNotFoundError("the examples are missing from this installation of fleetqueue; install it again")
+        if (place / name).is_dir():
+            return place / name
+    raise FileNotFoundError(f"folder {name} is missing from this installation of fleetqueue; install it again")
 
 
 def example(name: str) -> Path:
@@ -28,6 +28,15 @@ def example(name: str) -> Path:
 
 def objects(name: str) -> list[dict[str, Any]]:
     """Read the objects of an example."""
+    return _documents(example(name))
+
+
+def shipped(name: str) -> list[dict[str, Any]]:
+    """Read the objects of a file of `deploy`, such as `ocm/score_agent_add_on.yaml`."""
+    return _documents(folder("deploy") / name)
+
+
+def _documents(path: Path) -> list[dict[str, Any]]:
     import yaml  # slow to import, and who needs other manifests needs none of it
 
-    return [document for document in yaml.safe_load_all(example(name).read_text()) if document]
+    return [document for document in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader) if document]

@@ -1,0 +1,123 @@
+"""Kueue, JobSet and OCM's placement as pods of an embedded cluster: while the pod runs, the system works."""
+
+import pytest
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.core_v1 import ConfigMap, Namespace, Pod
+from fleetqueue.assembly.embedded import EmbeddedFleet
+from fleetqueue.assembly.systems.installing import create_all, install, install_kinds
+from fleetqueue.assembly.systems.kueue import CONFIG_FILE, JOBSET, KUEUE, config_map
+from fleetqueue.assembly.systems.ocm import PLACEMENT
+from fleetqueue.assembly.systems.part import DEPLOYMENTS
+from fleetqueue.manifests import objects
+from fleetqueue.testing.virtual_time import advance
+
+pytestmark = pytest.mark.virtual_time
+
+JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
+
+
+@pytest.fixture
+async def client():
+    """A cluster with the kinds of all systems, on which nothing of them runs."""
+    async with EmbeddedFleet.open(0) as fleet:
+        client = fleet.hub.client()
+        await install_kinds(client, "kueue", "jobset", "ocm-hub")
+        await create_all(client, [Namespace.manifest(KUEUE.namespace), config_map()])
+        await advance(1)
+        yield client
+
+
+async def pods(client, part):
+    return [
+        Pod.view(raw)
+        for raw in (await client.list(Pod.resource, part.namespace)).items
+        if raw["metadata"]["name"].startswith(part.name)
+    ]
+
+
+async def scale(client, part, replicas):
+    await client.merge(DEPLOYMENTS, part.name, part.namespace, {"spec": {"replicas": replicas}})
+    await advance(60)
+
+
+async def create_job(client):
+    (manifest,) = objects("job-demo1.yaml")
+    return (await client.create(Job.resource, manifest))["metadata"]["name"]
+
+
+async def job(client, name):
+    return Job.view(await client.get(Job.resource, name, "default"))
+
+
+async def test_a_job_is_queued_and_runs_because_kueue_does(client):
+    await install(client, KUEUE)
+    await advance(5)
+    await create_all(client, objects("single-clusterqueue.yaml"))
+
+    name = await create_job(client)
+    await advance(60)
+
+    assert [condition.type for condition in (await job(client, name)).status.conditions if condition.is_true] == [
+        "SuccessCriteriaMet",
+        "Complete",
+    ]
+    (workload,) = (await client.list(kueue.Workload.resource)).items
+    assert kueue.Workload.view(workload).is_finished
+
+
+async def test_without_its_pod_kueue_neither_admits_nor_has_a_say(client):
+    await install(client, KUEUE)
+    await advance(5)
+    await create_all(client, objects("single-clusterqueue.yaml"))
+    await scale(client, KUEUE, 0)
+
+    name = await create_job(client)
+    await advance(60)
+
+    assert (await job(client, name)).spec.suspend
+    assert (await client.list(kueue.Workload.resource)).items == []
+
+    await scale(client, KUEUE, 1)
+
+    assert not (await job(client, name)).spec.suspend
+
+
+async def test_a_manager_with_a_bad_configuration_fails_and_says_why(client):
+    await client.merge(ConfigMap.resource, "kueue-manager-config", KUEUE.namespace, {"data": {CONFIG_FILE: "kind: X"}})
+
+    await install(client, KUEUE)
+    await advance(30)
+
+    (pod,) = (await client.list(Pod.resource, KUEUE.namespace)).items
+    (status,) = pod["status"]["containerStatuses"]
+    assert status["restartCount"] > 0
+    assert "must be a Configuration of" in status["lastState"]["terminated"]["message"]
+
+
+async def test_a_job_set_makes_jobs_while_its_controller_runs(client):
+    await install(client, JOBSET)
+    await advance(5)
+    template = objects("job-demo1.yaml")[0]["spec"]["template"]
+    spec = {"replicatedJobs": [{"name": "a", "template": {"spec": {"template": template}}}]}
+    manifest = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "set"}, "spec": spec}
+
+    made = await client.post(JOBSETS, manifest)
+    await advance(5)
+
+    assert made["spec"]["replicatedJobs"][0]["replicas"] == 1
+    assert await job(client, "set-a-0")
+
+
+async def test_placements_are_decided_while_their_controller_runs(client):
+    await install(client, PLACEMENT)
+    await client.create(cluster.ManagedCluster.resource, cluster.ManagedCluster.manifest("c1", spec={}))
+    await advance(5)
+
+    await client.create(cluster.Placement.resource, cluster.Placement.manifest("p", "default", spec={}))
+    await advance(5)
+
+    placement = cluster.Placement.view(await client.get(cluster.Placement.resource, "p", "default"))
+    assert "NoManagedClusterSetBindings" in [condition.reason for condition in placement.status.conditions]
