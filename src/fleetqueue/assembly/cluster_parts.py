@@ -12,6 +12,7 @@ from fleetqueue.assembly.programs import connect, programs
 from fleetqueue.client import Client
 from fleetqueue.controllers.kubernetes import room as kubernetes
 from fleetqueue.controllers.kubernetes.account_secrets import Sign
+from fleetqueue.controllers.kubernetes.certificate_requests import Signer
 from fleetqueue.controllers.kubernetes.settings import KubernetesSettings
 from fleetqueue.nodes import room as nodes
 from fleetqueue.nodes.settings import KubeletSettings, NodeSettings
@@ -34,6 +35,7 @@ def cluster_parts(
     *,
     token: str,
     ca: str = "",
+    sign_certificate: Signer | None = None,
     dial: Dial = connect,
     lease_seconds: float = LEASE_SECONDS,
 ) -> Manager:
@@ -42,6 +44,7 @@ def cluster_parts(
     Args:
         token: that of an administrator.
         ca: the certificate, as PEM, that clients trust the server by.
+        sign_certificate: makes the client certificates that were approved.
         dial: opens other clusters, for pods that are one of our parts.
         lease_seconds: how often a node says that it is alive, which is most of what an idle cluster does.
     """
@@ -53,7 +56,9 @@ def cluster_parts(
     return Manager(
         cluster,
         [
-            *kubernetes.controllers(cluster, metrics, settings, sign_token=_signed_by(server)),
+            *kubernetes.controllers(
+                cluster, metrics, settings, sign_token=_signed_by(server), sign_certificate=sign_certificate
+            ),
             *nodes.controllers(cluster, metrics, kubelets, programs(server, dial)),
         ],
     )

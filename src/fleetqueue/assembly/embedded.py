@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import Final, Self
 
 from fleetqueue import clock
@@ -12,14 +13,16 @@ from fleetqueue.apiserver.auth.users import MASTERS, User
 from fleetqueue.apiserver.server import ApiServer, Secrets
 from fleetqueue.apiserver.storage.log import MemoryLog
 from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.assembly.client_certificates import ClientAuthority
 from fleetqueue.assembly.cluster_parts import cluster_parts
 from fleetqueue.assembly.converters import CONVERTERS
-from fleetqueue.assembly.faults import FaultyDoor, Way
+from fleetqueue.assembly.dialing import NewDoor, dial
+from fleetqueue.assembly.faults import Way
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.assembly.pod_options import Dial
 from fleetqueue.client import Client
-from fleetqueue.client.door import Door
 from fleetqueue.client.kubeconfig import Connection, render
+from fleetqueue.engine.certificates import Authority
 from fleetqueue.engine.cluster_names import HUB, cluster_names
 
 ADMIN: Final = User("kubernetes-admin", (MASTERS,))
@@ -37,6 +40,8 @@ async def new_server(secrets: Secrets) -> ApiServer:
 class EmbeddedCluster:
     """One cluster: its API, and the way to it."""
 
+    ca = CA
+
     def __init__(self, name: str, server: ApiServer, admin_token: str) -> None:
         self.name = name
         self.server = server
@@ -52,12 +57,28 @@ class EmbeddedCluster:
         """Let the cluster live: its API and, unless it shall be an API alone, its controllers and its node."""
         work = [self.server.run()]
         if with_parts:
-            work.append(cluster_parts(self.name, self.server, token=self.admin_token, dial=dial).run())
+            work.append(
+                cluster_parts(
+                    self.name,
+                    self.server,
+                    token=self.admin_token,
+                    ca=CA.decode(),
+                    sign_certificate=self._sign,
+                    dial=dial,
+                ).run()
+            )
         return [asyncio.create_task(one, name=self.name) for one in work]
 
     @property
     def url(self) -> str:
         return f"https://{self.name}.embedded:6443"
+
+    @cached_property
+    def authority(self) -> ClientAuthority:
+        return ClientAuthority(Authority.new(f"{self.name}-ca"))
+
+    async def _sign(self, request: bytes, seconds: int | None) -> bytes:
+        return await self.authority.sign(request, seconds)
 
     @property
     def kubeconfig(self) -> str:
@@ -72,9 +93,7 @@ class EmbeddedCluster:
 class EmbeddedFleet:
     """A hub and workers, each a cluster of its own."""
 
-    def __init__(
-        self, clusters: Sequence[EmbeddedCluster], door: Callable[[ApiServer, Credentials], Door] = InProcessDoor
-    ) -> None:
+    def __init__(self, clusters: Sequence[EmbeddedCluster], door: NewDoor = InProcessDoor) -> None:
         self.clusters = {cluster.name: cluster for cluster in clusters}
         self._door = door
 
@@ -110,11 +129,10 @@ class EmbeddedFleet:
 
     def dial(self, connection: Connection) -> Client:
         """Open a client as `client.transport.connect` does: its credential is still verified, the way may be cut."""
-        for cluster in self.clusters.values():
-            if cluster.url == connection.server:
-                door = self._door(cluster.server, Credentials(token=connection.token))
-                return Client(FaultyDoor(door, cluster.way))
-        raise errors.Unreachable(f"no cluster of this fleet is at {connection.server}")
+        client = dial(self.clusters.values(), connection, self._door)
+        if client is None:
+            raise errors.Unreachable(f"no cluster of this fleet is at {connection.server}")
+        return client
 
     def cut(self, name: str, *, silently: bool = False) -> None:
         self.clusters[name].way.cut(silently=silently)

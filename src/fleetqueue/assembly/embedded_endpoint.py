@@ -6,12 +6,13 @@ from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
 from ssl import SSLContext
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from fleetqueue import clock
+from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
 from fleetqueue.apiserver.http.front_end import FrontEnd
 from fleetqueue.apiserver.http.tls import server_context
@@ -20,11 +21,18 @@ from fleetqueue.apiserver.storage.log import Log, LogError
 from fleetqueue.apiserver.storage.storage import ClusterStorage
 from fleetqueue.assembly.cluster_parts import cluster_parts
 from fleetqueue.assembly.converters import CONVERTERS
+from fleetqueue.assembly.faults import Way
+from fleetqueue.assembly.in_process import InProcessDoor
+from fleetqueue.assembly.pod_options import Dial
+from fleetqueue.client import Client
 from fleetqueue.engine import kubeconfigs, ports
 from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.key_pairs import read_pair
 from fleetqueue.engine.pki import ensure_pki
 from fleetqueue.engine.state import write_private
+
+if TYPE_CHECKING:
+    from fleetqueue.assembly.client_certificates import ClientAuthority
 
 How = Literal["refuse", "hang"]
 PARTS: Final = User("system:kube-controller-manager", (MASTERS,))
@@ -37,9 +45,30 @@ class Endpoint:
         self.port = port
         self.cut_how: How | None = None
         """How others fail to reach it; None while they do."""
+        self.way = Way()
+        """The way to it for those in this process."""
         self._open = AsyncExitStack()
         self._held: socket.socket | None = None
+        self._server: ApiServer | None = None
         self._front_end: FrontEnd | None = None
+        self._token = clock.uid()
+
+    @property
+    def server(self) -> ApiServer:
+        assert self._server is not None
+        return self._server
+
+    @property
+    def authority(self) -> "ClientAuthority":
+        # Slow to import, and most clusters sign nothing.
+        from fleetqueue.assembly.client_certificates import ClientAuthority
+        from fleetqueue.engine.certificates import Authority
+
+        return ClientAuthority(Authority.load(read_pair(self.pki, "ca")))
+
+    @property
+    def ca(self) -> bytes:
+        return (self.pki / "ca.crt").read_bytes()
 
     @property
     def pki(self) -> Path:
@@ -51,19 +80,29 @@ class Endpoint:
 
     @property
     def kubeconfig(self) -> kubeconfigs.Kubeconfig:
-        authority = (self.pki / "ca.crt").read_bytes()
-        return kubeconfigs.kubeconfig(self.name, self.url, authority, read_pair(self.pki, "admin"))
+        return kubeconfigs.kubeconfig(self.name, self.url, self.ca, read_pair(self.pki, "admin"))
 
-    async def start(self, log: Log) -> None:
-        """Open the storage, serve it, and write the administrator's kubeconfig."""
+    def client(self) -> Client:
+        """Return an administrator's client, past all faults."""
+        return Client(InProcessDoor(self.server, Credentials(token=self._token)))
+
+    async def start(self, log: Log, dial: Dial) -> None:
+        """Open the storage, serve it, and write the administrator's kubeconfig; `dial` is how pods reach others."""
         ensure_pki(self.name, self.pki, front_proxy=False)
         storage = await _opened(log)
         self._open.push_async_callback(storage.close)
-        token = clock.uid()
-        server = ApiServer(storage, Secrets(_signing_key(self.pki / "sa.key"), {token: PARTS}), CONVERTERS)
+        server = ApiServer(storage, Secrets(_signing_key(self.pki / "sa.key"), {self._token: PARTS}), CONVERTERS)
         await server.start()
+        self._server = server
         self._keep(server.run(), "API")
-        parts = cluster_parts(self.name, server, token=token, ca=(self.pki / "ca.crt").read_text())
+        parts = cluster_parts(
+            self.name,
+            server,
+            token=self._token,
+            ca=self.ca.decode(),
+            sign_certificate=self._sign,
+            dial=dial,
+        )
         self._keep(parts.run(), "parts")
         self._front_end = FrontEnd(server.handler, server.authentication)
         self._open.push_async_callback(self._front_end.stop)
@@ -81,6 +120,7 @@ class Endpoint:
         if self.cut_how is not None:
             return
         self.cut_how = how
+        self.way.cut(silently=how == "hang")
         if how == "hang":
             await self._front_end.freeze()
         else:
@@ -91,6 +131,7 @@ class Endpoint:
         """Make it reachable again."""
         assert self._front_end is not None
         how, self.cut_how = self.cut_how, None
+        self.way.heal()
         if how == "hang":
             self._front_end.thaw()
         elif how == "refuse":
@@ -105,6 +146,9 @@ class Endpoint:
                 f"{self.name} cannot listen on port {self.port} of {ports.LOOPBACK} ({error.strerror}); "
                 "stop what listens there, or start again"
             ) from error
+
+    async def _sign(self, request: bytes, seconds: int | None) -> bytes:
+        return await self.authority.sign(request, seconds)
 
     def _tls(self) -> SSLContext:
         return server_context(self.pki / "apiserver.crt", self.pki / "apiserver.key", self.pki / "ca.crt")

@@ -18,8 +18,12 @@ import orjson
 
 from fleetqueue.apiserver.storage.log import Log, MemoryLog
 from fleetqueue.apiserver.storage.sqlite import SqliteLog, writer_thread
+from fleetqueue.assembly.dialing import dial
 from fleetqueue.assembly.embedded_endpoint import Endpoint, How
 from fleetqueue.assembly.embedded_settings import EmbeddedSettings, Report
+from fleetqueue.assembly.programs import connect
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.engine import kubeconfigs, ports
 from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.engine.errors import EngineError
@@ -57,7 +61,7 @@ class EmbeddedLab:
         try:
             refuse_other_engine(self.data_dir, self.settings.engine)
             self.endpoints = self._place()
-            await together(*(endpoint.start(self._log(endpoint)) for endpoint in self.endpoints.values()))
+            await together(*(endpoint.start(self._log(endpoint), self.dial) for endpoint in self.endpoints.values()))
             self._write_kubeconfig()
         except BaseException:
             await self.stop()
@@ -91,6 +95,10 @@ class EmbeddedLab:
     async def heal(self, cluster: str) -> None:
         """Make a worker reachable again."""
         await self._worker(cluster).heal()
+
+    def dial(self, connection: Connection) -> Client:
+        """Open a cluster by its kubeconfig: one of ours without sockets, any other over HTTP."""
+        return dial(self.endpoints.values(), connection) or connect(connection)
 
     async def restart(self, name: str) -> None:
         raise _is_one_process("restarted", name)
