@@ -3,7 +3,6 @@
 `endpoint` lives on the loop of a test; `cluster` beside the tests, for clients that block, and it is also a real one.
 """
 
-import asyncio
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,10 @@ from fleetqueue.apiserver.auth.users import MASTERS, User
 from fleetqueue.apiserver.http.front_end import FrontEnd
 from fleetqueue.apiserver.http.tls import server_context
 from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.assembly.embedded import new_server
 from fleetqueue.engine import layout
 from fleetqueue.engine.certificates import Authority
+from fleetqueue.testing.virtual_time import running
 
 from .clusters import EmbeddedCluster, RealCluster
 
@@ -57,17 +56,14 @@ class Endpoint:
 async def endpoint(tmp_path):
     authority = Authority.new("authority")
     tokens = {"admin": User("admin", (MASTERS,)), "alice": User("alice")}
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens))
-    await server.start()
+    server = await new_server(Secrets(tokens=tokens))
     front_end = FrontEnd(server.handler, server.authentication)
     pair = authority.server("server", dns=["localhost"], addresses=[HOST])
     context = server_context(pair.certificate, pair.key, authority.pem.certificate)
     port = await front_end.start(HOST, 0, context)
-    running = asyncio.create_task(server.run())
-    yield Endpoint(server, front_end, port, authority, tmp_path)
-    await front_end.stop()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    async with running(server.run()):
+        yield Endpoint(server, front_end, port, authority, tmp_path)
+        await front_end.stop()
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ import pytest
 
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.apiserver.server import Secrets
+from fleetqueue.assembly.embedded import new_server
 from fleetqueue.assembly.faults import FaultyDoor, Way
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
@@ -26,8 +25,7 @@ def served():
 
     async def told(story, seed):
         secrets = Secrets(tokens={"admin": User("admin", (MASTERS,))})
-        server = ApiServer(await ClusterStorage.open(MemoryLog()), secrets)
-        await server.start()
+        server = await new_server(secrets)
         await story(server, InProcessDoor(server, Credentials(token="admin")), random.Random(seed))
 
     return lambda story, seed: run(told(story, seed), seed=seed)

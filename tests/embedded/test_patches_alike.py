@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from fleetqueue.api.requests import MERGE_PATCH, Request
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.apiserver.server import Secrets
+from fleetqueue.assembly.embedded import new_server
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
@@ -49,8 +48,7 @@ async def real_door(folder):
 
 async def embedded_door():
     secrets = Secrets(tokens={"admin": User("admin", (MASTERS,))})
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), secrets)
-    await server.start()
+    server = await new_server(secrets)
     return InProcessDoor(server, Credentials(token="admin"))
 
 

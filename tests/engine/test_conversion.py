@@ -37,7 +37,8 @@ def upstream(module, tmp_path_factory):  # noqa: F811
     def program(project):
         folder = tmp_path_factory.mktemp(project.name)
         write_module(project, module(project.query), folder)
-        shutil.copy(HERE / project.name / "main.go", folder)
+        for source in (HERE / "main.go", HERE / project.name / "kinds.go"):
+            shutil.copy(source, folder)
         command = ["go", "build", "-o", "convert", "."]
         subprocess.run(command, cwd=folder, env=clean_environment(dict(os.environ)), check=True)
         return folder / "convert"

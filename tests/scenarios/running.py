@@ -5,7 +5,7 @@ only and not on who was quicker.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,13 +15,16 @@ from typing import Any, Protocol
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.api.meta import replacement
+from fleetqueue.api.meta import Object, replacement
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
 
 AT_ONCE = 8
 """Writes that are under way at a time; more would only wait for each other."""
 UNITS = {"s": 1, "m": 60, "h": 3600}
+
+Objects = dict[tuple[str, str, str], tuple[Resource, Manifest]]
+"""By kind, namespace and name."""
 
 
 class Hub(Protocol):
@@ -64,7 +67,7 @@ class Scenario:
 
 async def run(hub: Hub, scenarios: Sequence[Scenario]) -> dict[str, Any]:
     """Return what each scenario ends in; those that must be alone go first, and leave nothing."""
-    ends = {}
+    ends: dict[str, Any] = {}
     for scenario in scenarios:
         if scenario.is_alone:
             ends |= await _run_together(hub, [scenario])
@@ -76,24 +79,59 @@ async def run(hub: Hub, scenarios: Sequence[Scenario]) -> dict[str, Any]:
 async def _run_together(hub: Hub, scenarios: Sequence[Scenario]) -> dict[str, Any]:
     is_alone = len(scenarios) == 1
     for rounds in zip_longest(*(scenario.rounds for scenario in scenarios), fillvalue=Round()):
-        await _write(hub.client, [each.changes for each in rounds])
-        await hub.settle(is_alone=is_alone)
-        if longest := max(each.wait for each in rounds):
-            await hub.wait(longest)
-            await hub.settle(is_alone=is_alone)
+        await side_by_side(_write_all(hub.client, each.changes) for each in rounds)
+        await settle_and_wait(hub, max(each.wait for each in rounds), is_alone=is_alone)
     return {scenario.name: await scenario.end_state(hub.client) for scenario in scenarios}
 
 
-async def _write(client: Client, changes: Iterable[Sequence[Change]]) -> None:
-    """Write the changes of each scenario in their order, several scenarios at a time."""
+async def side_by_side(doings: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do what each scenario does in this round, several scenarios at a time."""
     turns = asyncio.Semaphore(AT_ONCE)
 
-    async def write_all(some: Sequence[Change]) -> None:
+    async def take_turn(doing: Coroutine[Any, Any, None]) -> None:
         async with turns:
-            for change in some:
-                await write(client, change)
+            await doing
 
-    await asyncio.gather(*map(write_all, changes))
+    await asyncio.gather(*map(take_turn, doings))
+
+
+async def settle_and_wait(hub: Hub, seconds: float, *, is_alone: bool = False) -> None:
+    """End a round, after which some time may have to pass."""
+    await hub.settle(is_alone=is_alone)
+    if seconds:
+        await hub.wait(seconds)
+        await hub.settle(is_alone=is_alone)
+
+
+def keyed(made: Iterable[tuple[type[Object], Manifest]]) -> Objects:
+    return {
+        (kind.resource.kind, raw["metadata"].get("namespace", ""), raw["metadata"]["name"]): (kind.resource, raw)
+        for kind, raw in made
+    }
+
+
+def changes(before: Objects, after: Objects) -> list[Change]:
+    """Return what leads from some objects to others: first what is made or changed, then what is deleted."""
+    gone = [Change(resource, manifest, None) for key, (resource, manifest) in before.items() if key not in after]
+    kept = [
+        Change(resource, before[key][1] if key in before else None, manifest)
+        for key, (resource, manifest) in after.items()
+        if key not in before or before[key][1] != manifest
+    ]
+    return [*kept, *gone]
+
+
+def merged(state: Any, patch: Any) -> Any:
+    """Return what was described with a step merged into it; null takes something away."""
+    if not isinstance(patch, dict) or not isinstance(state, dict):
+        return patch
+    more = {key: merged(state.get(key), value) for key, value in patch.items() if value is not None}
+    return {**{key: value for key, value in state.items() if key not in patch}, **more}
+
+
+async def _write_all(client: Client, some: Sequence[Change]) -> None:
+    for change in some:
+        await write(client, change)
 
 
 async def write(client: Client, change: Change) -> None:

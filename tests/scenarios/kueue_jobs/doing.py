@@ -1,28 +1,19 @@
 """Give job scenarios to a cluster, round by round, and note what is refused."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import Any
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
 
-from .form import KINDS, Described, job, namespace, surroundings, with_prefix
-
-AT_ONCE = 8
-
-
-class Hub(Protocol):
-    client: Client
-
-    async def settle(self) -> None: ...
-    async def wait(self, seconds: float) -> None: ...
+from ..running import Hub, settle_and_wait, side_by_side  # noqa: TID252 - what the rooms share stands above them
+from ..world import Described  # noqa: TID252
+from .form import KINDS, job, namespace, surroundings, with_prefix
 
 
 class Actor:
@@ -102,24 +93,11 @@ class Actor:
 
 async def run(hub: Hub, actors: list[Actor]) -> None:
     """Run all scenarios side by side."""
-    await _at_once([actor.arrange() for actor in actors])
+    await side_by_side(actor.arrange() for actor in actors)
     await hub.settle()
     for steps in zip_longest(*(actor.said["steps"] for actor in actors), fillvalue={}):
-        await _at_once([actor.do(step) for actor, step in zip(actors, steps, strict=True)])
-        await hub.settle()
-        if longest := max(step.get("wait", 0) for step in steps):
-            await hub.wait(longest)
-            await hub.settle()
-
-
-async def _at_once(doing: list[Any]) -> None:
-    turns = asyncio.Semaphore(AT_ONCE)
-
-    async def take_turn(one: Any) -> None:
-        async with turns:
-            await one
-
-    await asyncio.gather(*map(take_turn, doing))
+        await side_by_side(actor.do(step) for actor, step in zip(actors, steps, strict=True))
+        await settle_and_wait(hub, max(step.get("wait", 0) for step in steps))
 
 
 def workload_names(items: list[Manifest]) -> Iterator[tuple[str, str]]:
@@ -128,6 +106,3 @@ def workload_names(items: list[Manifest]) -> Iterator[tuple[str, str]]:
         owners = raw["metadata"].get("ownerReferences") or ()
         if owners:
             yield raw["metadata"]["name"], f"workload of {owners[0]['name']}"
-
-
-RESOURCE = kueue.Workload.resource

@@ -18,10 +18,7 @@ Every name gets the prefix of its scenario; it is cut off what comes out.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
@@ -30,7 +27,9 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.priority_classes import WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
 
-HERE = Path(__file__).parent
+from ..running import merged  # noqa: TID252 - what the rooms share stands above them
+from ..world import Described  # noqa: TID252
+
 KINDS: dict[str, type[Object]] = {
     "job": Job,
     "workload": kueue.Workload,
@@ -41,13 +40,6 @@ KINDS: dict[str, type[Object]] = {
 }
 IN_JOB = ("cpu", "runs", "queue", "labels", "annotations", "template", "pod", "fails")
 """What is said of a Job that is not of its spec."""
-
-Described = dict[str, Any]
-
-
-def written() -> list[Described]:
-    """Return the scenarios of all files, file by file."""
-    return [each for path in sorted(HERE.glob("*.yaml")) for each in yaml.safe_load(path.read_text())]
 
 
 def namespace(prefix: str) -> str:
@@ -86,7 +78,7 @@ def job(name: str, said: Described, prefix: str) -> Manifest:
     notes = {"fleetqueue.dev/run-for": said.get("runs", "1000s")}
     if said.get("fails"):
         notes["fleetqueue.dev/fails"] = "true"
-    template = _merged(
+    template = merged(
         {"metadata": {"annotations": notes}, "spec": {"containers": [container], "restartPolicy": "Never"}},
         {**said.get("template", {}), **({"spec": said["pod"]} if "pod" in said else {})},
     )
@@ -117,9 +109,3 @@ def _queue_spec(said: Described, queue: Described, prefix: str) -> Manifest:
         listed = [{"name": prefix + name} for name in said["checks"]]
         spec["admissionChecksStrategy"] = {"admissionChecks": listed}
     return spec
-
-
-def _merged(some: Any, more: Any) -> Any:
-    if not isinstance(some, dict) or not isinstance(more, dict):
-        return more
-    return {**some, **{key: _merged(some.get(key), value) for key, value in more.items()}}

@@ -1,10 +1,9 @@
 """Give queue scenarios to a hub: objects change, Workloads finish, evicted ones give their quota back."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import Any
 
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -12,9 +11,7 @@ from fleetqueue.api.conditions import FALSE, TRUE
 from fleetqueue.client import Client
 from fleetqueue.controllers.kueue.scheduling import admission_status
 
-from ..running import Change, write  # noqa: TID252 - what the rooms share stands above them
-
-AT_ONCE = 8
+from ..running import Change, Hub, settle_and_wait, side_by_side, write  # noqa: TID252 - all rooms share it
 
 
 @dataclass(frozen=True)
@@ -27,36 +24,20 @@ class Step:
     """Seconds that pass afterwards."""
 
 
-class Hub(Protocol):
-    client: Client
-
-    async def settle(self) -> None: ...
-    async def wait(self, seconds: float) -> None: ...
-
-
 async def run(hub: Hub, scenarios: dict[str, Sequence[Step]]) -> None:
     """Run all scenarios side by side; `scenarios` holds the rounds of each under its namespace."""
     for steps in zip_longest(*scenarios.values(), fillvalue=Step()):
-        await _do(hub.client, dict(zip(scenarios, steps, strict=True)))
-        await hub.settle()
-        if longest := max(step.wait for step in steps):
-            await hub.wait(longest)
-            await hub.settle()
+        await side_by_side(_do(hub.client, *each) for each in zip(scenarios, steps, strict=True))
+        await settle_and_wait(hub, max(step.wait for step in steps))
 
 
-async def _do(client: Client, steps: dict[str, Step]) -> None:
-    turns = asyncio.Semaphore(AT_ONCE)
-
-    async def do(namespace: str, step: Step) -> None:
-        async with turns:
-            for change in step.changes:
-                await write(client, change)
-            for name in step.finish:
-                await _finish(client, name, namespace)
-            for name in await _evicted(client, namespace) if step.release is None else step.release:
-                await _release(client, name, namespace)
-
-    await asyncio.gather(*(do(namespace, step) for namespace, step in steps.items()))
+async def _do(client: Client, namespace: str, step: Step) -> None:
+    for change in step.changes:
+        await write(client, change)
+    for name in step.finish:
+        await _finish(client, name, namespace)
+    for name in await _evicted(client, namespace) if step.release is None else step.release:
+        await _release(client, name, namespace)
 
 
 async def _finish(client: Client, name: str, namespace: str) -> None:

@@ -4,9 +4,9 @@
     differs: why                                    # known to end otherwise on our side; checked to be still so
     flavors: {default: {nodeLabels: {...}}}         # by default one: `default`, without anything
     checks: {slow: {active: false}}                 # AdmissionChecks; active by default
-    cohorts: {root: {parent: top, quota: {default: {cpu: 4}}}}
+    cohorts: {trunk: {parent: top, quota: {default: {cpu: 4}}}}
     queues:                                         # each has a LocalQueue of its name in the scenario's namespace
-      q: {cohort: root, quota: {default: {cpu: 4, gpu: {nominal: 2, borrow: 1, lend: 1}}}, preemption: {...}}
+      q: {cohort: trunk, quota: {default: {cpu: 4, gpu: {nominal: 2, borrow: 1, lend: 1}}}, preemption: {...}}
       r: {groups: [{default: {cpu: 4}}, {fast: {gpu: 1}}], checks: [slow], strategy: StrictFIFO, stop: Hold}
     limits: {small: [{type: Container, max: {cpu: 1}}]}   # LimitRanges
     local: {q: {stop: Hold}}                        # what is said of LocalQueues
@@ -25,33 +25,21 @@ Every name gets the prefix of its scenario; it is cut off what comes out.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.pod_limits import LimitRange
-from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.api.scheme import Manifest
 
-from ..running import Change  # noqa: TID252 - what the rooms share stands above them
+from ..running import Objects, changes, keyed, merged  # noqa: TID252 - what the rooms share stands above them
+from ..world import Described  # noqa: TID252
 from .doing import Step
 
-HERE = Path(__file__).parent
 KINDS = ("flavors", "checks", "cohorts", "queues", "limits", "local", "labels", "workloads")
 SAID = ("queue", "count", "minCount", "priority", "template", "limits", "sets", "active")
 """What is said of a Workload that is no request."""
 GPU = "nvidia.com/gpu"
-
-Described = dict[str, Any]
-Objects = dict[tuple[str, str], tuple[Resource, Manifest]]
-"""By kind and name."""
-
-
-def written() -> list[Described]:
-    """Return the scenarios of all files, file by file."""
-    return [each for path in sorted(HERE.glob("*.yaml")) for each in yaml.safe_load(path.read_text())]
 
 
 def steps(described: Described, prefix: str) -> Iterator[Step]:
@@ -61,10 +49,10 @@ def steps(described: Described, prefix: str) -> Iterator[Step]:
     objects: Objects = {}
     rounds = [{}, *({"workloads": some} for some in described.get("arrive", ())), *described.get("then", ())]
     for each in rounds:
-        state = _merged(state, {kind: each[kind] for kind in KINDS if kind in each})
+        state = merged(state, {kind: each[kind] for kind in KINDS if kind in each})
         objects, before = Maker(prefix, state).objects(), objects
         yield Step(
-            _changes(before, objects),
+            changes(before, objects),
             finish=[prefix + name for name in each.get("finish", ())],
             release=None if (some := each.get("release", ())) == "all" else [prefix + name for name in some],
             wait=each.get("wait", 0.0),
@@ -73,23 +61,6 @@ def steps(described: Described, prefix: str) -> Iterator[Step]:
 
 def namespace(prefix: str) -> str:
     return f"{prefix}ns"
-
-
-def _merged(state: Any, patch: Any) -> Any:
-    if not isinstance(patch, dict) or not isinstance(state, dict):
-        return patch
-    merged = {key: _merged(state.get(key), value) for key, value in patch.items() if value is not None}
-    return {**{key: value for key, value in state.items() if key not in patch}, **merged}
-
-
-def _changes(before: Objects, after: Objects) -> list[Change]:
-    gone = [Change(resource, manifest, None) for key, (resource, manifest) in before.items() if key not in after]
-    kept = [
-        Change(resource, before[key][1] if key in before else None, manifest)
-        for key, (resource, manifest) in after.items()
-        if key not in before or before[key][1] != manifest
-    ]
-    return [*kept, *gone]
 
 
 class Maker:
@@ -102,7 +73,7 @@ class Maker:
     def objects(self) -> Objects:
         made = [self._namespace(), *self._flavors(), *self._checks(), *self._cohorts(), *self._queues()]
         made += [*self._limits(), *self._local_queues(), *self._workloads()]
-        return {(kind.resource.kind, raw["metadata"]["name"]): (kind.resource, raw) for kind, raw in made}
+        return keyed(made)
 
     def _namespace(self) -> tuple[Any, Manifest]:
         return Namespace, Namespace.manifest(namespace(self.prefix), labels=self.state.get("labels"))

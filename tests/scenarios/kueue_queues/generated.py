@@ -4,7 +4,8 @@ Each Workload arrives in a round of its own, so that the order is the same on bo
 """
 
 import random
-from typing import Any
+
+from ..world import Described  # noqa: TID252 - what the rooms share stands above them
 
 NUMBER = 40
 ARRIVALS = 6
@@ -15,8 +16,6 @@ NEWER = (
     "Where a Cohort object stands above, Kueue tries all that wait again whenever a ClusterQueue's status changes; "
     "so what they say is newer. Ours tries them when there may be more to be had."
 )
-
-Described = dict[str, Any]
 
 
 def generated() -> list[Described]:
@@ -47,13 +46,13 @@ def _tree(chance: random.Random, flavors: list[str]) -> tuple[Described, list[st
         return {}, [""]
     if form == "flat":
         return {}, ["c"]
-    cohorts: Described = {name: {"parent": "root"} for name in ("left", "right")}
+    cohorts: Described = {name: {"parent": "trunk"} for name in ("left", "right")}
     for said in cohorts.values():
         if chance.random() < 0.4:
             said["quota"] = _quota(chance, flavors, least=0, has_parent=True)
     if chance.random() < 0.4:
-        cohorts["root"] = {"quota": _quota(chance, flavors, least=0, has_parent=False)}
-    return cohorts, ["left", "right", "root"]
+        cohorts["trunk"] = {"quota": _quota(chance, flavors, least=0, has_parent=False)}
+    return cohorts, ["left", "right", "trunk"]
 
 
 def _queue(chance: random.Random, flavors: list[str], cohort: str) -> Described:

@@ -1,18 +1,13 @@
-"""Queue scenarios on both hubs, and what the real one made of them."""
+"""Queue scenarios on both hubs."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.assembly.embedded import EmbeddedCluster
 from fleetqueue.client import Client
-from fleetqueue.client.kubeconfig import load
-from fleetqueue.client.transport import connect
 from fleetqueue.controllers.kueue.scheduling.amounts import written as quantity
 from fleetqueue.controllers.kueue.scheduling.books import Books
 from fleetqueue.controllers.kueue.scheduling.measures import Measures
@@ -20,103 +15,60 @@ from fleetqueue.controllers.kueue.scheduling.room import controllers
 from fleetqueue.controllers.kueue.scheduling.settings import SchedulingSettings
 from fleetqueue.controllers.kueue.scheduling.standings import Quantities
 from fleetqueue.engine.fleet import RealFleet
-from fleetqueue.runtime.informer import Informer
-from fleetqueue.testing.virtual_time import advance
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.manager import Manager
+from fleetqueue.runtime.metrics import Metrics
 
-from ..hubs import EmbeddedHub  # noqa: TID252 - what the rooms share stands above them
+from ..hubs import EmbeddedHub, RealHub  # noqa: TID252 - what the rooms share stands above them
+from ..running import Hub  # noqa: TID252
+from ..world import Described, Ends, World, prefixes, written  # noqa: TID252
 from .doing import run
 from .end_state import Standing, standing, workloads
-from .form import HERE, namespace, steps, written
+from .form import namespace, steps
 from .generated import generated
 
-RECORD = HERE / "recorded.json"
-DESCRIBED = [*written(), *generated()]
-PREFIXES = {described["name"]: f"k{number:03d}-" for number, described in enumerate(DESCRIBED)}
+HERE = Path(__file__).parent
+DESCRIBED = [*written(HERE), *generated()]
+PREFIXES = prefixes(DESCRIBED, "k")
 QUIET = 2.5
 """Seconds without a change after which the real hub counts as settled: it gathers changes for one before it looks."""
-PATIENCE = 120.0
 
-Look = Callable[[str], Any]
+Look = Callable[[str], Awaitable[Standing]]
 """Awaits how a ClusterQueue stands."""
 
 
-class OurHub:
-    def __init__(self, client: Client) -> None:
-        self.client = client
-
-    async def settle(self) -> None:
-        await advance(3)
-
-    async def wait(self, seconds: float) -> None:
-        await advance(seconds)
-
-
-class RealHub:
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self._changed = 0.0
-
-    @asynccontextmanager
-    async def following(self) -> AsyncIterator[None]:
-        informers: list[Informer[Any]] = [Informer(self.client, kind) for kind in (kueue.Workload, kueue.ClusterQueue)]
-        tasks = [asyncio.create_task(informer.run()) for informer in informers]
-        for informer in informers:
-            informer.subscribe(lambda old, new: self._note())
-            await informer.synced.wait()
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-
-    async def settle(self) -> None:
-        self._note()
-        async with asyncio.timeout(PATIENCE):
-            while (left := self._changed + QUIET - clock.monotonic()) > 0:  # noqa: ASYNC110 - a change moves the end
-                await asyncio.sleep(left)
-
-    async def wait(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-    def _note(self) -> None:
-        self._changed = clock.monotonic()
-
-
-async def run_on_ours() -> dict[str, Any]:
-    """To be run in virtual time."""
+async def run_on_ours() -> Ends:
     kept = Books(SchedulingSettings())
+
+    def manager(hub: EmbeddedCluster) -> Manager:
+        cluster, metrics = Cluster("hub", hub.client()), Metrics()
+        return Manager(cluster, controllers(cluster, metrics, kept, Measures(metrics.registry)))
 
     async def look(name: str) -> Standing:
         return _our_standing(kept, name)
 
-    async with EmbeddedHub.open(
-        ["kueue"], lambda hub, metrics: controllers(hub, metrics, kept, Measures(metrics.registry))
-    ) as hub:
-        return await _run(OurHub(hub.client), look)
+    async with EmbeddedHub.open(["kueue"], manager, settling=3) as hub:
+        return await _run(hub, look)
 
 
-async def run_on_real(folder: Path) -> dict[str, Any]:
-    async with RealFleet(folder, workers=0, ocm="placement") as fleet:
-        client = connect(load(fleet.clusters["hub"].kubeconfig))
+async def run_on_real(folder: Path) -> Ends:
+    async with (
+        RealFleet(folder, workers=0, ocm="placement") as fleet,
+        RealHub.open(fleet.clusters["hub"], (kueue.Workload, kueue.ClusterQueue), quiet=QUIET, patience=120.0) as hub,
+    ):
 
         async def look(name: str) -> Standing:
-            return standing(await client.get(kueue.ClusterQueue.resource, name))
+            return standing(await hub.client.get(kueue.ClusterQueue.resource, name))
 
-        try:
-            hub = RealHub(client)
-            async with hub.following():
-                return await _run(hub, look)
-        finally:
-            await client.close()
+        return await _run(hub, look)
 
 
-async def _run(hub: Any, look: Look) -> dict[str, Any]:
+async def _run(hub: Hub, look: Look) -> Ends:
     await run(hub, {namespace(PREFIXES[each["name"]]): [*steps(each, PREFIXES[each["name"]])] for each in DESCRIBED})
-    return {each["name"]: await _end(hub.client, look, each, PREFIXES[each["name"]]) for each in DESCRIBED}
+    return {name: await _end(hub.client, look, prefix) for name, prefix in PREFIXES.items()}
 
 
-async def _end(client: Client, look: Look, described: dict[str, Any], prefix: str) -> dict[str, Any]:
+async def _end(client: Client, look: Look, prefix: str) -> Described:
     end = await workloads(client, namespace(prefix), prefix)
     names = [raw["metadata"]["name"] for raw in (await client.list(kueue.ClusterQueue.resource)).items]
     queues = {name: await look(name) for name in names if name.startswith(prefix)}
@@ -143,16 +95,4 @@ def _totals(some: Quantities) -> dict[str, str]:
     return {f"{what.flavor}/{what.resource}": quantity(what.resource, value) for what, value in some.items() if value}
 
 
-def recorded() -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads(RECORD.read_bytes())
-    return found
-
-
-def record(ends: dict[str, Any]) -> None:
-    """Write what the real scheduler made of each scenario, a line for each."""
-    lines = (f"{_json(name)}: {_json(ends[name])}" for name in sorted(ends))
-    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-
-
-def _json(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+WORLD = World(HERE, DESCRIBED, run_on_ours, run_on_real)

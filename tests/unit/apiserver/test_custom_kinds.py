@@ -1,13 +1,10 @@
 """Kinds that a user defines: served at once, checked by their schema, gone with their definition."""
 
-import asyncio
-
 import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Resource
-from fleetqueue.testing.virtual_time import advance, settle
-from tests.unit.apiserver.test_server import alice, client, server  # noqa: F401 - fixtures
+from fleetqueue.testing.virtual_time import advance, running, settle
 
 pytestmark = pytest.mark.virtual_time
 
@@ -52,17 +49,15 @@ def widget(name="w", *, version="v1", **body):
 
 
 @pytest.fixture
-async def following(server):  # noqa: F811
+async def following(server):
     """The server follows its definitions."""
-    task = asyncio.create_task(server.run())
-    await settle()
-    yield
-    task.cancel()
-    await asyncio.wait({task})
+    async with running(server.run()):
+        await settle()
+        yield
 
 
 @pytest.fixture
-async def defined(client, following):  # noqa: F811
+async def defined(client, following):
     await client.create(CRDS, definition())
     await settle()
 
@@ -72,7 +67,7 @@ def conditions(crd):
 
 
 @pytest.mark.usefixtures("defined")
-async def test_a_definition_is_established_and_listed(client):  # noqa: F811
+async def test_a_definition_is_established_and_listed(client):
     found = await client.get(CRDS, "widgets.test.io")
     served = await client.read("/apis/test.io/v1")
 
@@ -83,7 +78,7 @@ async def test_a_definition_is_established_and_listed(client):  # noqa: F811
 
 
 @pytest.mark.usefixtures("defined")
-async def test_objects_are_pruned_and_filled_in(client):  # noqa: F811
+async def test_objects_are_pruned_and_filled_in(client):
     made = await client.create(WIDGETS, widget(spec={"size": 3, "unknown": 1}))
 
     assert made["spec"] == {"size": 3, "color": "red"}
@@ -101,7 +96,7 @@ async def test_objects_are_pruned_and_filled_in(client):  # noqa: F811
         ({"size": 100}, "too big"),
     ],
 )
-async def test_what_the_schema_forbids_is_refused(client, spec, message):  # noqa: F811
+async def test_what_the_schema_forbids_is_refused(client, spec, message):
     with pytest.raises(errors.Invalid) as refused:
         await client.create(WIDGETS, widget(spec=spec))
 
@@ -109,7 +104,7 @@ async def test_what_the_schema_forbids_is_refused(client, spec, message):  # noq
 
 
 @pytest.mark.usefixtures("defined")
-async def test_the_status_has_an_endpoint_of_its_own(client):  # noqa: F811
+async def test_the_status_has_an_endpoint_of_its_own(client):
     await client.create(WIDGETS, widget())
 
     after = await client.merge(WIDGETS, "w", "default", {"status": {"phase": "Run"}}, subresource="status")
@@ -118,7 +113,7 @@ async def test_the_status_has_an_endpoint_of_its_own(client):  # noqa: F811
 
 
 @pytest.mark.usefixtures("following")
-async def test_another_version_is_the_same_object_under_another_name(client):  # noqa: F811
+async def test_another_version_is_the_same_object_under_another_name(client):
     version = {"served": True, "schema": {"openAPIV3Schema": SCHEMA}}
     versions = [{**version, "name": "v1", "storage": True}, {**version, "name": "v1beta1", "storage": False}]
     await client.create(CRDS, definition(versions=versions))
@@ -133,7 +128,7 @@ async def test_another_version_is_the_same_object_under_another_name(client):  #
 
 
 @pytest.mark.usefixtures("defined")
-async def test_a_name_that_another_definition_has_is_not_accepted(client):  # noqa: F811
+async def test_a_name_that_another_definition_has_is_not_accepted(client):
     await client.create(CRDS, definition("gadgets.test.io", plural="gadgets"))
     await settle()
 
@@ -144,7 +139,7 @@ async def test_a_name_that_another_definition_has_is_not_accepted(client):  # no
 
 
 @pytest.mark.usefixtures("defined")
-async def test_with_its_definition_all_objects_go(client):  # noqa: F811
+async def test_with_its_definition_all_objects_go(client):
     await client.create(WIDGETS, widget())
 
     await client.delete(CRDS, "widgets.test.io")
@@ -166,7 +161,7 @@ async def test_with_its_definition_all_objects_go(client):  # noqa: F811
         ({"group": "nodots", "name": "widgets.nodots"}, "should be a domain with at least one dot"),
     ],
 )
-async def test_bad_definitions_are_refused(client, change, message):  # noqa: F811
+async def test_bad_definitions_are_refused(client, change, message):
     bad = definition(**{key: value for key, value in change.items() if key != "versions"})
     if "versions" in change:
         bad["spec"]["versions"] = change["versions"]

@@ -7,35 +7,10 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Namespace
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.assembly.in_process import InProcessDoor
-from fleetqueue.client import Client
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import settle
 
 pytestmark = pytest.mark.virtual_time
-
-
-@pytest.fixture
-async def server():
-    tokens = {"admin": User("admin", ("system:masters",)), "alice": User("alice")}
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens))
-    await server.start()
-    return server
-
-
-@pytest.fixture
-def client(server):
-    return Client(InProcessDoor(server, Credentials(token="admin")))
-
-
-@pytest.fixture
-def alice(server):
-    return Client(InProcessDoor(server, Credentials(token="alice")))
 
 
 async def test_a_cluster_begins_with_its_namespaces(client):

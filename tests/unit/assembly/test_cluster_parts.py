@@ -12,10 +12,9 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Namespace, Node, Pod, Secret, ServiceAccount
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.apiserver.server import Secrets
 from fleetqueue.assembly.cluster_parts import cluster_parts
+from fleetqueue.assembly.embedded import new_server
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.assembly.process import end
 from fleetqueue.client import Client
@@ -50,9 +49,7 @@ class Cluster:
 @pytest.fixture
 async def cluster():
     user = User("admin", (MASTERS,))
-    storage = await ClusterStorage.open(MemoryLog())
-    server = ApiServer(storage, Secrets(tokens={ADMIN: user, PARTS: user}))
-    await server.start()
+    server = await new_server(Secrets(tokens={ADMIN: user, PARTS: user}))
     parts = cluster_parts("c1", server, token=PARTS, ca="PEM")
     tasks = [asyncio.create_task(work) for work in (server.run(), parts.run())]
     await advance(1)

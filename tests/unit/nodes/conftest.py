@@ -8,66 +8,36 @@ import pytest
 
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
-from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.requests import Request, Response
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.assembly.in_process import InProcessDoor
-from fleetqueue.client import Client
 from fleetqueue.nodes.kubelet import KubeletController
 from fleetqueue.nodes.leases import NodeLeaseController
 from fleetqueue.nodes.scheduler import SchedulerController
 from fleetqueue.nodes.settings import KubeletSettings, NodeSettings
-from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
-from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import running, settle
+from tests.unit.watched_cluster import WatchedCluster, WatchedDoor, watched_server
 
 RUN_FOR = "fleetqueue.dev/run-for"
 
 
-class Watched(InProcessDoor):
-    """A door that remembers what was written through it, and can fail once."""
+class UnsafeDoor(WatchedDoor):
+    """A door on whose way writes get lost."""
 
-    def __init__(self, server, credentials):
-        super().__init__(server, credentials)
-        self.writes: list[str] = []
-        self.failing = ""
-        self.chance: random.Random | None = None
-        """Where set, one write in ten does not arrive, and of one in ten the answer is lost."""
+    chance: random.Random | None = None
+    """Where set, one write in ten does not arrive, and of one in ten the answer is lost."""
 
-    async def request(self, request: Request, *, timeout: float) -> Response:
-        if request.method != "GET":
-            line = f"{request.method} {request.path}"
-            if self.failing and self.failing in line:
-                self.failing = ""
-                raise errors.Unreachable(f"{line}: cut")
-            if "/events" not in line:
-                self.writes.append(line)
-            if self.chance is not None:
-                return await self._unsafely(request, timeout)
-        return await super().request(request, timeout=timeout)
-
-    async def _unsafely(self, request: Request, timeout: float) -> Response:
+    async def write(self, request: Request, timeout: float) -> Response:
+        if self.chance is None:
+            return await super().write(request, timeout)
         drawn = self.chance.random()
-        response = None if drawn < 0.1 else await super().request(request, timeout=timeout)
+        response = None if drawn < 0.1 else await super().write(request, timeout)
         if response is None or drawn < 0.2:
             raise errors.Unreachable(f"{request}: cut")
         return response
 
 
-class Scene:
+class Scene(WatchedCluster):
     """What stands in the cluster, in the words of the tests. What is done here is not recorded in `writes`."""
-
-    def __init__(self, server: ApiServer) -> None:
-        self.server = server
-        self.client = Client(InProcessDoor(server, Credentials(token="admin")))
-        self.door = Watched(server, Credentials(token="admin"))
-        self.cluster = Cluster("c1", Client(self.door))
-        self.metrics = Metrics()
 
     # Acting
 
@@ -88,9 +58,6 @@ class Scene:
     def leases(self, *nodes, **settings):
         settings = KubeletSettings(nodes or (NodeSettings("node"),), **settings)
         return NodeLeaseController(self.cluster, self.metrics, settings=settings)
-
-    def fail_once(self, what):
-        self.door.failing = what
 
     # Arranging
 
@@ -133,16 +100,6 @@ class Scene:
 
     # Looking
 
-    @property
-    def writes(self):
-        return self.door.writes
-
-    async def get(self, kind, name, namespace="default"):
-        try:
-            return await self.client.get(kind.resource, name, namespace if kind.resource.namespaced else "")
-        except errors.NotFound:
-            return None
-
     async def where(self, name="pod"):
         return (await self.get(core.Pod, name))["spec"].get("nodeName")
 
@@ -154,14 +111,7 @@ class Scene:
         conditions = (await self.get(core.Pod, name))["status"]["conditions"]
         return next((one for one in conditions if one["type"] == kind), None)
 
-    async def events(self, reason):
-        found = await self.client.list(Event.resource)
-        return [event["note"] for event in found.items if event["reason"] == reason]
-
 
 @pytest.fixture
 async def scene() -> Scene:
-    tokens = {"admin": User("admin", ("system:masters",))}
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens))
-    await server.start()
-    return Scene(server)
+    return Scene(await watched_server(), UnsafeDoor)

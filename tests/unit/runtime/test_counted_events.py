@@ -7,9 +7,8 @@ from fleetqueue.api import errors
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.apiserver.server import Secrets
+from fleetqueue.assembly.embedded import new_server
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
 from fleetqueue.runtime.counted_events import BURST, DIFFERENT, EVENTS, REFILL_SECONDS, REMEMBERED, CountingRecorder
@@ -21,9 +20,7 @@ pytestmark = pytest.mark.virtual_time
 
 @pytest.fixture
 async def client():
-    tokens = {"admin": User("admin", (MASTERS,))}
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens))
-    await server.start()
+    server = await new_server(Secrets(tokens={"admin": User("admin", (MASTERS,))}))
     return Client(InProcessDoor(server, Credentials(token="admin")))
 
 

@@ -12,9 +12,8 @@ from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.apiserver.server import Secrets
+from fleetqueue.assembly.embedded import new_server
 from fleetqueue.assembly.faults import Failure, FaultyDoor, Way
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
@@ -139,8 +138,7 @@ class InformerMachine(RuleBasedStateMachine):
 
     async def _start(self, streams_lists):
         secrets = Secrets(tokens={"admin": User("admin", (MASTERS,))})
-        self.server = ApiServer(await ClusterStorage.open(MemoryLog()), secrets)
-        await self.server.start()
+        self.server = await new_server(secrets)
         door = InProcessDoor(self.server, Credentials(token="admin"))
         self.writer = Client(door)
         self.way = Way()

@@ -8,28 +8,16 @@ import pytest
 from multidict import CIMultiDict
 
 from fleetqueue.api import errors
-from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.http import bodies
 from fleetqueue.apiserver.http.asking import Asking, RawRequest, split_target
 from fleetqueue.apiserver.http.exchange import Answer, Stream
-from fleetqueue.apiserver.server import ApiServer, Secrets
 from fleetqueue.apiserver.storage.interface import Entry
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
 
 pytestmark = pytest.mark.virtual_time
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 ADMIN = {"Authorization": "Bearer admin"}
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-
-
-@pytest.fixture
-async def server():
-    tokens = {"admin": User("admin", ("system:masters",)), "alice": User("alice")}
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens))
-    await server.start()
-    return server
 
 
 @pytest.fixture

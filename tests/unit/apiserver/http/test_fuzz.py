@@ -12,9 +12,8 @@ from fleetqueue.apiserver.auth.users import MASTERS, User
 from fleetqueue.apiserver.http.asking import Asking, RawRequest
 from fleetqueue.apiserver.http.exchange import Stream
 from fleetqueue.apiserver.http.responses import encoded
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.apiserver.server import Secrets
+from fleetqueue.assembly.embedded import new_server
 from fleetqueue.testing.virtual_time import VirtualTimeLoop
 
 # Words that mean something to a server, and others that do not.
@@ -105,8 +104,7 @@ class Server:
 
     async def _start(self):
         secrets = Secrets(tokens={"admin": User("admin", (MASTERS,))})
-        self.server = ApiServer(await ClusterStorage.open(MemoryLog()), secrets)
-        await self.server.start()
+        self.server = await new_server(secrets)
         return Asking(self.server.handler, self.server.authentication)
 
     def ask(self, method, target, body, headers):

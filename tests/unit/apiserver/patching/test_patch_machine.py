@@ -12,9 +12,8 @@ from fleetqueue import clock
 from fleetqueue.api.requests import Request
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.apiserver.server import Secrets
+from fleetqueue.assembly.embedded import new_server
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
 
@@ -43,8 +42,7 @@ class PatchMachine(RuleBasedStateMachine):
 
     async def _start(self):
         secrets = Secrets(tokens={"admin": User("admin", (MASTERS,))})
-        server = ApiServer(await ClusterStorage.open(MemoryLog()), secrets)
-        await server.start()
+        server = await new_server(secrets)
         self.door = InProcessDoor(server, Credentials(token="admin"))
 
     def ask(self, request):

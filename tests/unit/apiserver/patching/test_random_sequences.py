@@ -1,14 +1,12 @@
 """Random sequences of applies, updates and patches end, step by step, as they did on the real server."""
 
-import asyncio
-
 import pytest
 
 from fleetqueue.apiserver.admission.chain import Chain
 from fleetqueue.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.apiserver.server import Secrets
+from fleetqueue.assembly.embedded import new_server
+from fleetqueue.testing.virtual_time import running
 from tests.api_cases.in_process_door import InProcess
 from tests.unit.apiserver.patching.random_sequences import define, plays, recorded, run
 
@@ -19,14 +17,11 @@ REAL = recorded()
 @pytest.fixture
 async def door():
     tokens = {}
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens))
-    await server.start()
+    server = await new_server(Secrets(tokens=tokens))
     # As on the real server that was asked: what admission adds is not judged here.
     server.store.admission = Chain(NamespaceLifecycle(server._namespace))
-    running = asyncio.create_task(server.run())
-    yield InProcess(server, tokens)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    async with running(server.run()):
+        yield InProcess(server, tokens)
 
 
 @pytest.mark.parametrize("play", PLAYS)

@@ -7,56 +7,14 @@ import pytest
 
 from fleetqueue import clock
 from fleetqueue.api import core_v1 as core
-from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.api.events_v1 import Event
-from fleetqueue.api.requests import Request, Response
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.assembly.in_process import InProcessDoor
-from fleetqueue.client import Client
-from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
-from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import running, settle
+from tests.unit.watched_cluster import WatchedCluster, watched_server
 
 
-class Watched(InProcessDoor):
-    """A door that remembers what was written through it, and can fail once."""
-
-    def __init__(self, server, credentials):
-        super().__init__(server, credentials)
-        self.writes: list[str] = []
-        self.failing = ""
-        self.refusing = ""
-
-    async def request(self, request: Request, *, timeout: float) -> Response:
-        if request.method != "GET":
-            line = f"{request.method} {request.path}"
-            if self.failing and self.failing in line:
-                self.failing = ""
-                raise errors.Unreachable(f"{line}: cut")
-            if self.refusing and self.refusing in line:
-                return Response(
-                    403, {"kind": "Status", "reason": "Forbidden", "message": "exceeded quota", "code": 403}
-                )
-            if "/events" not in line:
-                self.writes.append(line)
-        return await super().request(request, timeout=timeout)
-
-
-class Scene:
+class Scene(WatchedCluster):
     """What stands in the cluster, in the words of the tests. What is done here is not recorded in `writes`."""
-
-    def __init__(self, server: ApiServer) -> None:
-        self.server = server
-        self.client = Client(InProcessDoor(server, Credentials(token="admin")))
-        self.door = Watched(server, Credentials(token="admin"))
-        self.cluster = Cluster("c1", Client(self.door))
-        self.metrics = Metrics()
 
     @asynccontextmanager
     async def running(self, *kinds, **options) -> AsyncIterator[list]:
@@ -65,18 +23,6 @@ class Scene:
         async with running(Manager(self.cluster, controllers).run()):
             await settle()
             yield controllers
-
-    @property
-    def writes(self) -> list[str]:
-        return self.door.writes
-
-    def fail_once(self, what: str) -> None:
-        """Cut the next write whose method and path contain this."""
-        self.door.failing = what
-
-    def refuse(self, what: str) -> None:
-        """Forbid all writes whose method and path contain this, from now on."""
-        self.door.refusing = what
 
     async def add(self, kind, name, namespace="default", *, owners=(), finalizers=(), labels=None, status=None, **body):
         manifest = kind.manifest(name, namespace if kind.resource.namespaced else "", labels=labels, **body)
@@ -98,22 +44,11 @@ class Scene:
         namespace = namespace if kind.resource.namespaced else ""
         await self.client.delete(kind.resource, name, namespace, **options)
 
-    async def get(self, kind, name, namespace="default"):
-        """Return an object as plain JSON; None where there is none."""
-        try:
-            return await self.client.get(kind.resource, name, namespace if kind.resource.namespaced else "")
-        except errors.NotFound:
-            return None
-
     async def list(self, kind, namespace=""):
         return (await self.client.list(kind.resource, namespace)).items
 
     async def names(self, kind, namespace=""):
         return [item["metadata"]["name"] for item in await self.list(kind, namespace)]
-
-    async def events(self, reason=""):
-        found = await self.client.list(Event.resource)
-        return [event["note"] for event in found.items if not reason or event["reason"] == reason]
 
     # Pods
 
@@ -138,16 +73,6 @@ class Scene:
         ready_condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": _now()}
         await self.set_status(core.Pod, name, phase="Running", conditions=[ready_condition])
 
-    async def woken(self, controller):
-        """Return the keys that wait to be worked on, and take them out."""
-        await settle()
-        keys = set()
-        while len(controller.queue):
-            key = await controller.queue.take()
-            controller.queue.done(key)
-            keys.add(key)
-        return keys
-
 
 def _now():
     return timestamp(clock.now())
@@ -155,10 +80,7 @@ def _now():
 
 @pytest.fixture
 async def scene() -> Scene:
-    tokens = {"admin": User("admin", ("system:masters",))}
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens))
-    await server.start()
-    return Scene(server)
+    return Scene(await watched_server())
 
 
 @pytest.fixture

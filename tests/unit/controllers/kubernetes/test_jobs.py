@@ -6,6 +6,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.controllers.kubernetes.jobs import JobController
 from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.waking import woken
 
 pytestmark = pytest.mark.virtual_time
 
@@ -380,9 +381,9 @@ async def test_who_is_woken(scene, submit):
     async with running(scene.cluster.run()):
         await scene.cluster.synced()
         await submit()
-        assert await scene.woken(controller) == {"default/job"}
+        assert await woken(controller) == {"default/job"}
         await controller.reconcile("default/job")
-        assert await scene.woken(controller) == {"default/job"}
+        assert await woken(controller) == {"default/job"}
         await scene.run_pod((await names(scene))[0])
 
-        assert await scene.woken(controller) == {"default/job"}
+        assert await woken(controller) == {"default/job"}

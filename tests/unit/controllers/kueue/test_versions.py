@@ -6,22 +6,11 @@ from hypothesis import given, settings
 from fleetqueue.apiserver.registry.conversion import Versions, only_renamed
 from fleetqueue.apiserver.validation.structural_schema import build
 from fleetqueue.controllers.kueue.versions import CONVERTERS
+from fleetqueue.manifests.custom_kinds import crds
 from tests.unit.manifests.generated_objects import objects, versions, with_one_field_less
 
 GROUP = "kueue.x-k8s.io"
-KINDS = (
-    "AdmissionCheck",
-    "ClusterQueue",
-    "Cohort",
-    "LocalQueue",
-    "MultiKueueCluster",
-    "MultiKueueConfig",
-    "ProvisioningRequestConfig",
-    "ResourceFlavor",
-    "Topology",
-    "WorkloadPriorityClass",
-    "Workload",
-)
+KINDS = [definition["spec"]["names"]["kind"] for definition in crds("kueue")]
 
 
 def shown(kind, version, wanted, **body):
@@ -190,31 +179,23 @@ ONLY_NEW = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_that_both_versions_have_survives_the_way_to_the_newer_and_back(kind):
+@pytest.mark.parametrize(
+    ("version", "other", "only"),
+    [
+        pytest.param("v1beta1", "v1beta2", ONLY_OLD, id="to the newer"),
+        pytest.param("v1beta2", "v1beta1", ONLY_NEW, id="to the older"),
+    ],
+)
+def test_all_that_both_versions_have_survives_the_way_and_back(kind, version, other, only):
     versions_of_kind = faces(kind)
-    lost = ONLY_OLD.get(kind, ())
+    lost = only.get(kind, ())
 
     @settings(max_examples=30)
-    @given(objects("kueue", kind, "v1beta1"))
-    def survives(old):
-        back = versions_of_kind.show(versions_of_kind.show(old, "v1beta2"), "v1beta1")
+    @given(objects("kueue", kind, version))
+    def survives(before):
+        back = versions_of_kind.show(versions_of_kind.show(before, other), version)
 
-        assert without(back, *lost) == without(old, *lost)
-
-    survives()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_that_both_versions_have_survives_the_way_to_the_older_and_back(kind):
-    versions_of_kind = faces(kind)
-    lost = ONLY_NEW.get(kind, ())
-
-    @settings(max_examples=30)
-    @given(objects("kueue", kind, "v1beta2"))
-    def survives(new):
-        back = versions_of_kind.show(versions_of_kind.show(new, "v1beta1"), "v1beta2")
-
-        assert without(back, *lost) == without(new, *lost)
+        assert without(back, *lost) == without(before, *lost)
 
     survives()
 

@@ -297,16 +297,6 @@ class Scene:
         found = [self.api.raw(Event, event.name, event.namespace) for event in self.api.list(Event)]
         return [event["note"] for event in found if event["reason"] == reason]
 
-    async def woken(self, controller):
-        """Return the keys that wait to be worked on, and take them out."""
-        await settle()
-        keys = set()
-        while len(controller.queue):
-            key = await controller.queue.take()
-            controller.queue.done(key)
-            keys.add(key)
-        return keys
-
 
 def _decisions(names):
     return [{"clusterName": name, "reason": ""} for name in names]

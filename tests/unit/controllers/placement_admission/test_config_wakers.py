@@ -9,6 +9,7 @@ from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
 from fleetqueue.controllers.placement_admission.names import DRAINING
 from fleetqueue.testing.builders import by_secret
 from fleetqueue.testing.virtual_time import settle
+from fleetqueue.testing.waking import woken
 
 KUEUE = "kueue-system"
 OURS = {"app.kubernetes.io/managed-by": "fleetqueue"}
@@ -34,111 +35,111 @@ async def configs(scene, follow):
         scene.api.add(kueue.MultiKueueCluster.manifest(f"{placement}-{name}", labels=labels, spec=by_secret()))
     heart = scene.heart()
     await follow(*heart.controllers)
-    await scene.woken(heart.configs)
+    await woken(heart.configs)
     return heart.configs
 
 
 async def test_a_check_wakes_its_placement(scene, configs):
     scene.api.change(kueue.AdmissionCheck, "ac", metadata={"labels": {"a": "b"}})
 
-    assert await scene.woken(configs) == {"gpu"}
+    assert await woken(configs) == {"gpu"}
 
 
 async def test_a_check_that_moves_wakes_both_placements(scene, configs):
     scene.api.change(kueue.AdmissionCheck, "ac", spec={"parameters": {"name": "other"}})
 
-    assert await scene.woken(configs) == {"gpu", "other"}
+    assert await woken(configs) == {"gpu", "other"}
 
 
 async def test_a_check_that_names_no_placement_wakes_itself(scene, configs):
     scene.check("bad", parameters={})
 
-    assert await scene.woken(configs) == {"!bad"}
+    assert await woken(configs) == {"!bad"}
 
 
 async def test_checks_of_others_wake_nobody(scene, configs):
     scene.multikueue_check("mk-2", "gpu")
 
-    assert await scene.woken(configs) == set()
+    assert await woken(configs) == set()
 
 
 async def test_a_placement_wakes_itself(scene, configs):
     scene.api.change(cluster.Placement, "gpu", KUEUE, spec={"numberOfClusters": 1})
 
-    assert await scene.woken(configs) == {"gpu"}
+    assert await woken(configs) == {"gpu"}
 
 
 async def test_placements_in_other_namespaces_wake_nobody(scene, configs):
     scene.api.add(cluster.Placement.manifest("gpu", "team-a", spec={}))
 
-    assert await scene.woken(configs) == set()
+    assert await woken(configs) == set()
 
 
 async def test_a_decision_wakes_its_placement(scene, configs):
     scene.select("c1")
 
-    assert await scene.woken(configs) == {"gpu"}
+    assert await woken(configs) == {"gpu"}
 
 
 async def test_a_config_wakes_itself(scene, configs):
     scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": ["gpu-c2"]})
 
-    assert await scene.woken(configs) == {"gpu"}
+    assert await woken(configs) == {"gpu"}
 
 
 async def test_a_member_wakes_its_placement(scene, configs):
     scene.connect("gpu-c2")
 
-    assert await scene.woken(configs) == {"gpu"}
+    assert await woken(configs) == {"gpu"}
 
 
 async def test_a_shared_member_wakes_who_lists_it(scene, configs):
     scene.api.add(kueue.MultiKueueCluster.manifest("shared", labels=dict(OURS), spec=by_secret()))
     scene.api.change(kueue.MultiKueueConfig, "cpu", spec={"clusters": ["cpu-c2", "shared"]})
-    await scene.woken(configs)
+    await woken(configs)
 
     scene.connect("shared")
 
-    assert await scene.woken(configs) == {"cpu"}
+    assert await woken(configs) == {"cpu"}
 
 
 async def test_a_workload_wakes_the_config_that_drains(scene, configs):
     scene.workload("one")
     scene.workload("two", checks={"mk-cpu": "Pending"})
 
-    assert await scene.woken(configs) == {"gpu"}
+    assert await woken(configs) == {"gpu"}
 
 
 async def test_a_cluster_that_leaves_wakes_who_lists_it(scene, configs):
     scene.api.remove(cluster.ManagedCluster, "c2")
 
-    assert await scene.woken(configs) == {"gpu", "cpu"}
+    assert await woken(configs) == {"gpu", "cpu"}
 
 
 async def test_a_cluster_that_joins_or_changes_wakes_nobody(scene, configs):
     scene.cluster("c3", secret=False)
     scene.api.change(cluster.ManagedCluster, "c2", metadata={"labels": {"a": "b"}})
 
-    assert await scene.woken(configs) == set()
+    assert await woken(configs) == set()
 
 
 @pytest.mark.parametrize("labels", [None, {"fleetqueue.dev/cluster": "c2"}], ids=["by its name", "with our label too"])
 async def test_a_secret_wakes_the_placements_that_selected_its_cluster(scene, configs, labels):
     scene.api.change(core.Secret, "kueue-admin-c2-kubeconfig", KUEUE, metadata={"labels": labels}, data={"a": "Yg=="})
 
-    assert await scene.woken(configs) == {"gpu", "cpu"}
+    assert await woken(configs) == {"gpu", "cpu"}
 
 
 async def test_other_secrets_wake_nobody(scene, configs):
     scene.api.add(core.secret("something", KUEUE, {"a": "b"}), core.secret("kueue-admin-c9-kubeconfig", KUEUE, {}))
 
-    assert await scene.woken(configs) == set()
+    assert await woken(configs) == set()
 
 
 async def test_kueues_configuration_wakes_every_placement(scene, configs):
     scene.dispatcher(kueue.INCREMENTAL)
 
-    assert await scene.woken(configs) == {"gpu", "cpu"}
+    assert await woken(configs) == {"gpu", "cpu"}
 
 
 async def test_other_config_maps_wake_nobody(scene, configs):
@@ -146,4 +147,4 @@ async def test_other_config_maps_wake_nobody(scene, configs):
     scene.api.add(core.ConfigMap.manifest(CONFIG_MAP, "elsewhere", data={}))
     await settle()
 
-    assert await scene.woken(configs) == set()
+    assert await woken(configs) == set()

@@ -11,6 +11,7 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
 from fleetqueue.testing.builders import by_secret, condition
 from fleetqueue.testing.virtual_time import advance, settle
+from fleetqueue.testing.waking import woken
 
 KUEUE = "kueue-system"
 CLUSTERS = "fleetqueue.dev/clusters"
@@ -368,14 +369,14 @@ async def dispatcher(scene, follow):
     scene.workload("runs", on="gpu-c1")
     heart = scene.heart()
     await follow(*heart.controllers)
-    await scene.woken(heart.dispatcher)
+    await woken(heart.dispatcher)
     return heart.dispatcher
 
 
 async def test_a_workload_wakes_itself(scene, dispatcher):
     scene.change_workload("runs", finished=True)
 
-    assert await scene.woken(dispatcher) == {"team-a/runs"}
+    assert await woken(dispatcher) == {"team-a/runs"}
 
 
 @pytest.mark.parametrize(
@@ -397,7 +398,7 @@ async def test_a_workload_wakes_itself(scene, dispatcher):
 async def test_those_that_wait_are_woken_by(scene, dispatcher, change):
     change(scene)
 
-    assert await scene.woken(dispatcher) == {"team-a/waits"}
+    assert await woken(dispatcher) == {"team-a/waits"}
 
 
 @pytest.mark.usefixtures("three_clusters")

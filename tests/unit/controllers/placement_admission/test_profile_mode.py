@@ -11,6 +11,7 @@ from fleetqueue.controllers.placement_admission.settings import PlacementAdmissi
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.waking import woken
 
 KUEUE = "kueue-system"
 PROFILE = PlacementAdmissionSettings(access="profile")
@@ -225,22 +226,22 @@ async def test_a_profile_wakes_the_placements_that_selected_its_cluster(scene, f
     scene.placement("cpu", "c2")
     heart = scene.heart(access="profile")
     await follow(*heart.controllers)
-    await scene.woken(heart.configs)
+    await woken(heart.configs)
 
     lose_provider(scene)
 
-    assert await scene.woken(heart.configs) == {"gpu"}
+    assert await woken(heart.configs) == {"gpu"}
 
 
 @pytest.mark.usefixtures("two_clusters")
 async def test_profiles_of_others_wake_nobody(scene, follow):
     heart = scene.heart(access="profile")
     await follow(*heart.controllers)
-    await scene.woken(heart.configs)
+    await woken(heart.configs)
 
     scene.api.add(profile("c9"))
 
-    assert await scene.woken(heart.configs) == set()
+    assert await woken(heart.configs) == set()
 
 
 @pytest.mark.usefixtures("two_clusters")

@@ -11,6 +11,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.controllers.placement_admission.names import DRAINING
 from fleetqueue.testing.builders import by_secret
 from fleetqueue.testing.virtual_time import advance, settle
+from fleetqueue.testing.waking import woken
 
 RUNNING = {"mk": "Ready", "ac": "Ready"}
 ASKED = {"mk": "Pending", "ac": "Pending"}
@@ -453,44 +454,44 @@ async def checks(scene, follow):
     scene.workload("other", checks={"other": "Pending"})
     heart = scene.heart()
     await follow(*heart.controllers)
-    await scene.woken(heart.checks)
+    await woken(heart.checks)
     return heart.checks
 
 
 async def test_a_workload_wakes_itself(scene, checks):
     scene.change_workload("other", checks={"other": "Ready"})
 
-    assert await scene.woken(checks) == {"team-a/other"}
+    assert await woken(checks) == {"team-a/other"}
 
 
 async def test_a_check_wakes_its_workloads(scene, checks):
     scene.api.change(kueue.AdmissionCheck, "ac", metadata={"labels": {"a": "b"}})
 
-    assert await scene.woken(checks) == {"team-a/drains", "team-a/runs", "team-a/asks"}
+    assert await woken(checks) == {"team-a/drains", "team-a/runs", "team-a/asks"}
 
 
 async def test_a_config_wakes_who_is_on_a_draining_cluster_and_who_waits(scene, checks):
     scene.api.change(kueue.MultiKueueConfig, "gpu", metadata={"labels": {"a": "b"}})
 
-    assert await scene.woken(checks) == {"team-a/drains", "team-a/asks"}
+    assert await woken(checks) == {"team-a/drains", "team-a/asks"}
 
 
 async def test_the_end_of_a_mark_wakes_who_was_on_that_cluster(scene, checks):
     scene.api.change(kueue.MultiKueueConfig, "gpu", metadata={"annotations": {DRAINING: None}})
 
-    assert "team-a/drains" in await scene.woken(checks)
+    assert "team-a/drains" in await woken(checks)
 
 
 async def test_a_member_wakes_whom_its_connection_concerns(scene, checks):
     scene.connect("gpu-c1")
 
-    assert await scene.woken(checks) == {"team-a/drains", "team-a/asks"}
+    assert await woken(checks) == {"team-a/drains", "team-a/asks"}
 
 
 async def test_a_member_that_no_config_lists_wakes_nobody(scene, checks):
     scene.connect("elsewhere")
 
-    assert await scene.woken(checks) == set()
+    assert await woken(checks) == set()
 
 
 # Overlooked

@@ -74,7 +74,7 @@ class Forest:
             self._drop_if_unused(cohort)
 
     def tree(self, queue: str) -> str:
-        """Name the tree that a ClusterQueue stands in: `/root`, or its own name where it is alone.
+        """Name the tree that a ClusterQueue stands in: `/trunk`, or its own name where it is alone.
 
         A tree that runs in circles has no name.
         """

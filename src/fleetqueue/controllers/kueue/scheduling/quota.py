@@ -58,7 +58,7 @@ class Node:
 
     @property
     def path(self) -> str:
-        """Where it stands, from the root: `/root/cohort/queue`."""
+        """Where it stands, from the root: `/trunk/branch/queue`."""
         above = [node.name for node in self.ancestors()]
         return f"/{'/'.join((*reversed(above), self.name))}"
 

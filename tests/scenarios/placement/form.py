@@ -25,36 +25,18 @@ Every name gets the prefix of its scenario, which `PREFIX-` stands for in texts;
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.api.scheme import Manifest
 
-from .placement_end_state import cleaner, reader
-from .running import Change, Round, Scenario
+from ..running import Change, Objects, Round, Scenario, changes, keyed, merged  # noqa: TID252 - all rooms share it
+from ..world import Described  # noqa: TID252
+from .end_state import cleaner, reader
 
-HERE = Path(__file__).parent / "placement"
 KINDS = ("sets", "bindings", "clusters", "decisions", "placements")
 SCENARIO_LABEL = "scenario"
-
-Described = dict[str, Any]
-Objects = dict[tuple[str, str, str], tuple[Resource, Manifest]]
-"""By kind, namespace and name."""
-
-
-def written() -> list[Described]:
-    """Return the scenarios of all files, file by file."""
-    return [each for path in sorted(HERE.glob("*.yaml")) for each in yaml.safe_load(path.read_text())]
-
-
-def scenarios(described: list[Described]) -> list[Scenario]:
-    names = [each["name"] for each in described]
-    assert len(set(names)) == len(names), "two scenarios have one name"
-    return [scenario(each, f"x{number:03d}-") for number, each in enumerate(described)]
 
 
 def scenario(described: Described, prefix: str) -> Scenario:
@@ -87,32 +69,15 @@ def _rounds(maker: "Maker", described: Described) -> Iterator[Round]:
     for some in ({}, *({name: spec} for name, spec in placements.items())):
         state["placements"] = {**state.get("placements", {}), **some}
         objects, before = maker.objects(state), objects
-        yield Round(_changes(before, objects))
+        yield Round(changes(before, objects))
     for step in described.get("steps", ()):
-        state = _merged(state, {kind: step[kind] for kind in KINDS if kind in step})
+        state = merged(state, {kind: step[kind] for kind in KINDS if kind in step})
         for name in step.get("touch", ()):
             touched = int(state["placements"][name].get("annotations", {}).get("touched", 0)) + 1
-            state = _merged(state, {"placements": {name: {"annotations": {"touched": str(touched)}}}})
+            state = merged(state, {"placements": {name: {"annotations": {"touched": str(touched)}}}})
         objects, before = maker.objects(state), objects
         lost = [maker.lost(name) for name in step.get("lose", ())]
-        yield Round([*_changes(before, objects), *lost], wait=step.get("wait", 0.0))
-
-
-def _changes(before: Objects, after: Objects) -> list[Change]:
-    gone = [Change(resource, manifest, None) for key, (resource, manifest) in before.items() if key not in after]
-    kept = [
-        Change(resource, before[key][1] if key in before else None, manifest)
-        for key, (resource, manifest) in after.items()
-        if key not in before or before[key][1] != manifest
-    ]
-    return [*kept, *gone]
-
-
-def _merged(state: Any, patch: Any) -> Any:
-    if not isinstance(patch, dict) or not isinstance(state, dict):
-        return patch
-    merged = {key: _merged(state.get(key), value) for key, value in patch.items() if value is not None}
-    return {**{key: value for key, value in state.items() if key not in patch}, **merged}
+        yield Round([*changes(before, objects), *lost], wait=step.get("wait", 0.0))
 
 
 class Maker:
@@ -124,12 +89,7 @@ class Maker:
         self.namespace = f"{prefix}ns"
 
     def objects(self, state: Described) -> Objects:
-        made: Objects = {}
-        for kind, manifest in self._all(state):
-            metadata = manifest["metadata"]
-            key = (kind.resource.kind, metadata.get("namespace", ""), metadata["name"])
-            made[key] = (kind.resource, _with_prefix(manifest, self.prefix))
-        return made
+        return keyed((kind, _with_prefix(manifest, self.prefix)) for kind, manifest in self._all(state))
 
     def lost(self, decision: str) -> Change:
         kind = cluster.PlacementDecision

@@ -5,9 +5,8 @@ that expire just now, two add-on scores of which both have expired.
 """
 
 import random
-from typing import Any
 
-Described = dict[str, Any]
+from ..world import Described  # noqa: TID252 - what the rooms share stands above them
 
 NUMBER = 64
 LABELS = {"region": ("eu", "us", "asia"), "gpu": ("t4", "a100"), "tier": ("1", "2", "3")}

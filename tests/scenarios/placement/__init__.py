@@ -1,0 +1,1 @@
+"""Placement scenarios: our placement controller against OCM's."""

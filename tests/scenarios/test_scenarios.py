@@ -1,0 +1,42 @@
+"""Our parts end every scenario as upstream's ended it."""
+
+import pytest
+
+from fleetqueue.testing import virtual_time
+
+from .world import once
+from .worlds import WORLDS
+
+EACH_WORLD = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return once(lambda world: virtual_time.run(world.run_on_ours()))
+
+
+@EACH_WORLD
+def test_there_is_a_record_of_every_scenario_and_of_no_other(world):
+    assert sorted(world.recorded()) == sorted(described["name"] for described in world.described)
+
+
+@pytest.mark.parametrize(
+    ("world", "name"),
+    [
+        pytest.param(
+            world,
+            described["name"],
+            id=f"{world.name}: {described['name']}",
+            marks=[pytest.mark.xfail(reason=described["differs"], strict=True)] if "differs" in described else (),
+        )
+        for world in WORLDS
+        for described in world.described
+    ],
+)
+def test_it_ends_as_the_real_part_ended_it(ours, world, name):
+    assert ours(world)[name] == world.recorded()[name]
+
+
+@EACH_WORLD
+def test_the_same_comes_out_twice(ours, world):
+    assert virtual_time.run(world.run_on_ours(), seed=1) == ours(world)
