@@ -4,8 +4,11 @@ A new room makes a folder with its YAML files and a `world.py` that ends in `WOR
 `python tools/record_scenarios.py <folder>` then writes its record.
 """
 
+from .cluster_profiles.world import WORLD as CLUSTER_PROFILES
 from .kueue_jobs.world import WORLD as KUEUE_JOBS
 from .kueue_queues.world import WORLD as KUEUE_QUEUES
 from .placement.world import WORLD as PLACEMENT
+from .registration.world import WORLD as REGISTRATION
+from .work.world import WORLD as WORK
 
-WORLDS = (KUEUE_JOBS, KUEUE_QUEUES, PLACEMENT)
+WORLDS = (CLUSTER_PROFILES, KUEUE_JOBS, KUEUE_QUEUES, PLACEMENT, REGISTRATION, WORK)

@@ -25,10 +25,18 @@ UNAVAILABLE_TAINT = f"{GROUP}/unavailable"
 AVAILABLE = "ManagedClusterConditionAvailable"
 JOINED = "ManagedClusterJoined"
 ACCEPTED = "HubAcceptedManagedCluster"
+CLOCK_SYNCED = "ManagedClusterConditionClockSynced"
+DELETING = "Deleting"
+SET_EMPTY = "ClusterSetEmpty"
+BOUND = "Bound"
+CLUSTER_NAME_LABEL = "open-cluster-management.io/cluster-name"
+"""On what the hub keeps for a cluster, in its namespace or elsewhere."""
 PLACEMENT_SATISFIED = "PlacementSatisfied"
 PLACEMENT_MISCONFIGURED = "PlacementMisconfigured"
 NO_SELECT, PREFER_NO_SELECT, NO_SELECT_IF_NEW = "NoSelect", "PreferNoSelect", "NoSelectIfNew"
 SCORE_MIN, SCORE_MAX = -100, 100
+LEASE_SECONDS = 60
+"""How long the lease of a cluster is that does not say it."""
 
 
 class ClientConfig(View):
@@ -47,8 +55,14 @@ class ClusterTaint(View):
 
 class ManagedClusterSpec(View):
     hub_accepts_client: bool = False
+    lease_duration_seconds: int = 0
     managed_cluster_client_configs: tuple[ClientConfig, ...] = ()
     taints: tuple[ClusterTaint, ...] = ()
+
+    @property
+    def lease_seconds(self) -> int:
+        """How often the agent renews its lease."""
+        return self.lease_duration_seconds or LEASE_SECONDS
 
 
 class ClusterClaim(View):
@@ -56,8 +70,22 @@ class ClusterClaim(View):
     value: str = ""
 
 
+class ClusterVersion(View):
+    kubernetes: str = ""
+
+
+class ManagedNamespaceStatus(View):
+    """A namespace that a set wants on its clusters, and how it is on one of them."""
+
+    name: str = ""
+    cluster_set: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
 class ManagedClusterStatus(View):
     conditions: tuple[Condition, ...] = ()
+    version: ClusterVersion = ClusterVersion()
+    managed_namespaces: tuple[ManagedNamespaceStatus, ...] = ()
     capacity: dict[str, Quantity] = {}
     allocatable: dict[str, Quantity] = {}
     cluster_claims: tuple[ClusterClaim, ...] = ()
@@ -79,8 +107,13 @@ class ClusterSelector(View):
     label_selector: LabelSelector | None = None
 
 
+class ManagedNamespace(View):
+    name: str = ""
+
+
 class ManagedClusterSetSpec(View):
     cluster_selector: ClusterSelector = ClusterSelector()
+    managed_namespaces: tuple[ManagedNamespace, ...] = ()
 
 
 class ManagedClusterSetStatus(View):
@@ -105,10 +138,15 @@ class ManagedClusterSetBindingSpec(View):
     cluster_set: str = ""
 
 
+class ManagedClusterSetBindingStatus(View):
+    conditions: tuple[Condition, ...] = ()
+
+
 class ManagedClusterSetBinding(Object):
     resource: ClassVar = Resource(GROUP, "v1beta2", "ManagedClusterSetBinding", "managedclustersetbindings")
 
     spec: ManagedClusterSetBindingSpec = ManagedClusterSetBindingSpec()
+    status: ManagedClusterSetBindingStatus = ManagedClusterSetBindingStatus()
 
 
 class AddOnScore(View):

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar, Final
 
+from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Resource
 
@@ -12,9 +13,21 @@ MANAGER_LABEL: Final = "x-k8s.io/cluster-manager"
 OCM_MANAGER: Final = "open-cluster-management"
 OCM_CLUSTER_LABEL: Final = "open-cluster-management.io/cluster-name"
 """The ManagedCluster that a profile of OCM's is about."""
+CLUSTER_SET_LABEL: Final = f"{GROUP}/clusterset"
+CONTROL_PLANE_HEALTHY, JOINED = "ControlPlaneHealthy", "Joined"
+
+
+class ClusterManager(View):
+    name: str = ""
+
+
+class ClusterProfileSpec(View):
+    display_name: str = ""
+    cluster_manager: ClusterManager = ClusterManager()
 
 
 class ClusterProfileStatus(View):
+    conditions: tuple[Condition, ...] = ()
     access_providers: tuple[dict[str, Any], ...] = ()
     """`{name, cluster}`; cluster is a kubeconfig's cluster section."""
     credentials: tuple[dict[str, Any], ...] = ()
@@ -24,6 +37,7 @@ class ClusterProfileStatus(View):
 class ClusterProfile(Object):
     resource: ClassVar = Resource(GROUP, "v1alpha1", "ClusterProfile", "clusterprofiles")
 
+    spec: ClusterProfileSpec = ClusterProfileSpec()
     status: ClusterProfileStatus = ClusterProfileStatus()
 
     def is_of(self, cluster: str) -> bool:

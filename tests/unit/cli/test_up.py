@@ -42,7 +42,6 @@ def test_a_fleet_goes_on_as_it_was(fleetqueue, started, tmp_path):
         pytest.param(
             ["--ocm", "full"], "--ocm is for real clusters; they come with --engine kubernetes", id="OCM is not there"
         ),
-        pytest.param(["--scenario", "none"], "--scenario is for real clusters", id="neither are scenarios"),
         pytest.param(
             ["--engine", "kubernetes", "--in-memory"], "--in-memory is for embedded clusters", id="etcd has a disk"
         ),
@@ -72,7 +71,7 @@ def test_a_folder_with_a_real_fleet_means_real_clusters(fleetqueue, tmp_path):
 def test_who_started_a_fleet_is_told_how_to_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr(fleets, "folder", lambda data_dir: tmp_path / "elsewhere")
 
-    text = how_to_go_on(tmp_path, is_detached=True, is_real=False)
+    text = how_to_go_on(tmp_path, is_detached=True, is_bare=True)
 
     assert f"export KUBECONFIG={tmp_path}/kubeconfig" in text
     assert "kubectl --context cluster1 create job hello" in text

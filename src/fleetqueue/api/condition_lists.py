@@ -1,0 +1,27 @@
+"""Lists of conditions as they are written: set one, or take one away, and leave the others where they are."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from fleetqueue.api import conditions
+from fleetqueue.api.conditions import Condition
+from fleetqueue.api.scheme import Manifest
+
+
+def with_conditions(live: Sequence[Manifest], wanted: Iterable[Condition], now: datetime) -> list[Manifest]:
+    """Set conditions; one that says the same as before stays as it is, a new one comes last."""
+    result = list(live)
+    for condition in wanted:
+        place = next((i for i, each in enumerate(result) if each["type"] == condition.type), None)
+        known = () if place is None else (msgspec.convert(result[place], Condition),)
+        if place is None:
+            result += conditions.dated([condition], (), now=now)
+        elif not conditions.same([condition], known):
+            [result[place]] = conditions.dated([condition], known, now=now)
+    return result
+
+
+def without_condition(live: Sequence[Manifest], kind: str) -> list[Manifest]:
+    return [each for each in live if each["type"] != kind]
