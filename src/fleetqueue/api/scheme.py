@@ -27,7 +27,7 @@ class Resource:
             parts += ["namespaces", quote(namespace)]
         parts.append(self.plural)
         if name:
-            parts.append(quote(name))
+            parts.append(quote(name, safe=":"))
         if subresource:
             parts.append(subresource)
         return "/".join(parts)

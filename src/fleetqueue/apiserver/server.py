@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric import ec
+from multidict import CIMultiDict
 
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
@@ -19,6 +20,7 @@ from fleetqueue.apiserver.auth.service_account_tokens import ServiceAccountToken
 from fleetqueue.apiserver.auth.users import MASTERS, User
 from fleetqueue.apiserver.http.exchange import Answer, Question, Stream
 from fleetqueue.apiserver.http.handler import Handler
+from fleetqueue.apiserver.http.impersonation import USER, impersonated
 from fleetqueue.apiserver.http.request_info import request_info
 from fleetqueue.apiserver.registry.builtin import built_in
 from fleetqueue.apiserver.registry.conversion import NO_CONVERTERS, Converters
@@ -63,7 +65,7 @@ class ApiServer:
             definition_schemas.trust(definition)
         self.storage = storage
         self.resources = Resources(built_in())
-        self.webhooks = InProcessWebhooks()
+        self.webhooks = InProcessWebhooks(lambda asked: self.rbac.reason(asked) is not None)
         self.store = Store(storage, Chain(NamespaceLifecycle(self._namespace), self.webhooks))
         self.rbac = Rbac(self._rbac_version, self._rbac_objects)
         accounts = ServiceAccountTokens(secrets.signing_key, ISSUER, self._uid)
@@ -101,6 +103,8 @@ class ApiServer:
             warnings: gets what the client should be told, also where it is refused.
         """
         user = self.authentication.user(credentials)
+        if credentials.impersonate:
+            user = impersonated(user, CIMultiDict({USER: credentials.impersonate}), self.rbac)
         info = request_info(method, path, query)
         told = [] if warnings is None else warnings
         return await self.handler.answer(Question(info, user, query, body, content_type, agent, warnings=told))

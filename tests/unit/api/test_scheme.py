@@ -18,7 +18,7 @@ from fleetqueue.api.rbac_v1 import ClusterRole
         (Job, ("ns", "j", "status"), "/apis/batch/v1/namespaces/ns/jobs/j/status"),
         (Workload, ("ns", "w"), "/apis/kueue.x-k8s.io/v1beta2/namespaces/ns/workloads/w"),
         (ClusterQueue, ("ignored", "q"), "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q"),
-        (ClusterRole, ("", "a:b c"), "/apis/rbac.authorization.k8s.io/v1/clusterroles/a%3Ab%20c"),
+        (ClusterRole, ("", "a:b c"), "/apis/rbac.authorization.k8s.io/v1/clusterroles/a:b%20c"),
     ],
 )
 def test_path(kind, arguments, path):

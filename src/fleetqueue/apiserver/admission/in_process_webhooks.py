@@ -4,16 +4,21 @@ Simplified: they are asked before an object is checked against its schema, and o
 is asked; a real webhook whose server is away has writes refused.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fleetqueue.api import errors
 from fleetqueue.api.admission_hooks import AdmissionHook
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.admission.chain import Review
+from fleetqueue.apiserver.auth.attributes import Attributes
+
+May = Callable[[Attributes], bool]
+"""Tells whether somebody may do something."""
 
 
 class InProcessWebhooks:
-    def __init__(self) -> None:
+    def __init__(self, may: May) -> None:
+        self._may = may
         self._hooks: dict[str, Sequence[AdmissionHook]] = {}
 
     def install(self, owner: str, hooks: Sequence[AdmissionHook]) -> None:
@@ -33,16 +38,25 @@ class InProcessWebhooks:
             return None
         asked = [hook for hook in self.hooks if _concerns(hook, review)]
         for hook in sorted(asked, key=lambda hook: not hook.is_mutating):
-            new = _called(hook, review.old, new)
+            new = self._called(hook, review, new)
         return new
 
+    def _called(self, hook: AdmissionHook, review: Review, new: Manifest) -> Manifest:
+        try:
+            self._demand(hook, review, new)
+            return hook.call(review.old, new)
+        except errors.Forbidden as error:
+            message = f'admission webhook "{hook.name}" denied the request: {error.message}'
+            raise errors.Forbidden(message, reason="Forbidden") from None
 
-def _called(hook: AdmissionHook, old: Manifest | None, new: Manifest) -> Manifest:
-    try:
-        return hook.call(old, new)
-    except errors.Forbidden as error:
-        message = f'admission webhook "{hook.name}" denied the request: {error.message}'
-        raise errors.Forbidden(message, reason="Forbidden") from None
+    def _demand(self, hook: AdmissionHook, review: Review, new: Manifest) -> None:
+        """Raise Forbidden where who writes lacks a right that the hook asks for."""
+        for right in hook.rights(review.old, new):
+            asked = Attributes(review.user, right.verb, right.group, right.resource, right.subresource, right.name)
+            if not self._may(asked):
+                what = f"{asked.full_resource}.{hook.group}"
+                why = right.refusal.format(user=review.user.name)
+                raise errors.Forbidden(f'{what} "{right.name}" is forbidden: {why}', reason="Forbidden")
 
 
 def _concerns(hook: AdmissionHook, review: Review) -> bool:

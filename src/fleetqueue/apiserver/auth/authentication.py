@@ -21,10 +21,12 @@ class Certificate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What came with a request: the verified client certificate, a bearer token."""
+    """What came with a request: the verified client certificate, a bearer token, as whom it is to be done."""
 
     certificate: tuple[str, Sequence[str]] | Certificate | None = None
     token: str = ""
+    impersonate: str = ""
+    """The name of another user; roles must allow it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,51 +9,23 @@ Who approves is not decided here: an agent's own hub does that, or a person with
 
 import base64
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from fleetqueue import clock
-from fleetqueue.api.conditions import Condition, is_true, timestamp
-from fleetqueue.api.meta import Object, View
-from fleetqueue.api.scheme import Resource
+from fleetqueue.api.certificates_v1 import CLIENT_SIGNER, CLIENT_USAGES, CertificateSigningRequest
+from fleetqueue.api.conditions import is_true, timestamp
 from fleetqueue.controllers.kubernetes.statuses import raw_of, write_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
-CLIENTS: Final = "kubernetes.io/kube-apiserver-client"
-USAGES: Final = {"client auth", "digital signature", "key encipherment"}
 NEEDED: Final = "client auth"
 
 Signer = Callable[[bytes, int | None], Awaitable[bytes]]
 """Makes a certificate (PEM) from a request (PEM) and the seconds that it is asked for; ValueError where it cannot."""
 
 log = Log("certificate-requests")
-
-
-class RequestSpec(View):
-    signer_name: str = ""
-    request: str = ""
-    usages: tuple[str, ...] = ()
-    expiration_seconds: int | None = None
-
-
-class RequestStatus(View):
-    certificate: str = ""
-    conditions: tuple[Condition, ...] = ()
-
-
-class CertificateSigningRequest(Object):
-    resource: ClassVar = Resource(
-        "certificates.k8s.io",
-        "v1",
-        "CertificateSigningRequest",
-        "certificatesigningrequests",
-        namespaced=False,
-    )
-
-    spec: RequestSpec = RequestSpec()
-    status: RequestStatus = RequestStatus()
 
 
 class CertificateRequestController(Controller):
@@ -74,7 +46,7 @@ class CertificateRequestController(Controller):
         certificate = b""
         if not problem:
             try:
-                certificate = await self.sign(base64.b64decode(request.spec.request), request.spec.expiration_seconds)
+                certificate = await self.sign(request.request, request.spec.expiration_seconds)
             except ValueError as error:
                 problem = str(error)
         live = raw_of(self.hub, request).get("status") or {}
@@ -92,13 +64,13 @@ def waits_for_us(request: CertificateSigningRequest) -> bool:
     """Tell whether a request is approved, and nothing came of it yet."""
     said = request.status.conditions
     is_over = bool(request.status.certificate) or is_true(said, "Failed") or is_true(said, "Denied")
-    return request.spec.signer_name == CLIENTS and is_true(said, "Approved") and not is_over
+    return request.spec.signer_name == CLIENT_SIGNER and is_true(said, "Approved") and not is_over
 
 
 def usage_problem(request: CertificateSigningRequest) -> str:
     """Return why these usages cannot be had of this signer; empty where they can."""
     usages = set(request.spec.usages)
-    if NEEDED in usages and usages <= USAGES:
+    if NEEDED in usages and usages <= set(CLIENT_USAGES):
         return ""
     return f"invalid usage for client certificate: {', '.join(request.spec.usages)}"
 

@@ -21,6 +21,9 @@ class Kind:
 @dataclass(frozen=True, slots=True)
 class Found:
     kinds: Sequence[Kind]
+    """Each in one version."""
+    served: Sequence[Resource] = ()
+    """Each in all its versions."""
     failures: Sequence[str] = ()
     """What could not be asked, and why; the kinds of it are missing."""
 
@@ -45,7 +48,7 @@ async def discover(client: Client) -> Found:
             failures.append(f"{path}: {error}")
             continue
         kinds += _kinds(group, version, document.get("resources") or ())
-    return Found(_once(kinds), failures)
+    return Found(_once(kinds), [kind.resource for kind in kinds], failures)
 
 
 def _kinds(group: str, version: str, listed: Iterable[dict[str, Any]]) -> Iterable[Kind]:

@@ -88,7 +88,7 @@ class GarbageCollectionController(Controller):
         """Begin to follow new kinds, and end with those that have gone."""
         found = await discover(self.hub.client)
         wanted = {str(kind.resource): kind.resource for kind in found.kinds if _is_followed(kind)}
-        self._resources = {(kind.resource.api_version, kind.resource.kind): kind.resource for kind in found.kinds}
+        self._resources = {(resource.api_version, resource.kind): resource for resource in found.served}
         for name in [name for name in self._following if name not in wanted and not found.failures]:
             self._following.pop(name).cancel()
             for obj in self._informers.pop(name).store.all():

@@ -8,11 +8,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from fleetqueue.controllers.kubernetes.certificate_requests import (
-    CLIENTS,
-    CertificateRequestController,
-    CertificateSigningRequest,
-)
+from fleetqueue.api.certificates_v1 import CLIENT_SIGNER, CertificateSigningRequest
+from fleetqueue.controllers.kubernetes.certificate_requests import CertificateRequestController
 from fleetqueue.testing.virtual_time import START, advance, settle
 
 pytestmark = pytest.mark.virtual_time
@@ -44,7 +41,7 @@ def signing(scene):
     return scene.running(CertificateRequestController, CertificateRequestController={"sign": sign})
 
 
-async def ask(scene, *, approve=True, signer=CLIENTS, usages=("client auth",), **spec):
+async def ask(scene, *, approve=True, signer=CLIENT_SIGNER, usages=("client auth",), **spec):
     body = {"request": REQUEST, "signerName": signer, "usages": list(usages), **spec}
     await scene.add(CertificateSigningRequest, "agent", spec=body)
     if approve:

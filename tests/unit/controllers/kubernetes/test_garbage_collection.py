@@ -248,6 +248,22 @@ async def test_custom_kinds_own_and_are_owned(scene, collecting, owner_of):
         assert await scene.names(Secret) == []
 
 
+async def test_an_owner_is_known_by_any_version_in_which_it_is_served(scene, collecting, owner_of):
+    older = Resource("example.com", "v1alpha1", "Widget", "widgets")
+    scene.server.resources.add(Served(older, ANY, list_kind="WidgetList", is_custom=True))
+
+    async with collecting():
+        await define_widgets(scene)
+        widget = await scene.add(Widget, "widget")
+        await scene.add(Secret, "mine", owners=[owner_of(widget, apiVersion=older.api_version)])
+        await settle()
+        assert await scene.names(Secret) == ["mine"]
+        await scene.delete(Widget, "widget")
+        await settle()
+
+        assert await scene.names(Secret) == []
+
+
 async def test_the_kind_of_an_owner_may_come_later(scene, collecting):
     await scene.add(Secret, "mine", owners=[{**GONE, "apiVersion": "example.com/v1", "kind": "Widget"}])
 
