@@ -7,8 +7,9 @@ A new room makes a folder with its YAML files and a `world.py` that ends in `WOR
 from .cluster_profiles.world import WORLD as CLUSTER_PROFILES
 from .kueue_jobs.world import WORLD as KUEUE_JOBS
 from .kueue_queues.world import WORLD as KUEUE_QUEUES
+from .multikueue.world import WORLD as MULTIKUEUE
 from .placement.world import WORLD as PLACEMENT
 from .registration.world import WORLD as REGISTRATION
 from .work.world import WORLD as WORK
 
-WORLDS = (CLUSTER_PROFILES, KUEUE_JOBS, KUEUE_QUEUES, PLACEMENT, REGISTRATION, WORK)
+WORLDS = (CLUSTER_PROFILES, KUEUE_JOBS, KUEUE_QUEUES, MULTIKUEUE, PLACEMENT, REGISTRATION, WORK)

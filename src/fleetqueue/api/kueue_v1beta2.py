@@ -297,8 +297,14 @@ class ReclaimablePod(View):
     count: int = 0
 
 
+class SchedulingStats(View):
+    evictions: tuple[dict[str, Any], ...] = ()
+    """How often it was evicted, by reason."""
+
+
 class WorkloadStatus(View):
     conditions: tuple[Condition, ...] = ()
+    scheduling_stats: SchedulingStats = SchedulingStats()
     requeue_state: RequeueState = RequeueState()
     reclaimable_pods: tuple[ReclaimablePod, ...] = ()
     admission: Admission | None = None

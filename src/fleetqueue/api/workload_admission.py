@@ -1,0 +1,64 @@
+"""The part of a Workload's status that Kueue's admission writes: all of it in one server-side apply.
+
+What is left out of such an apply disappears, so whoever writes a part of it sends the rest as it was.
+"""
+
+from typing import Final
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.scheme import Manifest
+
+CONDITIONS: Final = (
+    kueue.QUOTA_RESERVED,
+    "BlockedOnPreemptionGates",
+    kueue.EVICTED,
+    kueue.ADMITTED,
+    kueue.PREEMPTED,
+    kueue.REQUEUED,
+    "DeactivationTarget",
+    kueue.FINISHED,
+    "PodsReady",
+)
+"""What admission writes, in its order."""
+FIELDS: Final = (
+    "admission",
+    "accumulatedPastExecutionTimeSeconds",
+    "schedulingStats",
+    "clusterName",
+    "nominatedClusterNames",
+    "unhealthyNodes",
+    "preemptionGates",
+    "admissionChecks",
+)
+
+
+def patch(raw: Manifest, **changes: object) -> Manifest:
+    """Return the apply that changes fields of a status; None takes a field away.
+
+    It carries the version that was seen: who was quicker makes it a Conflict.
+    """
+    status = {**(raw.get("status") or {}), **changes}
+    written = {field: status[field] for field in FIELDS if status.get(field) is not None}
+    if status.get("requeueState"):
+        written["requeueState"] = status["requeueState"]
+    if "admission" not in written and status.get("resourceRequests"):
+        written["resourceRequests"] = status["resourceRequests"]
+    by_type = {each["type"]: each for each in status.get("conditions") or ()}
+    written["conditions"] = [by_type[kind] for kind in CONDITIONS if kind in by_type]
+    metadata = raw["metadata"]
+    manifest = kueue.Workload.manifest(metadata["name"], metadata["namespace"], status=written)
+    manifest["metadata"] |= {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    return manifest
+
+
+def with_check(raw: Manifest, name: str, **fields: object) -> list[Manifest]:
+    """Return the checks of a Workload, one of them changed."""
+    checks = (raw.get("status") or {}).get("admissionChecks") or ()
+    return [{**check, **fields} if check["name"] == name else check for check in checks]
+
+
+def with_condition(raw: Manifest, condition: Manifest) -> list[Manifest]:
+    """Return the conditions of a Workload, one of them added or replaced."""
+    known = (raw.get("status") or {}).get("conditions") or ()
+    others = [each for each in known if each["type"] != condition["type"]]
+    return [*others, condition]

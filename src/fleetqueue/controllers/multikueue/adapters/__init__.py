@@ -1,0 +1,1 @@
+"""The kinds of jobs that can be sent to workers."""

@@ -1,0 +1,30 @@
+"""JobSets.
+
+Mirrors: Kueue pkg/controller/jobs/jobset/jobset_multikueue_adapter.go
+"""
+
+from datetime import datetime
+
+from fleetqueue.api.jobset_v1alpha2 import JobSet
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.controllers.multikueue.adapters.interface import copied
+
+
+class JobSets:
+    kind = JobSet
+    framework = "jobset.x-k8s.io/jobset"
+
+    def copy(self, job: Manifest, workload: str, origin: str) -> Manifest:
+        made = copied(job, JobSet, workload, origin)
+        made["spec"].pop("managedBy", None)
+        return made
+
+    def status(self, job: Manifest, copy: Manifest, now: datetime) -> Manifest:
+        return copy.get("status") or {}
+
+    def last_status(self, job: Manifest, now: datetime) -> Manifest:
+        status = job.get("status") or {}
+        if not job["spec"].get("suspend"):
+            return status
+        counted = [{**each, "active": 0, "ready": 0} for each in status.get("replicatedJobsStatus") or ()]
+        return {**status, "replicatedJobsStatus": counted} if counted else status

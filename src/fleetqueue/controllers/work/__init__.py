@@ -1,0 +1,1 @@
+"""OCM's work system: objects that the hub wants on workers."""

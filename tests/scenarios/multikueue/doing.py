@@ -1,0 +1,133 @@
+"""Give MultiKueue scenarios to a hub and its workers, round by round."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import zip_longest
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.client import Client
+from fleetqueue.testing.arranged_api import resource_of
+
+from ..running import Hub, side_by_side  # noqa: TID252 - what the rooms share stands above them
+from ..world import Described  # noqa: TID252
+from .form import KINDS, SYSTEM, job, namespace, source, surroundings
+
+LEAST_QUIET = 2
+
+
+class Actor:
+    """Does what one scenario says."""
+
+    def __init__(self, sites: Mapping[str, Hub], kubeconfigs: dict[str, str], said: Described, prefix: str) -> None:
+        self.clients: dict[str, Client] = {name: site.client for name, site in sites.items()}
+        self.kubeconfigs = kubeconfigs
+        self.said = said
+        self.prefix = prefix
+        self.namespace = namespace(prefix)
+
+    async def arrange(self) -> None:
+        for where, manifest in surroundings(self.said, self.prefix, self.kubeconfigs):
+            await self._create(where, manifest)
+
+    async def do(self, step: Described) -> None:
+        for name, said in step.get("job", {}).items():
+            await self._create("hub", job(name, said, self.prefix))
+        for where, jobs in step.get("create", {}).items():
+            for name, said in jobs.items():
+                await self._create(where, job(name, said, self.prefix, has_queue=False))
+        for name, how in step.get("source", {}).items():
+            await self._source(name, how)
+        for target, patch in step.get("patch", {}).items():
+            client, resource, name, where = await self._find(target)
+            subresource = "status" if "status" in patch else ""
+            patch = _with_prefix(patch, self.prefix)
+            await client.merge(resource, name, where, patch, subresource=subresource)
+        for name, answers in step.get("answer", {}).items():
+            await self._answer(name, answers)
+        for target in step.get("delete", ()):
+            client, resource, name, where = await self._find(target)
+            with suppress(errors.NotFound):
+                await client.delete(resource, name, where)
+
+    async def _create(self, where: str, manifest: Manifest) -> None:
+        status = manifest.pop("status", None)
+        resource = resource_of(manifest)
+        await self.clients[where].create(resource, manifest)
+        if status:
+            name = manifest["metadata"]["name"]
+            await self.clients[where].merge(resource, name, "", {"status": status}, subresource="status")
+
+    async def _source(self, name: str, how: str) -> None:
+        secret = source(name, how, self.prefix, self.kubeconfigs)
+        assert secret is not None
+        try:
+            await self._create("hub", secret)
+        except errors.AlreadyExists:
+            resource = KINDS["secret"].resource
+            await self.clients["hub"].merge(resource, self.prefix + name, SYSTEM, {"data": secret["data"]})
+
+    async def _answer(self, name: str, answers: Described) -> None:
+        """Say what the controllers of checks say."""
+        client, resource, workload, where = await self._find(f"hub workload {name}")
+        raw = await client.get(resource, workload, where)
+        said = {self.prefix + check: answer for check, answer in answers.items()}
+        now = timestamp(clock.now())
+        checks = [
+            {**check, "lastTransitionTime": now, **said[check["name"]]} if check["name"] in said else check
+            for check in raw["status"]["admissionChecks"]
+        ]
+        patch = {"status": {"admissionChecks": checks}}
+        await client.merge(resource, workload, where, patch, subresource="status")
+
+    async def _find(self, target: str) -> tuple[Client, Resource, str, str]:
+        cluster, kind, *rest = target.split()
+        client, resource, name = self.clients[cluster], KINDS[kind].resource, rest[0] if rest else kind
+        if kind == "workload":
+            for raw in (await client.list(resource, self.namespace)).items:
+                if raw["metadata"]["name"].startswith(f"job-{name}-"):
+                    return client, resource, raw["metadata"]["name"], self.namespace
+            raise LookupError(f"{self.said['name']}: no Workload of {name} on {cluster}")
+        if kind == "secret":
+            return client, resource, self.prefix + name, SYSTEM
+        return (
+            (client, resource, name, self.namespace)
+            if resource.namespaced
+            else (client, resource, self.prefix + name, "")
+        )
+
+
+async def run(sites: Mapping[str, Hub], actors: Sequence[Actor]) -> None:
+    """Run all scenarios side by side."""
+    await side_by_side(actor.arrange() for actor in actors)
+    await settle(sites)
+    for steps in zip_longest(*(actor.said.get("steps", ()) for actor in actors), fillvalue={}):
+        await side_by_side(actor.do(step) for actor, step in zip(actors, steps, strict=True))
+        await settle(sites)
+        if seconds := max(step.get("wait", 0) for step in steps):
+            await sites["hub"].wait(seconds)
+            await settle(sites)
+
+
+async def settle(sites: Mapping[str, Hub]) -> None:
+    """Wait until nothing moves anywhere; what ends on one cluster may begin on another."""
+    for _ in range(LEAST_QUIET):
+        await asyncio.gather(*(site.settle() for site in sites.values()))
+
+
+def _with_prefix(value: object, prefix: str) -> Manifest:
+    """Put the prefix where `@` stands."""
+
+    def put(inner: object) -> object:
+        if isinstance(inner, dict):
+            return {key: put(each) for key, each in inner.items()}
+        if isinstance(inner, list):
+            return [put(each) for each in inner]
+        return inner.replace("@", prefix) if isinstance(inner, str) else inner
+
+    found = put(value)
+    assert isinstance(found, dict)
+    return found
