@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 
 from fleetqueue.api import errors
-from fleetqueue.api.core_v1 import ConfigMap, Namespace
+from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.api.core_v1 import ConfigMap, Namespace, Pod
 from fleetqueue.assembly.embedded_lab import EmbeddedLab
 from fleetqueue.assembly.embedded_settings import EmbeddedSettings, start_in_background
 from fleetqueue.client.kubeconfig import load
@@ -67,6 +68,24 @@ async def test_a_second_start_goes_on_with_what_was_kept(tmp_path, client_of, in
         await lab.stop()
 
     assert ports[0] == ports[1]
+
+
+async def test_the_whole_environment_goes_on_after_a_second_start(tmp_path):
+    settings = EmbeddedSettings(workers=1, scenario="multikueue")
+    said, uids = [], []
+    for _ in range(2):
+        lab = EmbeddedLab(tmp_path, settings, report=said.append)
+        await lab.start()
+        try:
+            hub = lab.endpoints["hub"].client()
+            uids.append((await hub.get(ManagedCluster.resource, "cluster1"))["metadata"]["uid"])
+            pods = (await hub.list(Pod.resource, "kueue-system")).items
+        finally:
+            await lab.stop()
+
+    assert uids[0] == uids[1]
+    assert [status["restartCount"] for pod in pods for status in pod["status"]["containerStatuses"]] == [1]
+    assert said[-1] == "the workers are reachable for Kueue, and scored"
 
 
 async def test_a_certificate_of_another_cluster_is_refused(tmp_path):

@@ -6,10 +6,11 @@ from typing import Final
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from fleetqueue import clock
 from fleetqueue.apiserver.auth.authentication import Certificate
+from fleetqueue.client.certificates import long_names, subject_of
 from fleetqueue.engine.certificates import Authority, certificate_pem, key_usage
 
 YEAR: Final = timedelta(days=365)
@@ -33,9 +34,11 @@ class ClientAuthority:
         if not asked.is_signature_valid:
             raise ValueError("the request is not signed by its own key")
         now, issuer = clock.now(), self._authority.certificate
+        with long_names():
+            subject = asked.subject
         builder = (
             x509.CertificateBuilder()
-            .subject_name(asked.subject)
+            .subject_name(subject)
             .issuer_name(issuer.subject)
             .public_key(asked.public_key())
             .serial_number(x509.random_serial_number())
@@ -62,8 +65,6 @@ class ClientAuthority:
             raise NotBelieved("the private key is not that of the certificate")
         if not shown.not_valid_before_utc <= clock.now() < shown.not_valid_after_utc:
             raise NotBelieved("certificate has expired or is not yet valid")
-        names, organizations = (
-            [str(attribute.value) for attribute in shown.subject.get_attributes_for_oid(oid)]
-            for oid in (NameOID.COMMON_NAME, NameOID.ORGANIZATION_NAME)
-        )
-        return Certificate(names[-1], tuple(organizations), shown.fingerprint(hashes.SHA256()).hex())
+        with long_names():
+            subject = subject_of(shown.subject)
+        return Certificate(subject.name, tuple(subject.groups), shown.fingerprint(hashes.SHA256()).hex())

@@ -7,8 +7,8 @@ from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.service_account_tokens import Bound
 from fleetqueue.apiserver.server import ApiServer
 from fleetqueue.assembly.in_process import InProcessDoor
-from fleetqueue.assembly.pod_options import Dial
-from fleetqueue.assembly.programs import connect, programs
+from fleetqueue.assembly.pods.options import Dial
+from fleetqueue.assembly.pods.programs import connect, programs
 from fleetqueue.client import Client
 from fleetqueue.controllers.kubernetes import room as kubernetes
 from fleetqueue.controllers.kubernetes.account_secrets import Sign

@@ -19,7 +19,7 @@ from fleetqueue.assembly.converters import CONVERTERS
 from fleetqueue.assembly.dialing import NewDoor, dial
 from fleetqueue.assembly.faults import Way
 from fleetqueue.assembly.in_process import InProcessDoor
-from fleetqueue.assembly.pod_options import Dial
+from fleetqueue.assembly.pods.options import Dial
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, render
 from fleetqueue.engine.certificates import Authority

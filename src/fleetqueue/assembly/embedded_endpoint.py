@@ -23,7 +23,7 @@ from fleetqueue.assembly.cluster_parts import cluster_parts
 from fleetqueue.assembly.converters import CONVERTERS
 from fleetqueue.assembly.faults import Way
 from fleetqueue.assembly.in_process import InProcessDoor
-from fleetqueue.assembly.pod_options import Dial
+from fleetqueue.assembly.pods.options import Dial
 from fleetqueue.client import Client
 from fleetqueue.engine import kubeconfigs, ports
 from fleetqueue.engine.errors import EngineError

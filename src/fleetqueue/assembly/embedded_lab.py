@@ -21,7 +21,7 @@ from fleetqueue.apiserver.storage.sqlite import SqliteLog, writer_thread
 from fleetqueue.assembly.dialing import dial
 from fleetqueue.assembly.embedded_endpoint import Endpoint, How
 from fleetqueue.assembly.embedded_settings import EmbeddedSettings, Report
-from fleetqueue.assembly.programs import connect
+from fleetqueue.assembly.pods.programs import connect
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.engine import kubeconfigs, ports
@@ -63,11 +63,12 @@ class EmbeddedLab:
             self.endpoints = self._place()
             await together(*(endpoint.start(self._log(endpoint), self.dial) for endpoint in self.endpoints.values()))
             self._write_kubeconfig()
+            for endpoint in self.endpoints.values():
+                self.report(f"{endpoint.name} answers at {endpoint.url}")
+            await self._set_up()
         except BaseException:
             await self.stop()
             raise
-        for endpoint in self.endpoints.values():
-            self.report(f"{endpoint.name} answers at {endpoint.url}")
         self.on_up()
 
     async def stop(self) -> None:
@@ -108,6 +109,13 @@ class EmbeddedLab:
 
     def resume(self, name: str) -> None:
         raise _is_one_process("resumed", name)
+
+    async def _set_up(self) -> None:
+        if self.settings.scenario == "multikueue":
+            from fleetqueue.assembly import embedded_scenario  # bare clusters need none of it
+
+            hub, *workers = self.endpoints.values()
+            await embedded_scenario.set_up(hub, workers, self.report)
 
     def _worker(self, cluster: str) -> Endpoint:
         if cluster == HUB or cluster not in self.endpoints:

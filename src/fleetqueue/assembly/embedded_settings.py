@@ -6,11 +6,13 @@ Who asks for such a fleet imports this, and not the clusters: those live in the 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from fleetqueue.engine import control
 from fleetqueue.engine.cluster_names import cluster_names
 
 Report = Callable[[str], None]
+Scenario = Literal["multikueue", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class EmbeddedSettings:
     in_memory: bool = False
     ports_from: int | None = None
     """The hub's port; the workers have the next ones. None: those of the last start, or any."""
+    scenario: Scenario = "none"
+    """`multikueue`: the seeds' environment, ready for the stories; `none`: the clusters alone."""
     engine: str = "embedded"
 
     @property

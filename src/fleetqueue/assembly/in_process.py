@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from urllib.parse import unquote
 
 import orjson
 
@@ -62,7 +63,7 @@ class InProcessDoor:
     async def _ask(self, request: Request) -> Answer | Events:
         return await self.server.answer(
             request.method,
-            request.path,
+            unquote(request.path),
             request.query,
             credentials=self.credentials,
             body=_own(request.body),

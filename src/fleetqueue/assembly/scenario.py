@@ -4,7 +4,7 @@ What the seeds' set-up script does in half an hour is done here in seconds and i
 fleet that has it changes nothing.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -50,7 +50,12 @@ async def set_up(fleet: RealFleet) -> None:
         fleet.report("Kueue on the hub leaves the choice of clusters to fleetqueue")
         await together(run_controller(fleet), prepare_workers(fleet, hub))
         await together(*(run_score_agent(fleet, worker) for worker in fleet.workers()))
-        await wait_until_whole(fleet, hub)
+        clients = {worker.name: connect(load(worker.kubeconfig)) for worker in fleet.workers()}
+        try:
+            await wait_until_whole(hub, clients)
+        finally:
+            for client in clients.values():
+                await client.close()
     fleet.report("the workers are joined, reachable for Kueue, and scored")
 
 
@@ -70,15 +75,15 @@ async def prepare(fleet: RealFleet, hub: Client, worker: Cluster) -> None:
     newcomer = joining.Newcomer(worker.name, load(worker.remote_kubeconfig), cluster_set=CLUSTER_SET)
     await joining.join(hub, newcomer, fleet.report)
     if worker.name not in WITHOUT_GPUS:
-        await add_gpus(worker)
+        async with opened(worker) as client:
+            await add_gpus(client, worker.name)
 
 
-async def add_gpus(worker: Cluster) -> None:
+async def add_gpus(worker: Client, name: str) -> None:
     """Give the one node of a worker GPUs, as the seeds do by editing its status."""
     amount = {GPU: GPUS}
-    async with opened(worker) as client:
-        patch = {"status": {"capacity": amount, "allocatable": amount}}
-        await client.merge(Node.resource, f"{worker.name}-control-plane", "", patch, subresource="status")
+    patch = {"status": {"capacity": amount, "allocatable": amount}}
+    await worker.merge(Node.resource, f"{name}-control-plane", "", patch, subresource="status")
 
 
 async def apply_queues(worker: Cluster) -> None:
@@ -98,25 +103,19 @@ def queues_for_all() -> dict[str, Any]:
     }
 
 
-async def wait_until_whole(fleet: RealFleet, hub: Client) -> None:
+async def wait_until_whole(hub: Client, workers: Mapping[str, Client]) -> None:
     """Wait for credentials and scores of every worker, and for its queues."""
-    workers = [worker.name for worker in fleet.workers()]
-    clients = {worker.name: connect(load(worker.kubeconfig)) for worker in fleet.workers()}
-    try:
-        async with Observed({HUB: hub, **clients}) as seen:
-            seen.follow(HUB, Secret, namespace=KUEUE_NAMESPACE)
-            seen.follow(HUB, cluster.AddOnPlacementScore)
-            for name in workers:
-                seen.follow(name, kueue.LocalQueue, namespace="default")
-            await seen.until(
-                lambda: not missing(seen, workers),
-                limit=READY_SECONDS,
-                what="the environment of the stories",
-                why_not=lambda: f"missing: {', '.join(missing(seen, workers))}",
-            )
-    finally:
-        for client in clients.values():
-            await client.close()
+    async with Observed({HUB: hub, **workers}) as seen:
+        seen.follow(HUB, Secret, namespace=KUEUE_NAMESPACE)
+        seen.follow(HUB, cluster.AddOnPlacementScore)
+        for name in workers:
+            seen.follow(name, kueue.LocalQueue, namespace="default")
+        await seen.until(
+            lambda: not missing(seen, list(workers)),
+            limit=READY_SECONDS,
+            what="the environment of the stories",
+            why_not=lambda: f"missing: {', '.join(missing(seen, list(workers)))}",
+        )
 
 
 def missing(seen: Observed, workers: list[str]) -> list[str]:

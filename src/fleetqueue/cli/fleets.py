@@ -26,7 +26,7 @@ class Ocm(StrEnum):
     PLACEMENT = "placement"
 
 
-EMBEDDED_LOOK = (
+BARE_LOOK = (
     "kubectl get nodes",
     "kubectl --context cluster1 create job hello --image=busybox",
     "kubectl --context cluster1 wait --for=condition=complete job/hello",
@@ -50,10 +50,10 @@ def reporter() -> Callable[[str], None]:
     return report
 
 
-def how_to_go_on(data_dir: Path, *, is_detached: bool, is_real: bool = True) -> str:
+def how_to_go_on(data_dir: Path, *, is_detached: bool, is_bare: bool = False) -> str:
     """Say what a person can do with a fleet that is up."""
     chosen = f" --data-dir {data_dir}" if data_dir != folder(None) else ""
-    look = ("kubectl get managedclusters", "fleetqueue get clusters") if is_real else EMBEDDED_LOOK
+    look = BARE_LOOK if is_bare else ("kubectl get managedclusters", "fleetqueue get clusters")
     end = f"fleetqueue down{chosen}" if is_detached else "press Ctrl-C"
     return "\n".join(
         [

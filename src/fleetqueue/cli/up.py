@@ -11,6 +11,7 @@ from fleetqueue.cli.options import DataDir
 from fleetqueue.cli.running import Code, Failure, run
 
 if TYPE_CHECKING:
+    from fleetqueue.assembly.embedded_settings import EmbeddedSettings
     from fleetqueue.engine.supervisor import Fleet
 
 WORKERS = 3
@@ -49,7 +50,8 @@ def up(
     scenario: Annotated[
         Scenario | None,
         typer.Option(
-            help="Real clusters only: the environment of the stories, or bare clusters.", show_default="multikueue"
+            help="The environment of the stories (Kueue, Open Cluster Management, fleetqueue), or bare clusters.",
+            show_default="bare embedded clusters, real ones with everything",
         ),
     ] = None,
     ocm: Annotated[
@@ -64,6 +66,7 @@ def up(
     """Start a hub and workers on this machine.
 
     Embedded clusters are Kubernetes APIs in one process, each with a scheduler and a node: a second. With
+    --scenario multikueue, Kueue, Open Cluster Management and fleetqueue run in them as pods: some seconds. With
     --engine kubernetes they are real Kubernetes, Kueue and OCM as plain processes, and fleetqueue at work: half a
     minute. No containers, no root. A fleet that was stopped goes on with everything that it had.
 
@@ -73,6 +76,7 @@ def up(
       export KUBECONFIG=$(fleetqueue kubeconfig --path)
       kubectl --context cluster1 create job hello --image=busybox
     """
+    from fleetqueue.assembly.embedded_settings import EmbeddedSettings
     from fleetqueue.engine.state import kept
 
     where, report = folder(data_dir), reporter()
@@ -80,8 +84,10 @@ def up(
     made_of = engine or (Engine(there.engine) if there else Engine.EMBEDDED)
     number = workers or (there.workers if there else WORKERS)
     if made_of is Engine.EMBEDDED:
-        refuse("real clusters; they come with --engine kubernetes", scenario=scenario, ocm=ocm)
-        _embedded(where, number, report, detach=detach, in_memory=in_memory, ports_from=ports_from)
+        refuse("real clusters; they come with --engine kubernetes", ocm=ocm)
+        kind = scenario.value if scenario else there.scenario if there else "none"
+        settings = EmbeddedSettings(number, in_memory=in_memory, ports_from=ports_from, scenario=kind)
+        _embedded(where, settings, report, detach=detach)
         return
     refuse("embedded clusters; they come with --engine embedded", in_memory=in_memory, ports_from=ports_from)
     if number > MOST_REAL_WORKERS:
@@ -96,29 +102,20 @@ def refuse(what_for: str, **options: object) -> None:
             raise Failure(f"--{name.replace('_', '-')} is for {what_for}", Code.USAGE)
 
 
-def _embedded(
-    where: Path,
-    workers: int,
-    report: Callable[[str], None],
-    *,
-    detach: bool,
-    in_memory: bool,
-    ports_from: int | None,
-) -> None:
-    from fleetqueue.assembly.embedded_settings import EmbeddedSettings, start_in_background
+def _embedded(where: Path, settings: "EmbeddedSettings", report: Callable[[str], None], *, detach: bool) -> None:
+    from fleetqueue.assembly.embedded_settings import start_in_background
 
-    settings = EmbeddedSettings(workers=workers, in_memory=in_memory, ports_from=ports_from)
     if detach:
         run(start_in_background(where, settings, report))
-        print(how_to_go_on(where, is_detached=True, is_real=False))
+        print(how_to_go_on(where, is_detached=True, is_bare=settings.scenario == "none"))
         return
     from fleetqueue.assembly.embedded_lab import EmbeddedLab
 
     def say_so() -> None:
-        print(how_to_go_on(where, is_detached=False, is_real=False), flush=True)
+        print(how_to_go_on(where, is_detached=False, is_bare=settings.scenario == "none"), flush=True)
 
     keep_up(lambda: EmbeddedLab(where, settings, report=report, on_up=say_so))
-    report("the fleet is stopped" + ("" if in_memory else "; its state is kept"))
+    report("the fleet is stopped" + ("" if settings.in_memory else "; its state is kept"))
 
 
 def _real(

@@ -15,7 +15,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import orjson
 
@@ -60,16 +60,16 @@ class Kept:
     engine: str
     workers: int
     in_memory: bool = False
+    scenario: Literal["multikueue", "none"] = "none"
 
 
 def kept(data_dir: Path) -> Kept | None:
     """How the fleet in a folder was last started; None if there never was one."""
     found = read_json(data_dir / "fleet.json", None)
-    return (
-        None
-        if found is None
-        else Kept(found.get("engine", "kubernetes"), found["workers"], found.get("in_memory", False))
-    )
+    if found is None:
+        return None
+    engine, scenario = found.get("engine", "kubernetes"), found.get("scenario", "none")
+    return Kept(engine, found["workers"], found.get("in_memory", False), scenario)
 
 
 def refuse_other_engine(data_dir: Path, engine: str) -> None:

@@ -56,16 +56,20 @@ class Programs:
     """Which images are known, and how their programs reach the cluster."""
 
     by_image: Mapping[str, Program]
-    """By the last part of an image's name: `fleetqueue` also stands for example.com/x/fleetqueue:1."""
+    """By the last parts of an image's name: `kueue/kueue` also stands for example.com/kueue/kueue:1."""
     reach: Callable[[Account], Client]
     """Opens the cluster's API for an account, whose token may change later."""
 
     def knows(self, pod: Pod) -> bool:
-        return any(image_name(container.image) in self.by_image for container in pod.spec.containers)
+        return any(self._find(container.image) is not None for container in pod.spec.containers)
 
     def of(self, image: str) -> Program:
         """Return what runs for an image; beside a program, any other container just stays."""
-        return self.by_image.get(image_name(image), stay)
+        return self._find(image) or stay
+
+    def _find(self, image: str) -> Program | None:
+        endings = image_endings(image)
+        return next((self.by_image[name] for name in endings if name in self.by_image), None)
 
 
 def _unreachable(account: Account) -> Client:
@@ -79,5 +83,8 @@ async def stay(place: Place) -> None:
     await asyncio.Event().wait()
 
 
-def image_name(image: str) -> str:
-    return image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+def image_endings(image: str) -> list[str]:
+    """Return the ends of an image's name without its version: of a/b/c:1 that is a/b/c, b/c and c."""
+    folders, _, last = image.partition("@")[0].rpartition("/")
+    parts = [*folders.split("/"), last.partition(":")[0]] if folders else [last.partition(":")[0]]
+    return ["/".join(parts[first:]) for first in range(len(parts))]

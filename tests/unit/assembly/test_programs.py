@@ -18,11 +18,10 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Resource
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.apiserver.server import Secrets
 from fleetqueue.assembly.capabilities import NEEDED
 from fleetqueue.assembly.cluster_parts import cluster_parts
+from fleetqueue.assembly.embedded import new_server
 from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.assembly.process import end
 from fleetqueue.client import Client
@@ -46,9 +45,7 @@ class World:
         self.tasks = []
 
     async def add(self, name):
-        server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens={name: User("admin", (MASTERS,))}))
-        await server.start()
-        self.servers[name] = server
+        server = self.servers[name] = await new_server(Secrets(tokens={name: User("admin", (MASTERS,))}))
         parts = cluster_parts(name, server, token=name, dial=self.dial)
         self.tasks += [asyncio.create_task(work) for work in (server.run(), parts.run())]
         return self.client(name)

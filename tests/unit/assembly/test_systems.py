@@ -3,12 +3,13 @@
 import pytest
 
 from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.core_v1 import ConfigMap, Namespace, Pod
+from fleetqueue.api.core_v1 import ConfigMap, Pod
 from fleetqueue.assembly.embedded import EmbeddedFleet
 from fleetqueue.assembly.systems.installing import create_all, install, install_kinds
-from fleetqueue.assembly.systems.kueue import CONFIG_FILE, JOBSET, KUEUE, config_map
+from fleetqueue.assembly.systems.kueue import CONFIG, CONFIG_FILE, JOBSET, KUEUE, before
 from fleetqueue.assembly.systems.ocm import PLACEMENT
 from fleetqueue.assembly.systems.part import DEPLOYMENTS
 from fleetqueue.manifests import objects
@@ -25,7 +26,7 @@ async def client():
     async with EmbeddedFleet.open(0) as fleet:
         client = fleet.hub.client()
         await install_kinds(client, "kueue", "jobset", "ocm-hub")
-        await create_all(client, [Namespace.manifest(KUEUE.namespace), config_map()])
+        await create_all(client, before(CONFIG))
         await advance(1)
         yield client
 
@@ -68,19 +69,18 @@ async def test_a_job_is_queued_and_runs_because_kueue_does(client):
     assert kueue.Workload.view(workload).is_finished
 
 
-async def test_without_its_pod_kueue_neither_admits_nor_has_a_say(client):
+async def test_while_its_pod_is_away_kueue_admits_nothing_and_no_job_gets_past_it(client):
     await install(client, KUEUE)
     await advance(5)
     await create_all(client, objects("single-clusterqueue.yaml"))
     await scale(client, KUEUE, 0)
 
-    name = await create_job(client)
-    await advance(60)
-
-    assert (await job(client, name)).spec.suspend
-    assert (await client.list(kueue.Workload.resource)).items == []
+    with pytest.raises(errors.ServerError, match=r'failed calling webhook "mjob.kb.io"'):
+        await create_job(client)
 
     await scale(client, KUEUE, 1)
+    name = await create_job(client)
+    await advance(5)
 
     assert not (await job(client, name)).spec.suspend
 

@@ -82,6 +82,11 @@ def test_which_clusters_and_ports_a_fleet_has():
     [
         pytest.param({"workers": 2, "ocm": "full", "kueue": True}, Kept("kubernetes", 2), id="a real fleet"),
         pytest.param({"workers": 5, "engine": "embedded"}, Kept("embedded", 5), id="an embedded fleet"),
+        pytest.param(
+            {"workers": 5, "engine": "embedded", "in_memory": True, "scenario": "multikueue"},
+            Kept("embedded", 5, True, "multikueue"),
+            id="with everything in it",
+        ),
     ],
 )
 def test_how_a_fleet_was_started_is_remembered(tmp_path, settings, remembered):

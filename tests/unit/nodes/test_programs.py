@@ -7,9 +7,9 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap, Node, Pod, Secret, ServiceAccount
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
-from fleetqueue.assembly.programs import AccountDoor
+from fleetqueue.assembly.pods.account_door import AccountDoor
 from fleetqueue.client import Client
-from fleetqueue.nodes.programs import Programs, image_name
+from fleetqueue.nodes.programs import Programs, image_endings
 from fleetqueue.testing.virtual_time import advance, settle
 
 pytestmark = pytest.mark.virtual_time
@@ -66,16 +66,19 @@ async def container(scene, name="pod"):
 
 
 @pytest.mark.parametrize(
-    ("image", "name"),
+    ("image", "endings"),
     [
-        ("fleetqueue", "fleetqueue"),
-        ("fleetqueue:0.1", "fleetqueue"),
-        ("registry:5000/a/fleetqueue", "fleetqueue"),
-        ("registry:5000/a/fleetqueue:0.1@sha256:abc", "fleetqueue"),
+        ("part", ["part"]),
+        ("part:v1", ["part"]),
+        ("team/part:v1", ["team/part", "part"]),
+        (
+            "registry.example.com:5000/team/part:v1@sha256:abc",
+            ["registry.example.com:5000/team/part", "team/part", "part"],
+        ),
     ],
 )
-def test_an_image_is_known_by_the_last_part_of_its_name(image, name):
-    assert image_name(image) == name
+def test_an_image_is_known_by_the_last_parts_of_its_name(image, endings):
+    assert image_endings(image) == endings
 
 
 async def test_a_program_runs_with_its_pod_and_stops_with_it(scene, kubelet, part):

@@ -1,8 +1,9 @@
 """Kueue and JobSet as they are installed on every cluster of the seeds' environment."""
 
+from collections.abc import Iterable
 from typing import Final
 
-from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.api.core_v1 import ConfigMap, Namespace, secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.assembly.systems.part import EVENTS, READ, STATUS, WRITE, Part, rule
@@ -15,9 +16,12 @@ integrations:
   frameworks:
     - batch/job
     - jobset.x-k8s.io/jobset
+featureGates:
+  AdmissionCheckValidationRules: true
 """
-"""What a manager is told; all that is not said is as Kueue ships it."""
+"""What a manager is told; all that is not said is as Kueue ships it. The gate shows two conditions of the seeds."""
 
+IN_PROCESS: Final = "webhooks are asked in process here"
 _KUEUE: Final = "kueue.x-k8s.io"
 _OF_QUEUES: Final = "admissionchecks clusterqueues resourceflavors"
 
@@ -75,6 +79,9 @@ JOBSET: Final = Part(
 )
 
 
-def config_map(text: str = CONFIG) -> Manifest:
-    """Build what the manager reads when it starts."""
-    return ConfigMap.manifest("kueue-manager-config", KUEUE_NAMESPACE, data={CONFIG_FILE: text})
+def before(config: str) -> Iterable[Manifest]:
+    """Build what a manager finds when it starts: its configuration, and the certificate of its webhooks."""
+    yield Namespace.manifest(KUEUE_NAMESPACE)
+    yield ConfigMap.manifest("kueue-manager-config", KUEUE_NAMESPACE, data={CONFIG_FILE: config})
+    keys = ("ca.crt", "ca.key", "tls.crt", "tls.key")
+    yield secret("kueue-webhook-server-cert", KUEUE_NAMESPACE, dict.fromkeys(keys, IN_PROCESS))

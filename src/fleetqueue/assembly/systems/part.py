@@ -23,6 +23,16 @@ def rule(group: str, resources: str, verbs: str, *, names: str = "") -> Manifest
 EVENTS: Final = rule("events.k8s.io", "events", "create patch update")
 
 
+def bound(role: str, rules: Iterable[Manifest], account: str, namespace: str) -> Iterable[Manifest]:
+    """Build a ClusterRole, and the binding that gives it to an account."""
+    yield ClusterRole.manifest(role, rules=list(rules))
+    yield ClusterRoleBinding.manifest(
+        role,
+        roleRef={"apiGroup": ClusterRole.resource.group, "kind": "ClusterRole", "name": role},
+        subjects=[{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """What runs in one kind of pod."""
@@ -44,13 +54,7 @@ class Part:
         """All that is applied to a cluster, in an order that works."""
         yield Namespace.manifest(self.namespace)
         yield ServiceAccount.manifest(self.account, self.namespace)
-        role = self.role or f"{self.namespace}:{self.account}"
-        yield ClusterRole.manifest(role, rules=list(self.rules))
-        yield ClusterRoleBinding.manifest(
-            role,
-            roleRef={"apiGroup": ClusterRole.resource.group, "kind": "ClusterRole", "name": role},
-            subjects=[{"kind": "ServiceAccount", "name": self.account, "namespace": self.namespace}],
-        )
+        yield from bound(self.role or f"{self.namespace}:{self.account}", self.rules, self.account, self.namespace)
         yield self.deployment()
 
     def deployment(self) -> Manifest:

@@ -1,21 +1,20 @@
-"""Which images stand for our own parts, so that their pods in an embedded cluster really do their work."""
+"""Which images stand for our own parts, so that their pods in an embedded cluster really do their work.
+
+An image is known by the last part of its name: a manifest that names the real Kueue runs our own Kueue here.
+"""
 
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar
 
 import orjson
 
-from fleetqueue.api.requests import Request, Response
-from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.server import ApiServer
-from fleetqueue.assembly.in_process import InProcessDoor
-from fleetqueue.assembly.pod_options import Dial, WrongArguments, only, options_of
-from fleetqueue.assembly.system_programs import system_programs
+from fleetqueue.assembly.pods import cluster_management, queueing
+from fleetqueue.assembly.pods.account_door import AccountDoor
+from fleetqueue.assembly.pods.options import Dial, WrongArguments, mounted_kubeconfig, only, options_of
 from fleetqueue.client import Client
-from fleetqueue.client.door import Stream
-from fleetqueue.client.kubeconfig import Connection, parse
-from fleetqueue.nodes.programs import Account, Place, Program, Programs
+from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.nodes.programs import Place, Program, Programs
 
 IMAGE: Final = "fleetqueue"
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
@@ -33,28 +32,10 @@ def connect(connection: Connection) -> Client:
 
 def programs(server: ApiServer, dial: Dial) -> Programs:
     """Return the parts that pods of a cluster can be; `dial` opens other clusters by their kubeconfigs."""
-    known = {IMAGE: _fleetqueue(dial), **system_programs(server, dial)}
-    return Programs(known, reach=lambda account: Client(AccountDoor(server, account)))
-
-
-class AccountDoor:
-    """A door to a server without sockets, for an account whose token is changed now and then."""
-
-    def __init__(self, server: ApiServer, account: Account) -> None:
-        self.server = server
-        self.account = account
-
-    async def request(self, request: Request, *, timeout: float) -> Response:
-        return await self._door().request(request, timeout=timeout)
-
-    def stream(self, request: Request, *, silence: float) -> AbstractAsyncContextManager[Stream]:
-        return self._door().stream(request, silence=silence)
-
-    async def close(self) -> None:
-        """Nothing is open."""
-
-    def _door(self) -> InProcessDoor:
-        return InProcessDoor(self.server, Credentials(token=self.account.token))
+    ocm, kueue = cluster_management.programs(server, dial), queueing.programs(server, dial)
+    return Programs(
+        {IMAGE: _fleetqueue(dial), **ocm, **kueue}, reach=lambda account: Client(AccountDoor(server, account))
+    )
 
 
 def _fleetqueue(dial: Dial) -> Program:
@@ -87,7 +68,7 @@ async def _score_agent(place: Place, options: Mapping[str, list[str]], dial: Dia
     from fleetqueue.assembly.worker import WorkerProcess
 
     name = [f'cluster="{cluster}"' for cluster in options.get("cluster", ())]
-    hub = parse(place.text(only(options, "hub-kubeconfig")))
+    hub = mounted_kubeconfig(place, only(options, "hub-kubeconfig"))
     process = WorkerProcess(Connection(IN_CLUSTER), hub, _settings(WorkerSettings, place, options, name), dial=dial)
     place.why_not_ready = process.why_not_ready
     await process.agent.run()

@@ -1,0 +1,79 @@
+"""How Kueue and JobSet are put together in pods."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from fleetqueue.apiserver.server import ApiServer
+from fleetqueue.assembly.pods.controllers import as_manager, run_controllers
+from fleetqueue.assembly.pods.options import Dial, only, options_of
+from fleetqueue.assembly.pods.webhooks import PodWebhooks
+from fleetqueue.nodes.programs import Place, Program
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.metrics import Metrics
+
+if TYPE_CHECKING:
+    from fleetqueue.controllers.kueue.settings import KueueSettings
+    from fleetqueue.controllers.multikueue.settings import MultiKueueSettings
+
+KUEUE: Final = "kueue"
+JOBSET: Final = "jobset"
+KUEUE_DEPLOYMENT: Final = "kueue-controller-manager"
+JOBSET_DEPLOYMENT: Final = "jobset-controller-manager"
+
+
+def programs(server: ApiServer, dial: Dial) -> dict[str, Program]:
+    """Return what runs for each image."""
+    return {"kueue/kueue": partial(_kueue, server, dial), "jobset/jobset": partial(_jobset, server)}
+
+
+async def _kueue(server: ApiServer, dial: Dial, place: Place) -> None:
+    from fleetqueue.controllers.cluster_profiles.in_process_plugin import plugin_runner
+    from fleetqueue.controllers.kueue import configuration
+    from fleetqueue.controllers.kueue.manager import KueueManager
+    from fleetqueue.controllers.multikueue import room as multikueue
+
+    settings = configuration.read(place.text(only(options_of(place.args), "config")))
+    cluster, metrics = Cluster("kueue", as_manager(place.client, KUEUE)), Metrics()
+    remote = multikueue_settings(settings, place.namespace)
+    manager = KueueManager(
+        cluster,
+        metrics,
+        settings,
+        find=server.find,
+        install=PodWebhooks(server, KUEUE, namespace=place.namespace, deployment=KUEUE_DEPLOYMENT).install,
+        more=multikueue.controllers(
+            cluster, metrics, remote, dial=dial, run_plugin=plugin_runner(place.client, place.namespace)
+        ),
+    )
+    place.why_not_ready = manager.why_not_ready
+    await manager.run()
+
+
+def multikueue_settings(kueue: "KueueSettings", namespace: str) -> "MultiKueueSettings":
+    """Take what Kueue's configuration says about other clusters."""
+    from fleetqueue.controllers.multikueue.settings import MultiKueueSettings
+
+    told, gates = kueue.multikueue, kueue.feature_gates
+    return MultiKueueSettings(
+        namespace=namespace,
+        origin=told.origin,
+        frameworks=kueue.frameworks,
+        worker_lost_timeout=told.worker_lost_timeout,
+        gc_interval=told.gc_interval,
+        dispatcher=told.dispatcher,
+        serves_profiles=gates.get("MultiKueueClusterProfile", False),
+        access_providers=told.credentials_providers,
+        old_conditions=gates.get("AdmissionCheckValidationRules", False),
+    )
+
+
+async def _jobset(server: ApiServer, place: Place) -> None:
+    from fleetqueue.controllers.jobset import defaults, room
+
+    cluster, metrics = Cluster("jobset", as_manager(place.client, JOBSET)), Metrics()
+    webhooks = PodWebhooks(server, JOBSET, namespace=place.namespace, deployment=JOBSET_DEPLOYMENT)
+    webhooks.install(defaults.hooks())
+    try:
+        await run_controllers(place, cluster, room.controllers(cluster, metrics))
+    finally:
+        webhooks.install(())
