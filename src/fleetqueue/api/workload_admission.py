@@ -32,12 +32,8 @@ FIELDS: Final = (
 )
 
 
-def patch(raw: Manifest, **changes: object) -> Manifest:
-    """Return the apply that changes fields of a status; None takes a field away.
-
-    It carries the version that was seen: who was quicker makes it a Conflict.
-    """
-    status = {**(raw.get("status") or {}), **changes}
+def applied(raw: Manifest, status: Manifest) -> Manifest:
+    """Return what is applied to give a Workload a new status, as far as it is admission's."""
     written = {field: status[field] for field in FIELDS if status.get(field) is not None}
     if status.get("requeueState"):
         written["requeueState"] = status["requeueState"]
@@ -47,7 +43,17 @@ def patch(raw: Manifest, **changes: object) -> Manifest:
     written["conditions"] = [by_type[kind] for kind in CONDITIONS if kind in by_type]
     metadata = raw["metadata"]
     manifest = kueue.Workload.manifest(metadata["name"], metadata["namespace"], status=written)
-    manifest["metadata"] |= {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    manifest["metadata"]["uid"] = metadata["uid"]
+    return manifest
+
+
+def patch(raw: Manifest, **changes: object) -> Manifest:
+    """Return the apply that changes fields of a status; None takes a field away.
+
+    It carries the version that was seen: who was quicker makes it a Conflict.
+    """
+    manifest = applied(raw, {**(raw.get("status") or {}), **changes})
+    manifest["metadata"]["resourceVersion"] = raw["metadata"]["resourceVersion"]
     return manifest
 
 

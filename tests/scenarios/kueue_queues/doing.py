@@ -8,6 +8,7 @@ from typing import Any
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import FALSE, TRUE
+from fleetqueue.api.workload_admission import applied
 from fleetqueue.client import Client
 from fleetqueue.controllers.kueue.scheduling import admission_status
 
@@ -46,7 +47,7 @@ async def _finish(client: Client, name: str, namespace: str) -> None:
     if not kueue.Workload.view(raw).has_quota:
         return
     status = admission_status.with_condition({}, kueue.FINISHED, TRUE, "Succeeded", "by test", 1, clock.now())
-    manifest = admission_status.patch(raw, status)
+    manifest = applied(raw, status)
     await client.apply(kueue.Workload.resource, manifest, subresource="status", manager="by-test")
 
 
@@ -63,5 +64,5 @@ async def _release(client: Client, name: str, namespace: str) -> None:
     status = admission_status.with_condition(status, kueue.QUOTA_RESERVED, FALSE, kueue.PENDING, "by test", 1, now)
     status = admission_status.with_condition(status, kueue.ADMITTED, FALSE, "NoReservation", "by test", 1, now)
     status = admission_status.with_condition(status, kueue.REQUEUED, TRUE, kueue.PREEMPTED, "by test", 1, now)
-    manifest = admission_status.patch(raw, status)
+    manifest = applied(raw, status)
     await client.apply(kueue.Workload.resource, manifest, subresource="status", manager=kueue.ADMISSION_MANAGER)

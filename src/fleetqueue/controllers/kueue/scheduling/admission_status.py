@@ -1,7 +1,7 @@
 """The status of a Workload as Kueue's admission writes it: all of its fields in one server-side apply.
 
 What is left out of such a write disappears, so every write starts from what is there. These are pure functions from an
-object to a new status, and from that to the manifest that is applied.
+object to a new status; `api.workload_admission` makes the manifest of it that is applied.
 
 Mirrors: Kueue pkg/workload/patching, pkg/workload/evict
 """
@@ -15,46 +15,9 @@ from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.scheme import Manifest
 
-CONDITIONS: Final = (
-    kueue.QUOTA_RESERVED,
-    "BlockedOnPreemptionGates",
-    kueue.EVICTED,
-    kueue.ADMITTED,
-    kueue.PREEMPTED,
-    kueue.REQUEUED,
-    "DeactivationTarget",
-    kueue.FINISHED,
-    "PodsReady",
-)
-"""What admission writes, in its order."""
-KEPT: Final = (
-    "admission",
-    "accumulatedPastExecutionTimeSeconds",
-    "schedulingStats",
-    "clusterName",
-    "nominatedClusterNames",
-    "unhealthyNodes",
-    "preemptionGates",
-    "admissionChecks",
-)
 LONGEST: Final = 32 * 1024
 """Bytes of a condition's message."""
 RESERVED: Final = "QuotaReserved"
-
-
-def patch(raw: Manifest, status: Manifest) -> Manifest:
-    """Return what is applied to give an object a new status."""
-    metadata = raw["metadata"]
-    written = {field: status[field] for field in KEPT if status.get(field) is not None}
-    if status.get("requeueState"):
-        written["requeueState"] = status["requeueState"]
-    if "admission" not in written and status.get("resourceRequests"):
-        written["resourceRequests"] = status["resourceRequests"]
-    by_type = {each["type"]: each for each in status.get("conditions") or ()}
-    written["conditions"] = [by_type[kind] for kind in CONDITIONS if kind in by_type]
-    manifest = kueue.Workload.manifest(metadata["name"], metadata["namespace"], status=written)
-    manifest["metadata"]["uid"] = metadata["uid"]
-    return manifest
 
 
 def reserved(raw: Manifest, admission: Manifest, *, is_admitted: bool, now: datetime) -> Manifest:

@@ -11,6 +11,7 @@ from fleetqueue import clock
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.workload_admission import applied
 from fleetqueue.controllers.kueue.scheduling import admission_status, messages
 from fleetqueue.controllers.kueue.scheduling.amounts import all_written
 from fleetqueue.controllers.kueue.scheduling.assignment import Assignment, PartAssignment
@@ -182,7 +183,7 @@ class Writer:
         await self._events.normal(preemptor.view, "PreemptedWorkload", messages.preempted_whom(preemptor, target))
 
     async def _apply(self, raw: Manifest, status: Manifest) -> Manifest:
-        manifest = admission_status.patch(raw, status)
+        manifest = applied(raw, status)
         kind, manager = kueue.Workload.resource, kueue.ADMISSION_MANAGER
         return await self._hub.client.apply(kind, manifest, subresource="status", manager=manager)
 

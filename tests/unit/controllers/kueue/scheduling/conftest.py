@@ -38,7 +38,9 @@ class Stage:
         self.metrics = Metrics()
 
     async def add(self, *manifests):
-        for manifest in manifests:
+        """Create objects, a second apart: which of two Workloads of one second comes first is chance."""
+        for number, manifest in enumerate(manifests):
+            await advance(1 if number else 0)
             await self.client.create(KINDS[manifest["kind"]].resource, manifest)
 
     @asynccontextmanager

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from fleetqueue.controllers.kueue.scheduling.admission_status import evicted, patch, pending, preempted, reserved
+from fleetqueue.api.workload_admission import applied
+from fleetqueue.controllers.kueue.scheduling.admission_status import evicted, pending, preempted, reserved
 
 from .objects import NOON, condition
 
@@ -43,7 +44,7 @@ def test_a_patch_holds_all_that_admission_owns_and_nothing_else():
     before = raw(condition("Custom", "True"), condition("Requeued", "True"), reclaimablePods=[{"name": "main"}])
     before["status"] |= {"admissionChecks": [{"name": "c"}], "requeueState": {"count": 1}, "resourceRequests": [{}]}
 
-    manifest = patch(before, reserved(before, {"clusterQueue": "q"}, is_admitted=False, now=LATER))
+    manifest = applied(before, reserved(before, {"clusterQueue": "q"}, is_admitted=False, now=LATER))
 
     assert manifest["metadata"] == {"name": "w", "namespace": "team", "uid": "u"}
     assert sorted(manifest["status"]) == ["admission", "admissionChecks", "conditions", "requeueState"]

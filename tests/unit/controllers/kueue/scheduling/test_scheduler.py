@@ -6,6 +6,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.pod_limits import RuntimeClass
+from fleetqueue.api.workload_admission import applied
 from fleetqueue.assembly.faults import Failure
 from fleetqueue.controllers.kueue.scheduling import admission_status
 from fleetqueue.testing.virtual_time import advance
@@ -25,7 +26,7 @@ async def give_back(stage, name):
     status = {field: value for field, value in raw["status"].items() if field != "admission"}
     for kind, reason in (("QuotaReserved", "Pending"), ("Admitted", "NoReservation")):
         status = admission_status.with_condition(status, kind, "False", reason, "by test", 1, clock.now())
-    patch = admission_status.patch(raw, status)
+    patch = applied(raw, status)
     await stage.client.apply(kueue.Workload.resource, patch, subresource="status", manager=kueue.ADMISSION_MANAGER)
 
 
