@@ -28,11 +28,12 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.certificates import Content, Subject, content_of, new_request
 from fleetqueue.controllers.addons.settings import AddOnAgentSettings
 from fleetqueue.controllers.addons.templates import kubeconfig_secret
-from fleetqueue.controllers.addons.writing import live_status, write_status
+from fleetqueue.controllers.addons.live_status import live_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import write_status
 
 LOOK_SECONDS: Final = 300.0
 """How often we look whether a certificate is about to end."""
@@ -110,7 +111,7 @@ class CredentialController(Controller):
         wanted = {name: value for name, value in live.items() if name != "kubeClientDriver"}
         if has_client:
             wanted["kubeClientDriver"] = DRIVER
-        return await write_status(self.hub, this, live, wanted)
+        return await write_status(self.hub, this, live, wanted) is not None
 
     async def _ask(self, this: addon.ManagedClusterAddOn, subject: Subject) -> None:
         private, request = new_request(subject, f"{this.name}.addon.open-cluster-management.io")

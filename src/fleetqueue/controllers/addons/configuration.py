@@ -19,9 +19,10 @@ from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.addons import configs, indexes
 from fleetqueue.controllers.addons.configs import Child, Desired, Kind, Node
-from fleetqueue.controllers.addons.writing import live_status, write_status
+from fleetqueue.controllers.addons.live_status import live_status
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import write_status
 
 KINDS: Final[dict[Kind, type[Object]]] = {
     (addon.GROUP, addon.TEMPLATES): addon.AddOnTemplate,

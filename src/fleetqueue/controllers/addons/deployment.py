@@ -22,9 +22,10 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.work_v1 import APPLIED, ManifestWork
 from fleetqueue.controllers.addons import agent_works, health, indexes, sources
 from fleetqueue.controllers.addons.sources import NotReady
-from fleetqueue.controllers.addons.writing import live_status, write_status
+from fleetqueue.controllers.addons.live_status import live_status
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import write_status
 
 HOOK_DONE: Final = "HookManifestCompleted"
 _MANIFESTS_APPLIED: Final = Condition.true(

@@ -13,9 +13,10 @@ from fleetqueue.api import addon_v1alpha1 as addon
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import FALSE, TRUE, UNKNOWN, Condition, find
-from fleetqueue.controllers.addons.writing import live_status, write_status
+from fleetqueue.controllers.addons.live_status import live_status
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import write_status
 
 FEATURE: Final = "feature.open-cluster-management.io/addon-"
 _WORDS: Final = {TRUE: "available", FALSE: "unhealthy"}

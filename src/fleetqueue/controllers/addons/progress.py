@@ -18,8 +18,9 @@ from fleetqueue.api.meta import split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.work_v1 import APPLIED, AVAILABLE, CONFIG_SPEC_HASH, ManifestWork
 from fleetqueue.controllers.addons import agent_works, indexes
-from fleetqueue.controllers.addons.writing import live_status, write_status
+from fleetqueue.controllers.addons.live_status import live_status
 from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.statuses import write_status
 
 COMPLETED = "Completed"
 

@@ -19,9 +19,10 @@ from fleetqueue.api.meta import Object, changes, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.controllers.addons import sources, templates
 from fleetqueue.controllers.addons.sources import NotReady
-from fleetqueue.controllers.addons.writing import live_status, write_status
+from fleetqueue.controllers.addons.live_status import live_status
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import write_status
 
 TEMPLATE_LABEL: Final = "open-cluster-management.io/addon-template-name"
 AUTHENTICATED: Final = "system:authenticated"

@@ -14,11 +14,11 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api.certificates_v1 import CLIENT_SIGNER, CLIENT_USAGES, CertificateSigningRequest
 from fleetqueue.api.conditions import is_true, timestamp
-from fleetqueue.controllers.kubernetes.statuses import raw_of, write_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import raw_of, write_status
 
 NEEDED: Final = "client auth"
 

@@ -24,12 +24,12 @@ from fleetqueue.controllers.kubernetes.job_tally import Failures, Tally, is_comp
 from fleetqueue.controllers.kubernetes.own_writes import OwnWrites
 from fleetqueue.controllers.kubernetes.pod_changes import PodChanges
 from fleetqueue.controllers.kubernetes.pods import Pod
-from fleetqueue.controllers.kubernetes.statuses import raw_of, write_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import raw_of, write_status
 
 BY_JOB: Final = "job"
 LAG_SECONDS: Final = 1.0

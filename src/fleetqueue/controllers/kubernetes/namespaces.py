@@ -15,9 +15,9 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.controllers.kubernetes.discovery import Found, Kind, discover
-from fleetqueue.controllers.kubernetes.statuses import raw_of, write_status
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import raw_of, write_status
 
 FINALIZER: Final = "kubernetes"
 TERMINATING: Final = "Terminating"

@@ -30,12 +30,12 @@ from fleetqueue.controllers.kubernetes.node_objects import (
 )
 from fleetqueue.controllers.kubernetes.pods import BY_NODE, Pod, node_of, with_condition
 from fleetqueue.controllers.kubernetes.settings import KubernetesSettings
-from fleetqueue.controllers.kubernetes.statuses import raw_of
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import raw_of
 
 KUBELETS: Final = (READY, "MemoryPressure", "DiskPressure", "PIDPressure")
 """The conditions that a kubelet writes."""

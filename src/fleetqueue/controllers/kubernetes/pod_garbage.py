@@ -16,11 +16,11 @@ from fleetqueue.controllers.kubernetes.batches import at_once
 from fleetqueue.controllers.kubernetes.node_objects import OUT_OF_SERVICE, Node
 from fleetqueue.controllers.kubernetes.pods import BY_NODE, Pod, node_of, with_condition
 from fleetqueue.controllers.kubernetes.settings import KubernetesSettings
-from fleetqueue.controllers.kubernetes.statuses import raw_of
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import raw_of
 
 ENDED: Final = "ended"
 """The key that stands for: too many pods have ended. No pod has it, since a pod has a namespace."""

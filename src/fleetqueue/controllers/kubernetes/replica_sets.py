@@ -22,11 +22,11 @@ from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.controllers.kubernetes.batches import at_once, slow_start
 from fleetqueue.controllers.kubernetes.pod_changes import PodChanges
 from fleetqueue.controllers.kubernetes.pods import READY, Pod, from_template, prefix_of
-from fleetqueue.controllers.kubernetes.statuses import raw_of, write_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import raw_of, write_status
 
 BY_REPLICA_SET: Final = "replica-set"
 LAG_SECONDS: Final = 1.0

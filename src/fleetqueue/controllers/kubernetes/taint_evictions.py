@@ -14,12 +14,12 @@ from fleetqueue.api import errors
 from fleetqueue.api.tolerations import Toleration
 from fleetqueue.controllers.kubernetes.node_objects import NO_EXECUTE, NOT_READY, UNREACHABLE, Node, Taint
 from fleetqueue.controllers.kubernetes.pods import BY_NODE, Pod, node_of, with_condition
-from fleetqueue.controllers.kubernetes.statuses import raw_of
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import raw_of
 
 DEFAULT: Final = tuple(
     Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=300)

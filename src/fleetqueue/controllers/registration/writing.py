@@ -4,42 +4,24 @@ Others have a say in the same objects (OCM's own tools, an administrator), so th
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from msgspec import convert
 from msgspec.structs import replace
 
 from fleetqueue import clock
 from fleetqueue.api import conditions, errors
 from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object, changes, key_of, replacement
+from fleetqueue.api.meta import Object, changes, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.registration.names import OF_CLUSTERS
 from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.statuses import write_status
 
 
 def raw_of(cluster: Cluster, obj: Object, *, fields: str = "") -> Manifest:
     """Return a cached object as it came from the API."""
     return cluster.informer(type(obj), fields=fields).store.raw(obj.key) or {}
-
-
-def with_conditions(live: Sequence[Manifest], wanted: Sequence[Condition], now: datetime) -> list[Manifest]:
-    """Set conditions among those of others: each in its place, or at the end."""
-    known = [convert(each, Condition) for each in live]
-    dated = {each["type"]: each for each in conditions.dated(wanted, known, now=now)}
-    kept = [dated.pop(each["type"], each) for each in live]
-    return [*kept, *dated.values()]
-
-
-async def write_status(cluster: Cluster, obj: Object, live: Manifest, wanted: Manifest) -> bool:
-    """Bring the status of the very object that we saw to what is wanted; return whether anything was written."""
-    patch = replacement(live, wanted)
-    if not patch:
-        return False
-    body = {"metadata": seen(obj), "status": patch}
-    await cluster.client.merge(obj.resource, obj.name, obj.namespace, body, subresource="status")
-    return True
 
 
 async def write_condition(cluster: Cluster, obj: Object, live: Sequence[Condition], wanted: Condition) -> bool:
@@ -48,7 +30,7 @@ async def write_condition(cluster: Cluster, obj: Object, live: Sequence[Conditio
         return False
     status = raw_of(cluster, obj).get("status") or {}
     written = with_conditions(status.get("conditions") or [], [wanted], clock.now())
-    return await write_status(cluster, obj, status, {**status, "conditions": written})
+    return await write_status(cluster, obj, status, {**status, "conditions": written}) is not None
 
 
 async def ensure(cluster: Cluster, kind: type[Object], manifest: Manifest) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from fleetqueue.api.meta import Object, key_of, replacement
+from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.work_v1 import AppliedManifestWork, ManifestWork
 from fleetqueue.controllers.work.settings import WorkAgentSettings
@@ -52,17 +52,6 @@ class AgentController(Controller):
     def _work_of(self, applied: AppliedManifestWork) -> Iterable[str]:
         prefix = f"{self.settings.hub_hash}-"
         return (applied.name.removeprefix(prefix),) if applied.name.startswith(prefix) else ()
-
-
-async def write_status(cluster: Cluster, obj: Object, live: Manifest, wanted: Manifest) -> bool:
-    """Bring the status of the very version that we saw to what is wanted; return whether anything was written."""
-    patch = replacement(live, wanted)
-    if not patch:
-        return False
-    metadata = {"uid": obj.uid, "resourceVersion": obj.metadata.resource_version}
-    body = {"metadata": metadata, "status": patch}
-    await cluster.client.merge(obj.resource, obj.name, obj.namespace, body, subresource="status")
-    return True
 
 
 def _by_name(obj: Object) -> Iterable[str]:

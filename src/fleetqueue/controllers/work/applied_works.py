@@ -14,13 +14,14 @@ from fleetqueue.api import errors
 from fleetqueue.api import work_v1 as work
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.work import applied_resources
-from fleetqueue.controllers.work.agent import AgentController, write_status
+from fleetqueue.controllers.work.agent import AgentController
 from fleetqueue.controllers.work.appliers import Appliers
 from fleetqueue.controllers.work.settings import NEVER, WorkAgentSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import write_status
 
 log = Log("work")
 
@@ -53,7 +54,7 @@ class AppliedWorkController(AgentController):
         owner = applied_resources.owner_of(applied)
         left = await applied_resources.delete(self.worker.client, self.appliers, resources, owner)
         live, wanted = map(applied_resources.status_of, (resources, left.resources))
-        is_changed = await write_status(self.worker, applied, live, wanted)
+        is_changed = await write_status(self.worker, applied, live, wanted) is not None
         if left.error is not None:
             raise left.error
         if left.resources:

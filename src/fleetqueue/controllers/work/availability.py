@@ -23,7 +23,7 @@ from fleetqueue.api.work_v1 import (
     ResourceMeta,
 )
 from fleetqueue.controllers.work import condition_rules, feedback, manifest_rules, manifest_status
-from fleetqueue.controllers.work.agent import AgentController, write_status
+from fleetqueue.controllers.work.agent import AgentController
 from fleetqueue.controllers.work.applied_resources import resource_of
 from fleetqueue.controllers.work.condition_rules import Evaluate
 from fleetqueue.controllers.work.followed_objects import FollowedObjects
@@ -31,6 +31,7 @@ from fleetqueue.controllers.work.settings import WorkAgentSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import write_status
 
 WATCH: Final = "Watch"
 
@@ -45,6 +46,8 @@ class AvailabilityController(AgentController):
         super().__init__(hub, worker, metrics, settings)
         self.evaluate = evaluate
         self._followed: FollowedObjects | None = None
+        self._said: dict[str, tuple[int, Manifest]] = {}
+        """What we wrote of a work, and about which generation, until we have been woken by it."""
 
     def worker_watches(self) -> Iterable[Watch[Any]]:
         return ()
@@ -55,14 +58,19 @@ class AvailabilityController(AgentController):
             self._followed = self._followed or FollowedObjects(self.worker, tasks, self.wake)
             await super().work()
 
+    def wake(self, key: str) -> None:
+        self._said.pop(key, None)  # an object has changed: that is news
+        super().wake(key)
+
     async def reconcile(self, key: str) -> None:
         this = self.find(key)
         self._follow(key, this)
         if this is None:
+            self._said.pop(key, None)
             return
         is_ready = WORK_FINALIZER in this.metadata.finalizers
-        if is_ready and find(this.status.conditions, APPLIED) is not None:
-            await self._look(this)
+        if is_ready and find(this.status.conditions, APPLIED) is not None and not self._is_our_own_word(key, this):
+            await self._look(key, this)
         interval = self.settings.status_interval
         raise errors.RetryLater(clock.between(interval, 1.9 * interval), "objects may change on the worker")
 
@@ -71,7 +79,11 @@ class AvailabilityController(AgentController):
         if self._followed is not None:
             self._followed.follow(key, watched(this) if this is not None else ())
 
-    async def _look(self, this: ManifestWork) -> None:
+    def _is_our_own_word(self, key: str, this: ManifestWork) -> bool:
+        """Tell whether nothing but our own write has woken us: to look then is to go on for ever where reads fail."""
+        return self._said.pop(key, None) == (this.metadata.generation, self.live_status(this))
+
+    async def _look(self, key: str, this: ManifestWork) -> None:
         live = self.live_status(this)
         generation, now = this.metadata.generation, clock.now()
         manifests = [
@@ -87,7 +99,8 @@ class AvailabilityController(AgentController):
         wanted = {**live, "conditions": manifest_status.pruned(conditions, generation)}
         if manifests:
             wanted["resourceStatus"] = {"manifests": manifests}
-        await write_status(self.hub, this, live, wanted)
+        if await write_status(self.hub, this, live, wanted):
+            self._said[key] = (generation, wanted)
 
     async def _judged(self, this: ManifestWork, each: ManifestCondition, raw: Manifest) -> Manifest:
         """Return what is said of one manifest, by the object as it is now."""

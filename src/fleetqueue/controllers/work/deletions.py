@@ -10,8 +10,9 @@ from fleetqueue.api import errors
 from fleetqueue.api import work_v1 as work
 from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import TRUE, Condition
-from fleetqueue.controllers.work.agent import AgentController, write_status
+from fleetqueue.controllers.work.agent import AgentController
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import write_status
 
 log = Log("work")
 

@@ -16,7 +16,7 @@ from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import is_true
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.work import applied_resources, manifest_rules, manifest_status, merging
-from fleetqueue.controllers.work.agent import AgentController, write_status
+from fleetqueue.controllers.work.agent import AgentController
 from fleetqueue.controllers.work.appliers import Appliers, FieldsOwned
 from fleetqueue.controllers.work.executors import AGAIN_AFTER, Executors, NotAllowed
 from fleetqueue.controllers.work.kinds import Kinds
@@ -25,6 +25,7 @@ from fleetqueue.controllers.work.settings import WorkAgentSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import write_status
 
 log = Log("work")
 

@@ -17,10 +17,10 @@ from fleetqueue.api import work_v1 as work
 from fleetqueue.api.meta import key_of, replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.work import replica_set_status
-from fleetqueue.controllers.work.agent import write_status
 from fleetqueue.controllers.work.replica_set_status import Ref, Status, is_up_to_date
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import write_status
 
 BY_OWNER: Final = "replica set"
 BY_PLACEMENT: Final = "placement"

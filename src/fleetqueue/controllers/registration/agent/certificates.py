@@ -17,6 +17,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.certificates_v1 import CLIENT_SIGNER, CLIENT_USAGES
 from fleetqueue.api.cluster_v1 import CLUSTER_NAME_LABEL, ManagedCluster
+from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
@@ -36,11 +37,12 @@ from fleetqueue.controllers.registration.names import (
 )
 from fleetqueue.controllers.registration.objects import AgentRequest, AgentSecret
 from fleetqueue.controllers.registration.settings import AgentSettings
-from fleetqueue.controllers.registration.writing import raw_of, with_conditions, write_status
+from fleetqueue.controllers.registration.writing import raw_of
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import write_status
 
 QUEUE_KEY: Final = "certificate"
 LOOK_SECONDS: Final = 300.0

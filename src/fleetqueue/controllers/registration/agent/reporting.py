@@ -6,13 +6,13 @@ from datetime import datetime
 
 from fleetqueue.api.cluster_claims_v1alpha1 import RESERVED, WORKER_ONLY_LABEL, ClusterClaim
 from fleetqueue.api.cluster_v1 import ACCEPTED, AVAILABLE, CLOCK_SYNCED, JOINED
+from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import FALSE, TRUE, Condition
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.registration import messages
 from fleetqueue.controllers.registration.agent.quantities import totals
 from fleetqueue.controllers.registration.objects import WorkerNode
 from fleetqueue.controllers.registration.settings import AgentSettings
-from fleetqueue.controllers.registration.writing import with_conditions
 
 Namespaces = Mapping[str, Condition]
 """How each of the namespaces is that sets want on the worker."""

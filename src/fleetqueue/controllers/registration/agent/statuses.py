@@ -22,12 +22,13 @@ from fleetqueue.controllers.registration.agent.reporting import Worker
 from fleetqueue.controllers.registration.names import NAMESPACE_LABEL
 from fleetqueue.controllers.registration.objects import WorkerNamespace, WorkerNode
 from fleetqueue.controllers.registration.settings import AgentSettings
-from fleetqueue.controllers.registration.writing import in_its_namespace, raw_of, write_status
+from fleetqueue.controllers.registration.writing import in_its_namespace, raw_of
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import write_status
 
 KEY: Final = "status"
 """There is one thing to keep right, so one key."""

@@ -12,9 +12,10 @@ from typing import Any
 
 from fleetqueue.api.cluster_v1 import ManagedCluster, ManagedClusterSet
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.controllers.registration.writing import raw_of, write_status
+from fleetqueue.controllers.registration.writing import raw_of
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import write_status
 
 log = Log("registration")
 
