@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from fleetqueue.api import durations
 from fleetqueue.apiserver.server import ApiServer
 from fleetqueue.assembly.pods.account_door import AccountDoor
 from fleetqueue.assembly.pods.controllers import as_manager, run_controllers
@@ -141,8 +142,8 @@ async def _work_agent(server: ApiServer, dial: Dial, place: Place, options: Opti
     name, metrics = only(options, "spoke-cluster-name"), Metrics()
     hub = Cluster("hub", as_manager(dial(connection), "work-agent"))
     worker = Cluster(name, as_manager(place.client, "work-agent"))
-    often = options.get("status-sync-interval", ["10"])[-1]
-    settings = WorkAgentSettings(name, hub_hash(connection.server), status_interval=float(often.removesuffix("s")))
+    often = durations.parsed(options.get("status-sync-interval", ["10s"])[-1])
+    settings = WorkAgentSettings(name, hub_hash(connection.server), status_interval=often)
     controllers = room.agent_controllers(hub, worker, metrics, settings, evaluate=evaluate, impersonate=impersonate)
     await run_controllers(place, hub, controllers, beside=[worker])
 

@@ -61,8 +61,9 @@ def multikueue_settings(kueue: "KueueSettings", namespace: str) -> "MultiKueueSe
         worker_lost_timeout=told.worker_lost_timeout,
         gc_interval=told.gc_interval,
         dispatcher=told.dispatcher,
+        step_size=told.step_size,
         serves_profiles=gates.get("MultiKueueClusterProfile", False),
-        access_providers=told.credentials_providers,
+        access_providers=told.access_providers,
         old_conditions=gates.get("AdmissionCheckValidationRules", False),
     )
 

@@ -5,13 +5,13 @@ A manager reads it once, when it starts: whoever changes the ConfigMap restarts 
 Mirrors: Kueue apis/config, pkg/config
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 import yaml
 
+from fleetqueue.api import durations
 from fleetqueue.api.selectors import LabelSelector
 from fleetqueue.controllers.kueue.settings import (
     BATCH_JOB,
@@ -48,8 +48,6 @@ FRAMEWORKS: Final = (
 )
 """What the real Kueue knows; those that are not served here are accepted and ignored."""
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
-_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?)(ms|h|m|s)")
 
 Section = Mapping[str, Any]
 
@@ -79,11 +77,10 @@ def seconds(text: str | int | float) -> float:
     """Read a duration such as `1h30m`; raises ValueError."""
     if isinstance(text, int | float):
         return float(text)
-    sign, rest = (-1.0, text[1:]) if text.startswith("-") else (1.0, text)
-    parts = _DURATION.findall(rest)
-    if rest != "0" and (not parts or "".join(number + unit for number, unit in parts) != rest):
-        raise ValueError(f"{text!r} is no duration; write it as 1h30m or 90s")
-    return sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
+    try:
+        return durations.parsed(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no duration; write it as 1h30m or 90s") from None
 
 
 def _settings(given: Section) -> KueueSettings:
@@ -124,13 +121,15 @@ def _pods_ready(given: Section) -> PodsReadySettings | None:
 
 def _multikueue(section: Section) -> MultiKueueSettings:
     default = MultiKueueSettings()
-    providers = _section(section, "clusterProfile").get("credentialsProviders") or ()
+    profiles = _section(section, "clusterProfile")
+    providers = profiles.get("accessProviders") or profiles.get("credentialsProviders") or ()
     return MultiKueueSettings(
         gc_interval=seconds(section.get("gcInterval", default.gc_interval)),
         origin=section.get("origin") or default.origin,
         worker_lost_timeout=seconds(section.get("workerLostTimeout", default.worker_lost_timeout)),
         dispatcher=section.get("dispatcherName") or default.dispatcher,
-        credentials_providers=tuple(providers),
+        step_size=_section(section, "incrementalDispatcherConfig").get("stepSize") or default.step_size,
+        access_providers=tuple(providers),
     )
 
 

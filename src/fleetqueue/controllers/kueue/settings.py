@@ -34,7 +34,9 @@ class MultiKueueSettings:
     origin: str = "multikueue"
     worker_lost_timeout: float = 900.0
     dispatcher: str = kueue.ALL_AT_ONCE
-    credentials_providers: tuple[Manifest, ...] = ()
+    step_size: int = 3
+    """How many clusters the incremental dispatcher adds in a round."""
+    access_providers: tuple[Manifest, ...] = ()
     """The programs that give credentials for ClusterProfiles: a name, and how they are run."""
 
 

@@ -30,6 +30,7 @@ multiKueue:
   workerLostTimeout: 30s
   dispatcherName: example.com/own
   clusterProfile: {credentialsProviders: [{name: p, execConfig: {command: c}}]}
+  incrementalDispatcherConfig: {stepSize: 5}
 featureGates: {Some: true}
 """
     )
@@ -44,7 +45,8 @@ featureGates: {Some: true}
     assert (settings.keep_finished, settings.keep_deactivated) == (3600, 90)
     assert (settings.multikueue.gc_interval, settings.multikueue.worker_lost_timeout) == (120, 30)
     assert (settings.multikueue.origin, settings.multikueue.dispatcher) == ("hub", "example.com/own")
-    assert settings.multikueue.credentials_providers[0]["name"] == "p"
+    assert settings.multikueue.access_providers[0]["name"] == "p"
+    assert settings.multikueue.step_size == 5
     assert settings.feature_gates == {"Some": True}
 
 
@@ -85,3 +87,9 @@ def test_a_configuration_that_cannot_be_meant_is_refused(text, says):
 @pytest.mark.parametrize(("text", "value"), [("1h30m", 5400), ("500ms", 0.5), ("0", 0), ("-1m", -60), ("1.5s", 1.5)])
 def test_durations(text, value):
     assert seconds(text) == value
+
+
+def test_access_providers_are_the_newer_name_of_credentials_providers():
+    given = HEAD + "multiKueue: {clusterProfile: {accessProviders: [{name: p, execConfig: {command: c}}]}}"
+
+    assert read(given).multikueue.access_providers[0]["name"] == "p"
