@@ -31,6 +31,7 @@ COMMANDS = [
     ("uninstall",),
     ("controller",),
     ("score-agent",),
+    ("secret-reader",),
 ]
 LISTINGS = [("status",), *(command for command in COMMANDS if len(command) == 2 and command[0] == "get")]
 
