@@ -26,7 +26,9 @@ def secret_reader(
     It is not for people: Kueue runs it and says in KUBERNETES_EXEC_INFO which cluster it wants.
 
     \b
-    Example, in Kueue's configuration:
+    Example:
+      fleetqueue secret-reader --namespace kueue-system
+    In Kueue's configuration:
       multiKueue: {clusterProfile: {accessProviders: [{name: fleetqueue, execConfig: {command: fleetqueue,
         args: [secret-reader], apiVersion: client.authentication.k8s.io/v1, provideClusterInfo: true}}]}}
     """
