@@ -5,6 +5,8 @@ UV := uv==0.13.7
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.engine import layout; sys.exit(layout.find() is None)'
+ENGINE ?= embedded
+MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
@@ -26,8 +28,8 @@ $(INSTALLED): pyproject.toml uv.lock
 engine: install ## build the real engine: etcd, Kubernetes, Kueue, OCM (about 20 minutes, once)
 	@$(BIN)/fleetqueue engine build
 
-demo: engine ## run the three stories on the real engine, building it first if need be
-	@$(BIN)/fleetqueue demo all
+demo: $(MADE_OF) ## run the three stories on embedded clusters; on real ones, built first if need be: make demo ENGINE=kubernetes
+	@$(BIN)/fleetqueue demo all --engine $(ENGINE)
 
 check: install ## lint, types, import contracts and unit tests: before every commit
 	$(BIN)/ruff format --check $(SOURCES)
@@ -43,8 +45,8 @@ test: check ## check, and the tests on the real engine where it is built
 		echo "NOT RUN: the tests on the real engine, since it is not built. 'make engine' builds it, then 'make test' runs them."; \
 	fi
 
-stories: engine ## only the three stories, as fast as they go
-	@$(BIN)/fleetqueue demo all --fast
+stories: $(MADE_OF) ## only the three stories, as fast as they go
+	@$(BIN)/fleetqueue demo all --engine $(ENGINE) --fast
 
 kill: install ## kill -9 an embedded server under 16 writers, again and again: make kill ROUNDS=40
 	FLEETQUEUE_KILL_ROUNDS=$(or $(ROUNDS),40) $(BIN)/pytest tests/embedded/test_kill.py tests/unit/apiserver/storage/test_kill.py

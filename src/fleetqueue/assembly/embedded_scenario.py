@@ -48,17 +48,19 @@ JOIN_SECONDS: Final = 60.0
 SETTINGS: Final = """\
 credentials:
   job_kinds: [batch/job, jobset.x-k8s.io/jobset]
+placement_admission:
+  linger: 1.5
 silent_agents:
-  margin: 4
+  margin: 2
 """
-"""What our controller is told: Kueue sends JobSets too, and an agent that is silent is noticed soon."""
+"""What our controller is told: Kueue sends JobSets too, and all clusters are near, so that it need not wait long."""
 QUICK_SCORES: Final = (
     "--set=scores.publish_interval=0.5",
-    "--set=scores.refresh=2",
-    "--set=scores.margin=4",
-    "--set=scores.validity=16",
+    "--set=scores.refresh=1",
+    "--set=scores.margin=2",
+    "--set=scores.validity=12",
 )
-"""What the score agents are told, so that one can watch them: the hub then notices in 12 seconds that one is silent."""
+"""What the score agents are told, so that one can watch them: the hub then notices in 10 seconds that one is silent."""
 
 Report = Callable[[str], None]
 

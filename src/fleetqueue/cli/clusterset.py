@@ -32,13 +32,13 @@ def create(name: SetName, kubeconfig: Kubeconfig = None, context: Context = "") 
       fleetqueue clusterset create spoke
       kubectl label managedcluster cluster1 cluster.open-cluster-management.io/clusterset=spoke --overwrite
     """
-    from fleetqueue.assembly.cluster_sets import create_set
+    from fleetqueue.assembly import set_commands
 
-    async def work() -> bool:
+    async def work() -> str:
         async with opened(kubeconfig, context) as hub:
-            return await create_set(hub, name)
+            return await set_commands.create(hub, name)
 
-    print(f"clusterset {name} {'created' if run(work()) else 'is there already'}")
+    print(run(work()))
 
 
 @app.command()
@@ -49,13 +49,13 @@ def bind(name: SetName, namespace: BoundNamespace, kubeconfig: Kubeconfig = None
     Example:
       fleetqueue clusterset bind spoke --namespace kueue-system
     """
-    from fleetqueue.assembly import cluster_sets
+    from fleetqueue.assembly import set_commands
 
-    async def work() -> bool:
+    async def work() -> str:
         async with opened(kubeconfig, context) as hub:
-            return await cluster_sets.bind(hub, name, namespace)
+            return await set_commands.bind(hub, name, namespace)
 
-    print(f"clusterset {name} {'bound' if run(work()) else 'is bound already'} to namespace {namespace}")
+    print(run(work()))
 
 
 @app.command()
@@ -66,10 +66,10 @@ def unbind(name: SetName, namespace: BoundNamespace, kubeconfig: Kubeconfig = No
     Example:
       fleetqueue clusterset unbind spoke --namespace kueue-system
     """
-    from fleetqueue.assembly import cluster_sets
+    from fleetqueue.assembly import set_commands
 
-    async def work() -> bool:
+    async def work() -> str:
         async with opened(kubeconfig, context) as hub:
-            return await cluster_sets.unbind(hub, name, namespace)
+            return await set_commands.unbind(hub, name, namespace)
 
-    print(f"clusterset {name} {'unbound' if run(work()) else 'was not bound'} from namespace {namespace}")
+    print(run(work()))

@@ -1,13 +1,17 @@
 """`fleetqueue get`: what the fleet looks like."""
 
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fleetqueue.cli.clusters import opened
 from fleetqueue.cli.options import Context, Format, Kubeconfig, KueueNamespace, Output
 from fleetqueue.cli.running import run
-from fleetqueue.cli.tables import age, show
+
+if TYPE_CHECKING:
+    from fleetqueue.client import Client
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -19,16 +23,6 @@ app = typer.Typer(
       fleetqueue get scores -o json
     """,
 )
-
-Row = dict[str, Any]
-
-SHORT = {
-    "cpu": "cpuClusterAvailable",
-    "memory": "memClusterAvailable",
-    "gpu": "gpuClusterAvailable",
-    "tpu": "tpuClusterAvailable",
-}
-"""The scores that fit into a table, by the heading of their column."""
 
 
 @app.command()
@@ -44,18 +38,9 @@ def clusters(
     Example:
       fleetqueue get clusters
     """
-    from fleetqueue import clock
-    from fleetqueue.assembly import inventory
+    from fleetqueue.assembly import listings
 
-    async def work() -> list[Row]:
-        async with opened(kubeconfig, context) as hub:
-            return await inventory.clusters(hub, kueue_namespace)
-
-    rows = run(work())
-    now = clock.now()
-    rows = [{**row, "age": age(row["created"], now)} for row in rows] if output is Format.TABLE else rows
-    columns = ("name", "accepted", "joined", "available", "set", "urls", "credentials_until", "age")
-    show(rows, columns, output, empty="no clusters; bring one in with `fleetqueue join`")
+    show(kubeconfig, context, lambda hub: listings.clusters(hub, output.value, kueue_namespace=kueue_namespace))
 
 
 @app.command()
@@ -71,17 +56,9 @@ def clustersets(
     Example:
       fleetqueue get clustersets --tree
     """
-    from fleetqueue.assembly import inventory
+    from fleetqueue.assembly import listings
 
-    async def work() -> list[Row]:
-        async with opened(kubeconfig, context) as hub:
-            return await inventory.cluster_sets(hub)
-
-    rows = run(work())
-    if tree:
-        print(inventory.set_tree(rows))
-        return
-    show(rows, ("name", "bound_namespaces", "status", "clusters"), output, empty="no cluster sets")
+    show(kubeconfig, context, lambda hub: listings.cluster_sets(hub, output.value, tree=tree))
 
 
 @app.command()
@@ -92,14 +69,9 @@ def placements(kubeconfig: Kubeconfig = None, context: Context = "", output: Out
     Example:
       fleetqueue get placements
     """
-    from fleetqueue.assembly import inventory
+    from fleetqueue.assembly import listings
 
-    async def work() -> list[Row]:
-        async with opened(kubeconfig, context) as hub:
-            return await inventory.placements(hub)
-
-    columns = ("namespace", "name", "succeeded", "reason", "selected", "clusters")
-    show(run(work()), columns, output, empty="no placements")
+    show(kubeconfig, context, lambda hub: listings.placements(hub, output.value))
 
 
 @app.command()
@@ -110,16 +82,9 @@ def jobs(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = 
     Example:
       fleetqueue get jobs
     """
-    from fleetqueue import clock
-    from fleetqueue.assembly import inventory
+    from fleetqueue.assembly import listings
 
-    async def work() -> list[Row]:
-        async with opened(kubeconfig, context) as hub:
-            return await inventory.jobs(hub)
-
-    rows, now = run(work()), clock.now()
-    rows = [{**row, "age": age(row["created"], now)} for row in rows] if output is Format.TABLE else rows
-    show(rows, ("namespace", "job", "queue", "state", "clusters", "age", "why"), output, empty="no jobs")
+    show(kubeconfig, context, lambda hub: listings.jobs(hub, output.value))
 
 
 @app.command()
@@ -131,14 +96,16 @@ def scores(kubeconfig: Kubeconfig = None, context: Context = "", output: Output 
       fleetqueue get scores
       fleetqueue get scores -o json | jq '.[] | {cluster, gpu: .scores.gpuClusterAvailable}'
     """
-    from fleetqueue.assembly import inventory
+    from fleetqueue.assembly import listings
 
-    async def work() -> list[Row]:
+    show(kubeconfig, context, lambda hub: listings.scores(hub, output.value))
+
+
+def show(kubeconfig: Path | None, context: str, listing: Callable[["Client"], Awaitable[str]]) -> None:
+    """Print a listing of the hub."""
+
+    async def work() -> str:
         async with opened(kubeconfig, context) as hub:
-            return await inventory.scores(hub)
+            return await listing(hub)
 
-    rows = run(work())
-    if output is Format.TABLE:
-        rows = [{**row, **{short: row["scores"].get(name) for short, name in SHORT.items()}} for row in rows]
-    columns = ("cluster", "fresh", *SHORT, "valid_until")
-    show(rows, columns, output, empty="no scores; run `fleetqueue score-agent` on the workers")
+    print(run(work()))

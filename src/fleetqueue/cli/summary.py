@@ -33,7 +33,7 @@ def summary(record: "Record", expected: Sequence[str]) -> list[str]:
         lines.append(f"not reached: {', '.join(missing)}")
     if told := moments(record.outcomes):
         lines += ["", *told]
-    return [*lines, "", *not_shown(), "", verdict(record, expected)]
+    return [*lines, "", *not_shown(expected), "", verdict(record, expected)]
 
 
 def group_line(record: "Record", prefix: str, title: str, expected: Sequence[str]) -> str:
@@ -55,12 +55,13 @@ def moments(outcomes: Iterable["Outcome"]) -> list[str]:
     return [f"{text:<60} {first[one]:5.1f}s" for one, text in MOMENTS.items() if one in first]
 
 
-def not_shown() -> list[str]:
+def not_shown(expected: Sequence[str]) -> list[str]:
     """Tell which ids of the checklist the stories leave to others, and why."""
-    from fleetqueue.assembly.stories.expectations import NOT_SHOWN
+    from fleetqueue.assembly.stories.expectations import NOT_SHOWN, ONLY_WITH_PODS
 
+    has_pods = set(ONLY_WITH_PODS) <= set(expected)
     by_reason: dict[str, list[str]] = {}
-    for one, reason in NOT_SHOWN.items():
+    for one, reason in {**({} if has_pods else ONLY_WITH_PODS), **NOT_SHOWN}.items():
         by_reason.setdefault(reason, []).append(one)
     return [f"not shown here: {', '.join(ids)} ({reason})" for reason, ids in by_reason.items()]
 

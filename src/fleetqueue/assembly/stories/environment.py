@@ -7,22 +7,25 @@ import yaml
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.core_v1 import Pod, Secret
 from fleetqueue.api.fleetqueue import KUBECONFIG_KEY, KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Resource
 from fleetqueue.api.usage_scores import SCORE_RESOURCE, SCORES
-from fleetqueue.assembly.stories.stage import HUB, Stage
+from fleetqueue.assembly.stories.stage import Processes, Stage
+from fleetqueue.engine.cluster_names import HUB
 
-IDS: Final = ("ENV-1", "ENV-3", "ENV-4", "ENV-5", "ENV-7", "ENV-8", "ENV-9", "S3-1", "S3-7")
+IDS: Final = ("ENV-1", "ENV-2", "ENV-3", "ENV-4", "ENV-5", "ENV-7", "ENV-8", "ENV-9", "S3-1", "S3-7")
 QUEUES: Final = "single-clusterqueue"
 MANAGER: Final = "open-cluster-management"
 MANAGER_LABEL: Final = "x-k8s.io/cluster-manager"
+KUEUE: Final = "kueue-controller-manager"
+ADD_ONS: Final = ("managed-serviceaccount", "resource-usage-collect")
 GPU_SCORES: Final = ("gpuNodeAvailable", "gpuClusterAvailable")
 
 
-class ManifestWorkStatus(View):
+class Conditions(View):
     conditions: tuple[Condition, ...] = ()
 
 
@@ -31,7 +34,25 @@ class ManifestWork(Object):
 
     resource: ClassVar = Resource("work.open-cluster-management.io", "v1", "ManifestWork", "manifestworks")
 
-    status: ManifestWorkStatus = ManifestWorkStatus()
+    status: Conditions = Conditions()
+
+
+class AddOn(Object):
+    """A part of OCM on a worker."""
+
+    resource: ClassVar = Resource(
+        "addon.open-cluster-management.io", "v1alpha1", "ManagedClusterAddOn", "managedclusteraddons"
+    )
+
+    status: Conditions = Conditions()
+
+
+class Permission(Object):
+    """Rights on a worker that the hub hands out."""
+
+    resource: ClassVar = Resource(
+        "rbac.open-cluster-management.io", "v1alpha1", "ClusterPermission", "clusterpermissions"
+    )
 
 
 async def tell(stage: Stage) -> None:
@@ -47,13 +68,21 @@ async def workers_are_there(stage: Stage) -> None:
     await stage.do("kubectl get managedclusters --context kind-hub")
     if stage.place.has_agents:
         await stage.expect("ENV-1", lambda: all(is_available(stage, name) for name in stage.place.workers))
-        stage.seen.follow(HUB, ManifestWork)
-        await stage.do("kubectl get manifestworks -A --context kind-hub")
-        await stage.expect("ENV-4", lambda: all(has_queues(stage, name) for name in stage.place.workers))
-        await stage.do("kubectl get clusterprofiles -A --context kind-hub")
-        await stage.expect("ENV-5", lambda: profiles(stage, "default") == sorted(stage.place.workers))
+        await ocm_brought_everything(stage)
     await stage.do("kubectl get placements -n default --context kind-hub")
     await stage.expect("ENV-9", lambda: is_satisfied(stage))
+
+
+async def ocm_brought_everything(stage: Stage) -> None:
+    for kind in (ManifestWork, AddOn, Permission) if stage.place.has_pods else (ManifestWork,):
+        stage.seen.follow(HUB, kind)
+    if stage.place.has_pods:
+        await stage.do("kubectl get managedclusteraddons -A --context kind-hub")
+        await stage.expect("ENV-2", lambda: not missing_add_ons(stage), why_not=lambda: str(missing_add_ons(stage)))
+    await stage.do("kubectl get manifestworks -A --context kind-hub")
+    await stage.expect("ENV-4", lambda: not missing_works(stage), why_not=lambda: str(missing_works(stage)))
+    await stage.do("kubectl get clusterprofiles -A --context kind-hub")
+    await stage.expect("ENV-5", lambda: profiles(stage, "default") == sorted(stage.place.workers))
 
 
 def is_available(stage: Stage, name: str) -> bool:
@@ -64,17 +93,39 @@ def is_available(stage: Stage, name: str) -> bool:
     return conditions.is_true(found, cluster.JOINED) and conditions.is_true(found, cluster.AVAILABLE)
 
 
-def has_queues(stage: Stage, name: str) -> bool:
-    work = stage.hub.get(ManifestWork, QUEUES, name)
+def missing_add_ons(stage: Stage) -> list[str]:
+    """Name the add-ons that are not there, or not well."""
+    wanted = [(name, add_on) for name in stage.place.workers for add_on in ADD_ONS]
+    return [f"{name}/{add_on}" for name, add_on in wanted if not is_well(stage.hub.get(AddOn, add_on, name))]
+
+
+def is_well(add_on: AddOn | None) -> bool:
+    if add_on is None:
+        return False
+    found = {condition.type: condition.status for condition in add_on.status.conditions}
+    told = {"Available": "True", "Progressing": "False", "Degraded": "False", **found}
+    return {"Available", "Progressing"} <= set(found) and (
+        (told["Available"], told["Progressing"], told["Degraded"]) == ("True", "False", "False")
+    )
+
+
+def missing_works(stage: Stage) -> list[str]:
+    """Name what OCM has not brought to a worker: the queues, and where parts are pods, add-ons and permissions."""
+    wanted = [(name, QUEUES) for name in stage.place.workers]
+    if stage.place.has_pods:
+        wanted += [(name, f"addon-{add_on}-deploy-0") for name in stage.place.workers for add_on in ADD_ONS]
+        wanted += [(one.namespace, f"{one.name}-{one.uid[:5]}") for one in stage.hub.list(Permission)]
+    return [f"{name}/{work}" for name, work in wanted if not is_applied(stage.hub.get(ManifestWork, work, name))]
+
+
+def is_applied(work: ManifestWork | None) -> bool:
     return work is not None and conditions.is_true(work.status.conditions, "Applied")
 
 
 def profiles(stage: Stage, namespace: str) -> list[str]:
     """Name the ClusterProfiles of a namespace that OCM keeps."""
     found = stage.hub.list(ClusterProfile, namespace)
-    return [
-        profile.name for profile in found if profile.metadata.labels.get(MANAGER_LABEL) == "open-cluster-management"
-    ]
+    return [profile.name for profile in found if profile.metadata.labels.get(MANAGER_LABEL) == MANAGER]
 
 
 def is_satisfied(stage: Stage) -> bool:
@@ -86,10 +137,29 @@ def is_satisfied(stage: Stage) -> bool:
 
 
 async def kueue_runs(stage: Stage) -> None:
-    """Kueue is a process here, not a pod."""
-    if stage.place.processes is None:
-        return
-    states = await stage.place.processes.states()
+    if stage.place.has_pods:
+        await kueue_runs_as_pods(stage)
+    elif stage.place.processes is not None:
+        await kueue_runs_as_processes(stage, stage.place.processes)
+
+
+async def kueue_runs_as_pods(stage: Stage) -> None:
+    clusters = (HUB, *stage.place.workers)
+    for name in clusters:
+        stage.seen.follow(name, Pod, namespace=KUEUE_NAMESPACE)
+    await stage.expect("ENV-3", lambda: all(is_kueue_running(stage, name) for name in clusters))
+    for name in clusters:
+        await stage.do(f"kubectl get pods -n {KUEUE_NAMESPACE} --context kind-{name}")
+
+
+def is_kueue_running(stage: Stage, cluster: str) -> bool:
+    found = [pod for pod in stage.seen[cluster].list(Pod, KUEUE_NAMESPACE) if pod.name.startswith(KUEUE)]
+    return bool(found) and all(pod.status.phase == "Running" for pod in found)
+
+
+async def kueue_runs_as_processes(stage: Stage, processes: Processes) -> None:
+    """On the real engine no kubelet runs pods."""
+    states = await processes.states()
     managers = {name: states.get(f"{name}/kueue", "missing") for name in (HUB, *stage.place.workers)}
     stage.narrator.say("Kueue runs as a process beside each cluster, with its shipped configuration.")
     stage.narrator.output("\n".join(f"{name}/kueue   {state}" for name, state in managers.items()))

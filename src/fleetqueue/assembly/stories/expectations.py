@@ -1,7 +1,7 @@
 """What the stories must show: the acceptance checklist, and the record of what held.
 
-The ids are those of the seeds' checklist. Where the real engine shows something in another form than the seeds' pages,
-the sentence says what is expected here.
+The ids are those of the seeds' checklist. Where an engine shows something in another form than the seeds' pages, the
+sentence says what is expected here; docs/en/reference/stories.md says which engine shows what, and how.
 """
 
 from dataclasses import dataclass, field
@@ -9,8 +9,9 @@ from typing import Final
 
 CHECKLIST: Final = {
     "ENV-1": "the ManagedClusters are accepted, joined and available",
+    "ENV-2": "every worker has the add-ons managed-serviceaccount and resource-usage-collect, and they are available",
     "ENV-3": "Kueue's manager is up on the hub and on every worker",
-    "ENV-4": "OCM brought the queues to every worker, as the ManifestWork single-clusterqueue",
+    "ENV-4": "OCM brought the queues to every worker, and where its add-ons are pods, those and their permissions",
     "ENV-5": "there is one ClusterProfile per worker, of the cluster manager open-cluster-management",
     "ENV-6": "each ClusterProfile in Kueue's namespace names exactly one way in, ours",
     "ENV-7": "there is one Opaque secret per worker with the single key kubeconfig",
@@ -50,17 +51,21 @@ CHECKLIST: Final = {
 
 SHOWN_BY_TESTS: Final = "tests marked with the id show it"
 NOT_SHOWN: Final = {
-    "ENV-2": "the stories run no add-ons of OCM; our controller and score agents do their work, see ENV-7 and S3-1",
     **dict.fromkeys(("C-1", "C-2", "C-3", "C-4", "C-5", "C-6", "C-7", "C-8", "D-2", "DOC-1"), SHOWN_BY_TESTS),
-    "A-1": f"{SHOWN_BY_TESTS}: OCM brings the score agent to every worker, where no kubelet runs its pod",
-    "A-2": f"{SHOWN_BY_TESTS}: they run the agents as the Deployment says, with the rights that OCM gave them",
+    "A-1": f"{SHOWN_BY_TESTS}: OCM brings the score agent to every worker, as the add-on that we ship",
+    "A-2": f"{SHOWN_BY_TESTS}: on the real engine they run the agents as the Deployment says, since no kubelet does",
     "A-3": f"{SHOWN_BY_TESTS}: Placement is v1beta1, since OCM 1.2 does not serve the v1alpha1 of the page",
     "A-4": f"{SHOWN_BY_TESTS}: nothing is left; where our controller runs, it then writes the lowest scores",
     **dict.fromkeys(("B-1", "B-2", "M-1", "P-1"), SHOWN_BY_TESTS),
 }
 """Ids of the checklist that the stories do not show on this engine, and why."""
 
-ONLY_WITH_AGENTS: Final = ("ENV-1", "ENV-4", "ENV-5", "ENV-6")
+ONLY_WITH_PODS: Final = {
+    "ENV-2": "no kubelet runs here, so the stories have no add-ons; see ENV-7 and S3-1 for what they would do",
+}
+"""Ids that need parts which are pods, and why others do not show them."""
+
+ONLY_WITH_AGENTS: Final = ("ENV-1", "ENV-2", "ENV-4", "ENV-5", "ENV-6")
 """Ids that need OCM's agents; with the placement controller alone nobody reports on the workers."""
 
 

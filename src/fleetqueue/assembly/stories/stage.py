@@ -1,9 +1,6 @@
 """Where a story plays: the clusters as they are now, the commands that change them, the expectations about them."""
 
-import asyncio
-import os
 import shlex
-import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +17,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object
-from fleetqueue.assembly.kubectl import Kubectl, KubectlFailed
+from fleetqueue.assembly.stories.commands import Commands, Typed
 from fleetqueue.assembly.stories.events import Said
 from fleetqueue.assembly.stories.expectations import CHECKLIST, ExpectationFailed, Outcome, Record
 from fleetqueue.assembly.stories.narrator import Narrator
@@ -29,15 +26,15 @@ from fleetqueue.assembly.waiting import NotInTime, Observed
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.manifests import folder, objects
 from fleetqueue.runtime.cluster import Cluster
 
-HUB: Final = "hub"
 LIMIT: Final = 60.0
 """Seconds for one expectation. Most take less than two; a machine that is busy with something else may need many."""
 EVENT_LIMIT: Final = 5.0
 RUN_FOR: Final = "fleetqueue.dev/run-for"
-"""The annotation with which the engine's pods end sooner."""
+"""The annotation with which pods end sooner, on every engine of ours."""
 
 ON_HUB: Final[tuple[type[Object], ...]] = (
     cluster.ManagedCluster,
@@ -57,7 +54,7 @@ ON_WORKERS: Final[tuple[type[Object], ...]] = (kueue.Workload, Job)
 
 
 class Processes(Protocol):
-    """The processes of a fleet, by name, such as `cluster2/score-agent`."""
+    """What runs beside or in the clusters of a fleet, by name, such as `cluster2/score-agent`."""
 
     async def states(self) -> Mapping[str, str]: ...
 
@@ -76,27 +73,30 @@ class Place:
     has_agents: bool = True
     """Whether OCM's agents report on the workers."""
     processes: Processes | None = None
+    has_pods: bool = False
+    """Whether the parts of all systems are pods, brought by add-ons where the seeds have them so."""
+    dial: Callable[[str], Client] | None = None
+    """Opens a cluster by its name; otherwise the kubeconfig does."""
+    commands: Callable[[Mapping[str, Client]], Commands] | None = None
+    """Who runs the commands; otherwise the programs themselves."""
 
 
 class Stage:
-    def __init__(
-        self, place: Place, narrator: Narrator, *, is_fast: bool = False, dial: Callable[[str], Client] | None = None
-    ) -> None:
-        """`dial` opens a cluster by its name; otherwise the place's kubeconfig does."""
+    def __init__(self, place: Place, narrator: Narrator, *, is_fast: bool = False) -> None:
         self.place = place
         self.narrator = narrator
-        self._dial = dial or (lambda name: connect(load(place.kubeconfig, name)))
         self.is_fast = is_fast
         """Whether jobs end after seconds instead of when the seeds' do."""
         self.record = Record()
         self.watchman = Watchman()
         self.clients: dict[str, Client] = {}
-        self._kubectl = Kubectl(place.kubeconfig)
         self._told: set[str] = set()
 
     async def __aenter__(self) -> Self:
         names = (HUB, *self.place.workers)
-        self.clients = {name: self._dial(name) for name in names}
+        dial = self.place.dial or (lambda name: connect(load(self.place.kubeconfig, name)))
+        self.clients = {name: dial(name) for name in names}
+        self._commands = self.place.commands(self.clients) if self.place.commands else Typed(self.place.kubeconfig)
         self.seen = Observed(self.clients)
         for kind in ON_HUB:
             self.seen.follow(HUB, kind)
@@ -145,9 +145,9 @@ class Stage:
         program, *arguments = shlex.split(text)
         arguments = [str(folder() / word) if (folder() / word).is_file() else word for word in arguments]
         if program == "kubectl":
-            printed = await self._kubectl.run(*arguments, stdin=stdin)
+            printed = await self._commands.kubectl(*arguments, stdin=stdin)
         else:
-            printed = await self._fleetqueue(*arguments)
+            printed = await self._commands.fleetqueue(*arguments)
         self.narrator.output(printed)
         return printed
 
@@ -165,20 +165,6 @@ class Stage:
         return await self.seen.until(
             lambda: self.hub.get(Job, created, "default"), limit=LIMIT, what=f"job {created} on the hub"
         )
-
-    async def _fleetqueue(self, *arguments: str) -> str:
-        """Run our own command line, as a person would."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-m", "fleetqueue", *arguments),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "KUBECONFIG": str(self.place.kubeconfig)},
-        )
-        out, err = await process.communicate()
-        if process.returncode:
-            raise KubectlFailed(f"fleetqueue {shlex.join(arguments)}: {err.decode().strip()}")
-        return out.decode()
 
     # What must be
 

@@ -6,8 +6,9 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.meta import Object
 from fleetqueue.assembly.stories import jobs
-from fleetqueue.assembly.stories.stage import HUB, Stage
+from fleetqueue.assembly.stories.stage import Stage
 from fleetqueue.client.client import FIELD_MANAGER
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.runtime.cluster import MANAGED_BY
 
 IDS: Final = ("S1-1", "S1-2", "S1-3", "S1-4", "S1-5", "S1-6")

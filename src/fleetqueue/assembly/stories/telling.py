@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from fleetqueue.assembly.stories import environment, jobs, story1, story2, story3, what_if
-from fleetqueue.assembly.stories.expectations import ONLY_WITH_AGENTS
+from fleetqueue.assembly.stories.expectations import ONLY_WITH_AGENTS, ONLY_WITH_PODS
 from fleetqueue.assembly.stories.stage import Stage
 
 
@@ -16,8 +16,8 @@ class Which(StrEnum):
     ALL = "all"
 
 
-def expected(which: Which, *, has_agents: bool = True) -> tuple[str, ...]:
-    """Return the ids that a telling must show, in the order of the stories."""
+def expected(which: Which, *, has_agents: bool = True, has_pods: bool = True) -> tuple[str, ...]:
+    """Return the ids that a telling must show, in the order of the stories; see `Place` for what there may be."""
     parts = {
         Which.ONE: (environment, story1),
         Which.TWO: (environment, story2, what_if),
@@ -25,7 +25,8 @@ def expected(which: Which, *, has_agents: bool = True) -> tuple[str, ...]:
         Which.ALL: (environment, story1, story2, story3, what_if),
     }
     ids = (*(one for part in parts[which] for one in part.IDS), "ONCE")
-    return ids if has_agents else tuple(one for one in ids if one not in ONLY_WITH_AGENTS)
+    missing = {*(() if has_agents else ONLY_WITH_AGENTS), *(() if has_pods else ONLY_WITH_PODS)}
+    return tuple(one for one in ids if one not in missing)
 
 
 async def tell(stage: Stage, which: Which) -> None:

@@ -1,12 +1,13 @@
-"""A fleet for as long as stories are told on it."""
+"""A fleet of real clusters for as long as stories are told on it."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fleetqueue.assembly.lab import Lab, LabSettings, start_in_background
-from fleetqueue.assembly.stories.stage import HUB, Place, Processes
+from fleetqueue.assembly.stories.stage import Place, Processes
 from fleetqueue.engine import control
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.processes import Status
 from fleetqueue.engine.state import refuse_foreign

@@ -7,7 +7,7 @@ import yaml
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.assembly.stories.environment import gpu_scores
-from fleetqueue.assembly.stories.stage import HUB, Stage
+from fleetqueue.assembly.stories.stage import Stage
 from fleetqueue.assembly.stories.story2 import (
     CHECK,
     PLACEMENT,
@@ -24,6 +24,7 @@ from fleetqueue.assembly.stories.story2 import (
     secrets,
     unlabel,
 )
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.manifests import objects
 
 IDS: Final = ("S2-7", "S2-8", "S2-9", "S2-10", "S2-11", "S2-12", "S2-13", "S3-8", "D-1")
@@ -61,10 +62,10 @@ async def everything_is_active(
 
 
 async def an_agent_falls_silent(stage: Stage) -> None:
-    """Freeze the agent of cluster2; what becomes of it is looked at later, since scores hold for a while."""
+    """Stop the agent of cluster2; what becomes of it is looked at later, since scores hold for a while."""
     if stage.place.processes is None:
         return
-    stage.narrator.say(f"Meanwhile {AGENT} is frozen, as if it hung; its scores hold for up to 70 seconds.")
+    stage.narrator.say(f"Meanwhile {AGENT} falls silent; its scores hold for up to 70 seconds.")
     await stage.place.processes.pause(AGENT)
 
 
@@ -81,7 +82,7 @@ async def a_cluster_loses_its_label(stage: Stage) -> None:
         "another config, or the check is not active",
         part="the config is the same object, and the check is still active",
     )
-    await stage.tell_why(PLACEMENT, reason="DrainEnded")
+    await stage.tell_why(PLACEMENT, reason="SelectionChanged")
 
 
 async def all_lose_it_and_one_gets_it_back(stage: Stage) -> None:

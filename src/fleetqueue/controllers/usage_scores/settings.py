@@ -25,17 +25,19 @@ class AgentSettings:
     """Seconds between two looks, at most; also what a failing hub is left alone for, at most."""
     validity: float = 300.0
     """Seconds that a publication is good for. Renewed when less than half is left: 20 writes in an idle hour."""
+    margin: float = MARGIN
+    """Seconds before the end of a publication at which the hub takes the agent for silent; as it is set there."""
     clock_tolerance: float = 5.0
     """Seconds by which the worker's clock may differ from the hub's before it is corrected; answers are that exact."""
     add_on: str = ""
     """The OCM add-on that installed the agent, if one did: scores that the agent makes go when the add-on goes."""
 
     def __post_init__(self) -> None:
-        least = 2 * (self.refresh + MARGIN)
+        least = 2 * (self.refresh + self.margin)
         if self.validity < least:
             raise ValueError(
                 f"validity is {self.validity} s but must be {least} s or more: the agent looks every "
-                f"{self.refresh} s, renews at half, and the hub takes it for silent {MARGIN} s before the end"
+                f"{self.refresh} s, renews at half, and the hub takes it for silent {self.margin} s before the end"
             )
 
 

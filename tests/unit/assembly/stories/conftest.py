@@ -9,9 +9,11 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.assembly.stories.commands import InProcess
 from fleetqueue.assembly.stories.narrator import Silent
-from fleetqueue.assembly.stories.stage import HUB, Place, Stage
+from fleetqueue.assembly.stories.stage import Place, Stage
 from fleetqueue.client import Client
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.builders import condition, ended_job, pod_template
 
@@ -44,7 +46,8 @@ async def scene(api: ArrangedApi, new_api: Callable[[], ArrangedApi]) -> AsyncIt
     """A hub and three workers in memory, with nothing on them."""
     apis = {HUB: api, **{name: new_api() for name in ("cluster1", "cluster2", "cluster3")}}
     narrator = Listening()
-    stage = Stage(Place(Path("none")), narrator, dial=lambda name: Client(apis[name]))
+    place = Place(Path("none"), dial=lambda name: Client(apis[name]), commands=InProcess)
+    stage = Stage(place, narrator)
     async with stage:
         yield Scene(stage, apis, narrator)
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import orjson
 
+from fleetqueue.api import json_paths
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.http.printing import json_path
 from fleetqueue.apiserver.http.printing.ages import age
 from fleetqueue.apiserver.http.printing.columns import Column, Printer
 from fleetqueue.apiserver.http.printing.wording import name_of
@@ -40,8 +40,8 @@ def _column(given: Mapping[str, Any]) -> Column:
 
 def _cell(path: str, kind: str, obj: Manifest, now: datetime) -> Any:
     try:
-        found = json_path.first(path, obj)
-    except json_path.BadPath:
+        found = json_paths.first(path, obj)
+    except json_paths.BadPath:
         return None
     if found is None:
         return None

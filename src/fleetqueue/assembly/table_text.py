@@ -1,0 +1,59 @@
+"""Listings as text: columns for people, JSON or YAML for programs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+Row = Mapping[str, Any]
+"""One line of a listing, from each column's name (`hub_accepted`) to its value."""
+
+GAP = "   "
+
+
+def written(rows: Sequence[Row], columns: Sequence[str], output: str, *, empty: str = "nothing found") -> str:
+    """Write rows as `table`, `json` or `yaml`; programs get every field, people the named columns."""
+    if output == "json":
+        return json.dumps([dict(row) for row in rows], indent=2, default=str)
+    if output == "yaml":
+        import yaml
+
+        plain = json.loads(json.dumps([dict(row) for row in rows], default=str))
+        return str(yaml.safe_dump(plain, sort_keys=False)).rstrip("\n")
+    return "\n".join(lines(rows, columns)) if rows else empty
+
+
+def lines(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
+    """Lay rows out under headings, as kubectl does."""
+    cells = [[column.upper().replace("_", " ") for column in columns]]
+    cells += [[text(row.get(column)) for column in columns] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    return [GAP.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+
+
+def text(value: Any) -> str:
+    """Write one cell."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "True" if value else "False"
+    if isinstance(value, list | tuple):
+        return ",".join(text(part) for part in value) or "-"
+    return str(value)
+
+
+def age(since: datetime | None, now: datetime) -> str:
+    """Write how long ago something was, as kubectl does: 45s, 9m13s, 22m, 5h2m, 3d."""
+    if since is None:
+        return ""
+    seconds = max(int((now - since).total_seconds()), 0)
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if seconds < 120:
+        return f"{seconds}s"
+    if minutes < 10:
+        return f"{minutes}m{seconds % 60}s" if seconds % 60 else f"{minutes}m"
+    if hours < 3:
+        return f"{minutes}m"
+    if hours < 8:
+        return f"{hours}h{minutes % 60}m" if minutes % 60 else f"{hours}h"
+    return f"{hours}h" if hours < 48 else f"{days}d"

@@ -1,0 +1,109 @@
+"""The worlds in which the stories are told: embedded on the virtual clock and in real time, and on the real engine.
+
+Each is told once in a session; every id of the checklist is then a test of its own.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from fleetqueue.assembly.embedded import EmbeddedFleet
+from fleetqueue.assembly.lab import LabSettings
+from fleetqueue.assembly.stories import embedded_theatre, theatre
+from fleetqueue.assembly.stories.expectations import ExpectationFailed, Record
+from fleetqueue.assembly.stories.narrator import Silent
+from fleetqueue.assembly.stories.stage import Stage
+from fleetqueue.assembly.stories.telling import Which, expected, tell
+from fleetqueue.engine import layout
+from fleetqueue.testing import virtual_time
+
+
+@dataclass
+class Told:
+    """What came of a telling."""
+
+    record: Record
+    lines: list[str] = field(default_factory=list)
+    """What was typed and printed."""
+
+
+@dataclass(frozen=True)
+class World:
+    name: str
+    tell: Callable[[Path], Told]
+    has_pods: bool = True
+    marks: tuple[pytest.MarkDecorator, ...] = ()
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        return expected(Which.ALL, has_pods=self.has_pods)
+
+
+class Tellings:
+    """The stories as they were told in this session, once in each world, however it ended."""
+
+    def __init__(self, new_folder: Callable[[str], Path]) -> None:
+        self._new_folder = new_folder
+        self._told: dict[str, Told | Exception] = {}
+
+    def of(self, world: World) -> Told:
+        if world.name not in self._told:
+            try:
+                self._told[world.name] = world.tell(self._new_folder(world.name))
+            except Exception as error:
+                self._told[world.name] = error
+        told = self._told[world.name]
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+
+class Listening(Silent):
+    """Remembers what was typed and printed, to look at when something does not hold."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    async def command(self, text: str) -> None:
+        self.lines.append(f"$ {text}")
+
+    def output(self, text: str) -> None:
+        self.lines += text.splitlines()
+
+
+async def told_on(house) -> Told:
+    narrator = Listening()
+    async with house as place, Stage(place, narrator, is_fast=True) as stage:
+        try:
+            await tell(stage, Which.ALL)
+        except ExpectationFailed:
+            pass  # it is in the record
+    return Told(stage.record, narrator.lines)
+
+
+def on_the_virtual_clock(folder: Path) -> Told:
+    async def work() -> Told:
+        async with EmbeddedFleet.open(3) as fleet:
+            return await told_on(embedded_theatre.without_sockets(fleet))
+
+    return virtual_time.run(work())
+
+
+def in_real_time(folder: Path) -> Told:
+    return asyncio.run(told_on(embedded_theatre.opened(folder / "fleet", lambda line: None)))
+
+
+def on_the_real_engine(folder: Path) -> Told:
+    if layout.find() is None:
+        pytest.skip("the real engine is not built: run `fleetqueue engine build`")
+    return asyncio.run(told_on(theatre.opened(folder / "fleet", LabSettings(ocm="full"), lambda line: None)))
+
+
+WORLDS = (
+    World("virtual", on_the_virtual_clock),
+    World("embedded", in_real_time),
+    World("kubernetes", on_the_real_engine, has_pods=False, marks=(pytest.mark.real,)),
+)
