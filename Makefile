@@ -10,7 +10,7 @@ MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine demo check test stories kill bench fix docs build clean
+.PHONY: help install engine demo check test picture stories kill bench fix docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ test: check ## check, and the tests on the real engine where it is built
 	else \
 		echo "NOT RUN: the tests on the real engine, since it is not built. 'make engine' builds it, then 'make test' runs them."; \
 	fi
+
+picture: install ## draw what the demo prints, for the README
+	@$(BIN)/python tools/draw_demo.py docs/pictures/demo.svg
 
 stories: $(MADE_OF) ## only the three stories, as fast as they go
 	@$(BIN)/fleetqueue demo all --engine $(ENGINE) --fast
