@@ -26,7 +26,6 @@ from fleetqueue.apiserver.registry.builtin import built_in
 from fleetqueue.apiserver.registry.conversion import NO_CONVERTERS, Converters
 from fleetqueue.apiserver.registry.establishing import Establishing
 from fleetqueue.apiserver.registry.expiring import Expiring
-from fleetqueue.apiserver.registry.kinds import definition_schemas
 from fleetqueue.apiserver.registry.resources import Resources
 from fleetqueue.apiserver.registry.store import Store
 from fleetqueue.apiserver.registry.writes import Write
@@ -48,21 +47,8 @@ class Secrets:
 
 
 class ApiServer:
-    def __init__(
-        self,
-        storage: Storage,
-        secrets: Secrets,
-        converters: Converters = NO_CONVERTERS,
-        trusted: Iterable[Manifest] = (),
-    ) -> None:
-        """Wire the floors.
-
-        Args:
-            trusted: definitions whose schemas need no look, since a test has looked at them: that saves most of the
-                time in which they are established.
-        """
-        for definition in trusted:
-            definition_schemas.trust(definition)
+    def __init__(self, storage: Storage, secrets: Secrets, converters: Converters = NO_CONVERTERS) -> None:
+        """Wire the floors."""
         self.storage = storage
         self.resources = Resources(built_in())
         self.webhooks = InProcessWebhooks(lambda asked: self.rbac.reason(asked) is not None)

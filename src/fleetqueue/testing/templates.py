@@ -14,6 +14,7 @@ from fleetqueue import clock
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.apiserver.auth.users import MASTERS, User
+from fleetqueue.apiserver.registry.kinds import definition_schemas
 from fleetqueue.apiserver.registry.served import Served
 from fleetqueue.apiserver.registry.writes import Write
 from fleetqueue.apiserver.server import ApiServer, Secrets
@@ -76,11 +77,12 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 async def _start(systems: Iterable[str]) -> Template:
     definitions = [definition for system in systems for definition in crds(system)]
-    server = ApiServer(await WatchedStorage.open(MemoryLog()), Secrets(), CONVERTERS, definitions)
+    server = ApiServer(await WatchedStorage.open(MemoryLog()), Secrets(), CONVERTERS)
     await server.start()
     resource = CustomResourceDefinition.resource
     served = server.resources.find(resource.group, resource.version, resource.plural)
     for definition in definitions:
+        definition_schemas.trust(definition)
         await server.store.create(served, "", definition, Write(User("admin", (MASTERS,)), "admin"))
     establishing = asyncio.create_task(server.run())
     await settle()

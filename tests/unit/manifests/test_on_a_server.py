@@ -9,6 +9,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.scheme import Resource
 from fleetqueue.apiserver.auth.authentication import Credentials
 from fleetqueue.apiserver.auth.users import User
+from fleetqueue.apiserver.registry.kinds import definition_schemas
 from fleetqueue.apiserver.server import ApiServer, Secrets
 from fleetqueue.apiserver.storage.log import MemoryLog
 from fleetqueue.apiserver.storage.storage import ClusterStorage
@@ -101,7 +102,8 @@ async def test_the_schemas_of_a_trusted_definition_are_not_looked_at():
     with pytest.raises(errors.Invalid, match='Unsupported value: "of no known type"'):
         await admin(await started()).create(CRDS, odd)
 
-    assert await admin(await started(trusted=[odd])).create(CRDS, odd)
+    definition_schemas.trust(odd)
+    assert await admin(await started()).create(CRDS, odd)
 
 
 async def test_a_multikueue_cluster_of_the_first_days(client):
