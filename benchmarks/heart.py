@@ -18,29 +18,27 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import aiohttp
+from fleets import arranging
 from rich.console import Console
 from rich.table import Table
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.core_v1 import ConfigMap, Namespace, Node
+from fleetqueue.api.core_v1 import ConfigMap, Namespace
 from fleetqueue.assembly.cluster_sets import create_set
 from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
-from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.placement_admission import kueue_config
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DISPATCHER_NAME
+from fleetqueue.controllers.placement_admission.names import DISPATCHER_NAME
 from fleetqueue.engine import parts
 from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.runtime.informer import Informer
 
 WORKERS = ("cluster1", "cluster2", "cluster3")
-KUEUE = "kueue-system"
 LABEL = "fleetqueue.dev/bench"
 PORT = 18080
 CLEAR_SECONDS = 900
@@ -58,51 +56,22 @@ class Bench:
     # Arranging
 
     async def set_up(self) -> None:
-        await create_set(self.hub, "bench")
-        binding = cluster.ManagedClusterSetBinding.manifest("bench", KUEUE, spec={"clusterSet": "bench"})
-        await self.hub.create(cluster.ManagedClusterSetBinding.resource, binding)
+        await create_set(self.hub, arranging.NAME)
         await self.start_controller()
-        for name in WORKERS:
-            newcomer = Newcomer(name, load(self.fleet.clusters[name].remote_kubeconfig), cluster_set="bench")
+        for name, worker in self.workers.items():
+            remote = load(self.fleet.clusters[name].remote_kubeconfig)
+            newcomer = Newcomer(name, remote, cluster_set=arranging.NAME)
             await join(self.hub, newcomer, lambda line: None)
             await wait_for_credentials(self.hub, newcomer, limit=60)
-            big = {"cpu": "2000", "pods": "5000"}
-            status = {"status": {"capacity": big, "allocatable": big}}
-            await self.workers[name].merge(Node.resource, f"{name}-control-plane", "", status, subresource="status")
+            await arranging.make_room(worker, name)
             await self.label(name, "yes")
-            await self.queues(self.workers[name], "bench", 1000, [])
+            await arranging.create_queues(worker, arranging.CPUS)
         selector = {"labelSelector": {"matchLabels": {LABEL: "yes"}}}
-        tolerations = [{"operator": "Exists"}]
-        spec = {
-            "clusterSets": ["bench"],
-            "tolerations": tolerations,
-            "predicates": [{"requiredClusterSelector": selector}],
-        }
-        await self.hub.create(cluster.Placement.resource, cluster.Placement.manifest("bench", KUEUE, spec=spec))
-        for name, controller, parameters in (
-            ("bench-mk", kueue.MULTIKUEUE_CONTROLLER, (kueue.GROUP, "MultiKueueConfig")),
-            ("bench", CONTROLLER_NAME, (cluster.GROUP, "Placement")),
-        ):
-            group, kind = parameters
-            spec = {
-                "controllerName": controller,
-                "parameters": {"apiGroup": group, "kind": kind, "name": "bench"},
-            }
-            await self.hub.create(kueue.AdmissionCheck.resource, kueue.AdmissionCheck.manifest(name, spec=spec))
-        await self.queues(self.hub, "bench", 3000, ["bench-mk", "bench"])
+        predicates = [{"requiredClusterSelector": selector}]
+        await arranging.create_placement(self.hub, arranging.NAME, predicates=predicates)
+        await arranging.create_checks(self.hub)
+        await arranging.create_queues(self.hub, arranging.CPUS * len(WORKERS), arranging.CHECKS)
         await self.until(self.is_listed(*WORKERS), 60)
-
-    async def queues(self, client: Client, name: str, cpus: int, checks: list[str]) -> None:
-        flavor = {"apiVersion": f"{kueue.GROUP}/{kueue.VERSION}", "kind": "ResourceFlavor", "metadata": {"name": name}}
-        await client.post(f"/apis/{kueue.GROUP}/{kueue.VERSION}/resourceflavors", flavor)
-        resources = [{"name": "cpu", "nominalQuota": cpus}]
-        group = {"coveredResources": ["cpu"], "flavors": [{"name": name, "resources": resources}]}
-        spec: dict[str, Any] = {"namespaceSelector": {}, "resourceGroups": [group]}
-        if checks:
-            spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": check} for check in checks]}
-        await client.create(kueue.ClusterQueue.resource, kueue.ClusterQueue.manifest(name, spec=spec))
-        queue = kueue.LocalQueue.manifest(name, "default", spec={"clusterQueue": name})
-        await client.create(kueue.LocalQueue.resource, queue)
 
     async def start_controller(self) -> None:
         log = (self.fleet.data_dir / "controller.log").open("a")
@@ -113,16 +82,16 @@ class Bench:
         )
 
     async def set_dispatcher(self, name: str | None) -> None:
-        raw = await self.hub.get(ConfigMap.resource, kueue_config.CONFIG_MAP, KUEUE)
+        raw = await self.hub.get(ConfigMap.resource, kueue_config.CONFIG_MAP, arranging.KUEUE)
         text = kueue_config.with_dispatcher(raw["data"][kueue_config.CONFIG_KEY], name)
         patch = {"data": {kueue_config.CONFIG_KEY: text}}
-        await self.hub.merge(ConfigMap.resource, kueue_config.CONFIG_MAP, KUEUE, patch)
+        await self.hub.merge(ConfigMap.resource, kueue_config.CONFIG_MAP, arranging.KUEUE, patch)
         await self.fleet.restart("hub/kueue")
         await self.until(self._is_known, 60)
 
     async def _is_known(self) -> bool:
         """Tell whether Kueue, just started, knows the queue; until then it rejects jobs for good."""
-        answer = await self.hub.post(f"{Job.resource.path('default')}?dryRun=All", _job("probe"))
+        answer = await self.hub.post(f"{Job.resource.path('default')}?dryRun=All", arranging.job("probe"))
         return bool(answer["spec"].get("managedBy"))
 
     async def label(self, name: str, value: str | None) -> None:
@@ -192,7 +161,9 @@ class Bench:
         following = asyncio.create_task(informer.run())
         await informer.synced.wait()
         started = perf_counter()
-        await asyncio.gather(*(self.hub.create(Job.resource, _job(f"{prefix}{number:03}")) for number in range(jobs)))
+        await asyncio.gather(
+            *(self.hub.create(Job.resource, arranging.job(f"{prefix}{number:03}")) for number in range(jobs))
+        )
         try:
             await asyncio.wait_for(done.wait(), 600)
         except TimeoutError:
@@ -230,7 +201,7 @@ class Bench:
 
         async def workload_number(number: int) -> None:
             async with limit:
-                template = _job("x")["spec"]["template"]
+                template = arranging.job("x")["spec"]["template"]
                 spec = {"queueName": "bench", "podSets": [{"name": "main", "count": 1, "template": template}]}
                 name = f"over{number:04}"
                 manifest = kueue.Workload.manifest(name, "default", spec=spec)
@@ -266,16 +237,6 @@ class Bench:
             await self.controller.wait()
         for client in (self.hub, *self.workers.values()):
             await client.close()
-
-
-def _job(name: str) -> dict[str, Any]:
-    container = {"name": "main", "image": "example.com/sleep", "resources": {"requests": {"cpu": "1"}}}
-    template = {
-        "metadata": {"annotations": {"fleetqueue.dev/run-for": "3600s"}},
-        "spec": {"restartPolicy": "Never", "containers": [container]},
-    }
-    labels = {kueue.QUEUE_LABEL: "bench"}
-    return Job.manifest(name, "default", labels=labels, spec={"suspend": True, "template": template})
 
 
 async def _requests() -> float:

@@ -11,7 +11,14 @@ pytestmark = pytest.mark.timeout(180)
 
 def begun(folder, *arguments):
     command = [sys.executable, "-m", "fleetqueue", "demo", *arguments, "--data-dir", str(folder)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_hearing_ctrl_c
+    )
+
+
+def _hearing_ctrl_c():
+    """What a shell starts in the background is deaf to it, and so are its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def read_until(stream, words):

@@ -6,7 +6,10 @@ leaves it; the key comes back later.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Generic
+
+from prometheus_client import Counter, Histogram
 
 from fleetqueue import clock
 from fleetqueue.api import errors
@@ -42,6 +45,8 @@ class Controller:
         self.hub = hub
         self.metrics = metrics
         self.queue = WorkQueue()
+        self._reconciles: dict[str, Counter] = {}
+        """The counter of each result, looked up once: thousands of keys may be worked on in a second."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         raise NotImplementedError
@@ -59,9 +64,10 @@ class Controller:
 
     async def work(self) -> None:
         """Work on keys until cancelled."""
+        length = self.metrics.queue_length.labels(self.name)
         while True:
             key = await self.queue.take()
-            self.metrics.queue_length.labels(self.name).set(len(self.queue))
+            length.set(len(self.queue))
             try:
                 await self._attempt(key)
             finally:
@@ -97,8 +103,18 @@ class Controller:
         else:
             self.queue.forget(key)
             result = "done"
-        self.metrics.reconciles.labels(self.name, result).inc()
-        self.metrics.reconcile_seconds.labels(self.name).observe(clock.monotonic() - started)
+        self._count_reconcile(result, clock.monotonic() - started)
+
+    def _count_reconcile(self, result: str, seconds: float) -> None:
+        counter = self._reconciles.get(result)
+        if counter is None:
+            counter = self._reconciles[result] = self.metrics.reconciles.labels(self.name, result)
+        counter.inc()
+        self._reconcile_seconds.observe(seconds)
+
+    @cached_property
+    def _reconcile_seconds(self) -> Histogram:
+        return self.metrics.reconcile_seconds.labels(self.name)
 
     def _waker(self, watch: Watch[O]) -> Callable[[O | None, O | None], None]:
         def wake(old: O | None, new: O | None) -> None:

@@ -1,6 +1,6 @@
 """Tokens of service accounts: signed with the cluster's own key (ES256), valid while their account exists."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -45,13 +45,23 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """A token whose signature was checked: what it says, whom it stands for, and who must still exist."""
+
+    claims: Mapping[str, Any]
+    user: User
+    references: Sequence[tuple[str, str, str, str | None]]
+    """Resource, namespace, name and uid of each."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceAccountTokens:
     """Signs and verifies the tokens of one cluster."""
 
     key: ec.EllipticCurvePrivateKey
     issuer: str
     find_uid: FindUid
-    _known: dict[str, Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[str, Known] = field(default_factory=dict, repr=False, compare=False)
     """Tokens whose signature was checked. What can change is asked every time: the hour, and who still exists."""
 
     def sign(
@@ -85,8 +95,9 @@ class ServiceAccountTokens:
 
     def verify(self, token: str, audiences: Sequence[str]) -> tuple[User, Sequence[str]]:
         """Return whom a token stands for, and for which of the audiences; raises TokenError."""
-        claims = self._claims(token)
-        held = set(claims.get("aud") or ())
+        known = self._read(token)
+        claims = known.claims
+        held = claims.get("aud") or ()
         accepted = [audience for audience in audiences if audience in held]
         if not accepted:
             both = [f"[{' '.join(map(quoted, names))}]" for names in (claims.get("aud") or (), audiences)]
@@ -94,13 +105,17 @@ class ServiceAccountTokens:
         now = clock.now().timestamp()
         if claims.get("iss") != self.issuer or not claims.get("nbf", now) <= now < claims.get("exp", 0):
             raise TokenError("service account token has expired")
-        return self._user(claims), accepted
+        for resource, namespace, name, uid in known.references:
+            if self.find_uid(resource, namespace, name) != uid:
+                raise TokenError(f"its {resource} is gone")
+        return known.user, accepted
 
-    def _claims(self, token: str) -> Mapping[str, Any]:
+    def _read(self, token: str) -> Known:
         """Return what a token says; one whose signature held a moment ago is not checked again."""
         known = self._known.get(token)
         if known is None:
-            known = self._verified(token)
+            claims = self._verified(token)
+            known = Known(claims, _user(claims), tuple(_references(claims)))
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known[token] = known
@@ -122,19 +137,24 @@ class ServiceAccountTokens:
             raise NoToken("not a token")
         return found
 
-    def _user(self, claims: Mapping[str, Any]) -> User:
-        about = claims.get("kubernetes.io") or {}
-        namespace, account = about.get("namespace", ""), about.get("serviceaccount") or {}
-        references = {"serviceaccounts": account} | {
-            f"{kind}s": about[kind] for kind in ("pod", "secret", "node") if kind in about
-        }
-        for resource, reference in references.items():
-            scope = "" if resource == "nodes" else namespace
-            if self.find_uid(resource, scope, reference.get("name", "")) != reference.get("uid"):
-                raise TokenError(f"its {resource} is gone")
-        extra = {CREDENTIAL_ID: (f"JTI={claims.get('jti', '')}",)}
-        for kind in ("node", "pod"):
-            if kind in about:
-                extra[f"authentication.kubernetes.io/{kind}-name"] = (about[kind].get("name", ""),)
-                extra[f"authentication.kubernetes.io/{kind}-uid"] = (about[kind].get("uid", ""),)
-        return service_account(namespace, account.get("name", ""), account.get("uid", ""), **extra)
+
+def _references(claims: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str | None]]:
+    """Name the account, and the object that a token dies with."""
+    about = claims.get("kubernetes.io") or {}
+    namespace = about.get("namespace", "")
+    account = about.get("serviceaccount") or {}
+    yield "serviceaccounts", namespace, account.get("name", ""), account.get("uid")
+    for kind in ("pod", "secret", "node"):
+        if kind in about:
+            yield f"{kind}s", "" if kind == "node" else namespace, about[kind].get("name", ""), about[kind].get("uid")
+
+
+def _user(claims: Mapping[str, Any]) -> User:
+    about = claims.get("kubernetes.io") or {}
+    account = about.get("serviceaccount") or {}
+    extra = {CREDENTIAL_ID: (f"JTI={claims.get('jti', '')}",)}
+    for kind in ("node", "pod"):
+        if kind in about:
+            extra[f"authentication.kubernetes.io/{kind}-name"] = (about[kind].get("name", ""),)
+            extra[f"authentication.kubernetes.io/{kind}-uid"] = (about[kind].get("uid", ""),)
+    return service_account(about.get("namespace", ""), account.get("name", ""), account.get("uid", ""), **extra)

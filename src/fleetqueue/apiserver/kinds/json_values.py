@@ -16,7 +16,12 @@ from fleetqueue.apiserver.kinds import go_time, quantities
 
 Read = Callable[[Any], Any]
 
-_USUAL_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_SECONDS: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
+_USUAL: Final = {
+    go_time.RFC3339: re.compile(f"{_SECONDS}Z"),
+    go_time.RFC3339_MICRO: re.compile(rf"{_SECONDS}\.[0-9]{{6}}Z"),
+}
+"""How nearly all times are written."""
 _ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _BASE64_LETTERS: Final = re.compile(r"[A-Za-z0-9+/]*")
@@ -116,8 +121,7 @@ def _moment(value: Any, layout: str) -> datetime | None:
     if type(value) is not str:
         raise Mismatch(value, "string")
     try:
-        usual = _usual_moment(value) if layout is go_time.RFC3339 else None
-        moment = usual or go_time.parsed(value, layout).as_datetime
+        moment = _usual_moment(value, _USUAL[layout]) or go_time.parsed(value, layout).as_datetime
     except go_time.BadTime as error:
         raise Unreadable(str(error)) from None
     except OverflowError:
@@ -125,9 +129,9 @@ def _moment(value: Any, layout: str) -> datetime | None:
     return None if moment == _ZERO_TIME else moment
 
 
-def _usual_moment(text: str) -> datetime | None:
-    """Read a time in whole seconds, as nearly all are; None for others, and for what is none."""
-    if _USUAL_TIME.fullmatch(text) is None:
+def _usual_moment(text: str, form: re.Pattern[str]) -> datetime | None:
+    """Read a time in the usual form, as nearly all are; None for others, and for what is none."""
+    if form.fullmatch(text) is None:
         return None
     try:
         return datetime.fromisoformat(text)

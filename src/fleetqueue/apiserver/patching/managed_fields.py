@@ -179,7 +179,7 @@ def keep_times_of_no_change(old: Manifest, new: Manifest) -> Manifest:
     """Return the old object if the new one differs from it only in the times of its managedFields."""
     if old is new or not _entries(new):
         return new
-    if _timeless(_entries(old)) != _timeless(_entries(new)) or without_entries(old) != without_entries(new):
+    if without_entries(old) != without_entries(new) or _timeless(_entries(old)) != _timeless(_entries(new)):
         return new
     return old
 

@@ -1,7 +1,8 @@
 """Take out of an object what its applier named last time and nobody names now.
 
 As in the real server this is done with sets of fields, in the version in which the applier spoke then; what others own
-is put back in the version in which each of them speaks. It is the price of an apply that names less, and only of that.
+is put back in the version in which each of them speaks. It is the price of an apply that names less, and only of that;
+where all speak in one version, only of the fields of the object in which the applier named something.
 """
 
 from collections.abc import Iterable
@@ -22,14 +23,23 @@ from fleetqueue.apiserver.patching.field_sets import (
     union,
 )
 from fleetqueue.apiserver.patching.owners import Owner
-from fleetqueue.apiserver.patching.versions import Versions
+from fleetqueue.apiserver.patching.versions import Face, Versions
 
 
 def pruned(merged: Manifest, last: Owner, owners: Iterable[Owner], versions: Versions) -> Manifest:
     """Return the object without what only `last`, the applier as it was, owned; `owners` are all as they are now."""
-    face = versions.face(last.api_version)
+    face, owners = versions.face(last.api_version), list(owners)
     if face is None:
         return merged
+    if {last.api_version, versions.request, *(owner.api_version for owner in owners)} == {last.api_version}:
+        concerned = {name: value for name, value in merged.items() if FIELD + name in last.fields}
+        rest = _pruned(concerned, last, owners, face, versions)
+        kept = {name: value for name, value in merged.items() if name not in concerned or name in rest}
+        return merged if rest is concerned else kept | rest
+    return _pruned(merged, last, owners, face, versions)
+
+
+def _pruned(merged: Manifest, last: Owner, owners: Iterable[Owner], face: Face, versions: Versions) -> Manifest:
     then = face.from_request(merged)
     wanted = _added_back(then, _without(then, face.schema, _named(last.fields, face.schema)), last, owners, versions)
     gone = difference(_fields_of(then, face.schema), _fields_of(wanted, face.schema))

@@ -97,8 +97,8 @@ def _strategy(custom: CustomSchema, resource: Resource, version: Manifest) -> St
         return [*custom_resources.validate_status(new, custom, old or {}), *custom_scale_faults(new, scale)]
 
     return Strategy(
-        read=partial(_read, custom.schema),
-        default=lambda obj: with_defaults(obj, custom.schema),
+        read=partial(_read, custom),
+        default=lambda obj: with_defaults(obj, custom.schema, custom.defaulted),
         faults=faults,
         status_faults=status_faults,
         warnings=_finalizer_warnings,
@@ -109,9 +109,9 @@ def _strategy(custom: CustomSchema, resource: Resource, version: Manifest) -> St
     )
 
 
-def _read(schema: Schema, obj: Manifest, known: Manifest | None) -> tuple[Manifest, Sequence[str]]:
+def _read(custom: CustomSchema, obj: Manifest, known: Manifest | None) -> tuple[Manifest, Sequence[str]]:
     dropped: list[str] = []
-    return prune(obj, schema, dropped, known), dropped
+    return prune(obj, custom.schema, dropped, known, custom.pruned), dropped
 
 
 def _finalizer_warnings(new: Manifest, old: Manifest | None) -> Sequence[str]:

@@ -32,6 +32,7 @@ from fleetqueue.apiserver.registry.shaping import (
 from fleetqueue.apiserver.registry.writes import Write, is_merged, understood
 from fleetqueue.apiserver.storage.interface import Entry, Storage
 from fleetqueue.apiserver.validation import metadata as metadata_rules
+from fleetqueue.apiserver.validation.metadata import NO_METADATA
 
 Change = Callable[[Manifest | None], Manifest]
 """From the live object (None where there is none) to the new one."""
@@ -234,7 +235,10 @@ def _check_new_uid(served: Served, namespace: str, name: str, obj: Manifest, wri
 def _refuse_if_faulty(served: Served, obj: Manifest, old: Manifest | None, subresource: str = "") -> None:
     resource, metadata = served.resource, obj["metadata"]
     found: list[Cause] = metadata_rules.faults(
-        metadata, namespaced=resource.namespaced, name_rule=served.strategy.name_rule
+        metadata,
+        namespaced=resource.namespaced,
+        name_rule=served.strategy.name_rule,
+        old=NO_METADATA if old is None else old["metadata"],
     )
     if served.strategy.knows_finalizers:
         found += metadata_rules.unqualified_finalizers(metadata)

@@ -46,6 +46,8 @@ class State:
 
     def history_of(self, prefix: str) -> History:
         """Return the smallest history that has everything with this prefix."""
+        if (known := self._collections.get(prefix)) is not None:
+            return known.history
         collection = keys.collection_of(prefix)
         return self._collections[collection].history if collection else self.history
 

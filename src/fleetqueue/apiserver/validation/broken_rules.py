@@ -80,10 +80,22 @@ class _Walk:
         before = old if isinstance(old, dict) else {}
         for name, item in value.items():
             child = node.fields.get(name)
-            if child is not None:
-                self.visit(child, item, before.get(name), f"{path}.{name}" if path else name, ratchet.key(name))
+            if child is not None and not path:
+                self.visit_part(child, item, before.get(name), name, ratchet)
+            elif child is not None:
+                self.visit(child, item, before.get(name), f"{path}.{name}", ratchet.key(name))
             elif node.values is not None and name not in node.schema.properties:
                 self.visit(node.values, item, before.get(name), f"{path}[{name}]", ratchet.key(name))
+
+    def visit_part(self, node: RuleNode, value: Any, old: Any, name: str, ratchet: Ratchet) -> None:
+        """Visit a field of the object itself; one that is left as it was and is known to be in order needs no look."""
+        is_kept = value is old
+        if is_kept and node.known.has(name, value):
+            return
+        faults = len(self.found)
+        self.visit(node, value, old, name, ratchet.key(name))
+        if is_kept and len(self.found) == faults:
+            node.known.add(name, value)
 
     def visit_list(
         self, node: RuleNode, child: RuleNode, value: list[Any], old: Any, path: str, ratchet: Ratchet

@@ -51,11 +51,25 @@ def validate_status(obj: Manifest, custom: CustomSchema, old: Manifest, earlier:
 
 def new_duplicates(obj: Manifest, custom: CustomSchema, old: Manifest | None) -> list[Cause]:
     """Return what occurs twice in sets and maps; nothing if the old object was no better."""
-    if not list_types.has_duplicates(obj, custom.schema):
+    if not _repeats(obj, custom, old or {}):
         return []
     if old is not None and list_types.has_duplicates(old, custom.schema):
         return []
     return list(list_types.duplicates(obj, custom.schema))
+
+
+def _repeats(obj: Manifest, custom: CustomSchema, old: Manifest) -> bool:
+    """Tell whether anything occurs twice in fields that are not known."""
+    properties, unique = custom.schema.properties, custom.unique
+    for name, item in obj.items():
+        child = properties.get(name)
+        if child is None or unique.has(name, item) or not isinstance(item, (dict, list)):
+            continue
+        if list_types.has_duplicates(item, child):
+            return True
+        if old.get(name) is item:
+            unique.add(name, item)
+    return False
 
 
 def rule_faults(

@@ -6,16 +6,21 @@ from typing import Any
 from msgspec import UNSET
 
 from fleetqueue.apiserver.kinds.schema import Schema
+from fleetqueue.apiserver.validation.known_parts import KnownParts
 
 
-def with_defaults(obj: dict[str, Any], schema: Schema) -> dict[str, Any]:
+def with_defaults(obj: dict[str, Any], schema: Schema, whole: KnownParts | None = None) -> dict[str, Any]:
     """Return the object with defaults: the same object if nothing changes.
 
     A null where the schema allows none becomes the default. Defaults are filled into objects that are there, and into
     defaults themselves; they are shared, not copied: nobody changes a stored object.
+
+    Args:
+        whole: fields of objects of this schema that lack nothing; gets those that are found to.
     """
-    filled: dict[str, Any] = _filled(obj, schema)
-    return filled
+    if not has_defaults(schema):
+        return obj
+    return _filled_dict(obj, schema, whole)
 
 
 def _filled(value: Any, schema: Schema) -> Any:
@@ -28,14 +33,16 @@ def _filled(value: Any, schema: Schema) -> Any:
     return value
 
 
-def _filled_dict(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
+def _filled_dict(value: dict[str, Any], schema: Schema, whole: KnownParts | None = None) -> dict[str, Any]:
     made: dict[str, Any] | None = None
     properties, values = schema.properties, schema.values
     for name, item in value.items():
         child = properties.get(name) or values
-        if child is None:
+        if child is None or (whole is not None and whole.has(name, item)):
             continue
         new = _filled_item(item, child)
+        if new is item and whole is not None and type(item) is dict:
+            whole.add(name, item)
         if new is not item:
             made = made if made is not None else dict(value)
             made[name] = new

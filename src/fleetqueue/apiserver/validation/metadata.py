@@ -1,6 +1,6 @@
 """The rules that the metadata of every object keeps: names, labels, annotations, owners, finalizers."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
@@ -16,17 +16,25 @@ OWNER_FIELDS: Final = ("apiVersion", "kind", "name", "uid", "controller", "block
 IMMUTABLE: Final = "field is immutable"
 LONGEST_MANAGER: Final = 128
 LONGEST_SUBRESOURCE: Final = 256
+NO_METADATA: Final[Mapping[str, Any]] = {}
 
 
-def faults(metadata: Mapping[str, Any], *, namespaced: bool, name_rule: NameRule) -> list[Cause]:
-    """Return what is wrong with the metadata of an object, whether it is new or changed."""
-    found = list(_name_faults(metadata, name_rule))
-    found += _namespace_faults(metadata, namespaced)
-    found += _label_faults(metadata.get("labels") or {})
-    found += _annotation_faults(metadata.get("annotations") or {})
-    found += _owner_faults(metadata.get("ownerReferences") or ())
-    found += _finalizer_faults(metadata.get("finalizers") or ())
-    found += _manager_faults(metadata.get("managedFields") or ())
+def faults(
+    metadata: Mapping[str, Any], *, namespaced: bool, name_rule: NameRule, old: Mapping[str, Any] = NO_METADATA
+) -> list[Cause]:
+    """Return what is wrong with the metadata of an object.
+
+    Args:
+        old: metadata that were in order: a part that is the very same is so, too.
+    """
+    found: list[Cause] = []
+    if not old or any(metadata.get(name) is not old.get(name) for name in ("name", "generateName", "namespace")):
+        found += _name_faults(metadata, name_rule)
+        found += _namespace_faults(metadata, namespaced)
+    for name, part_faults in _PARTS:
+        part = metadata.get(name)
+        if part and part is not old.get(name):
+            found += part_faults(part)
     return found
 
 
@@ -129,6 +137,15 @@ def _manager_faults(entries: Sequence[Manifest]) -> Iterable[Cause]:
         yield from manager_faults(manager, f"{field}.manager")
         if len((entry.get("subresource") or "").encode()) > LONGEST_SUBRESOURCE:
             yield too_long(f"{field}.subresource", LONGEST_SUBRESOURCE)
+
+
+_PARTS: Final[Sequence[tuple[str, Callable[[Any], Iterable[Cause]]]]] = (
+    ("labels", _label_faults),
+    ("annotations", _annotation_faults),
+    ("ownerReferences", _owner_faults),
+    ("finalizers", _finalizer_faults),
+    ("managedFields", _manager_faults),
+)
 
 
 def manager_faults(manager: str, field: str) -> Iterable[Cause]:

@@ -15,6 +15,7 @@ from fleetqueue.apiserver.kinds.json_values import Unreadable
 from fleetqueue.apiserver.kinds.normalising import normalised
 from fleetqueue.apiserver.kinds.schema import Schema
 from fleetqueue.apiserver.validation.correlation import is_described
+from fleetqueue.apiserver.validation.known_parts import KnownParts
 
 OBJECT_META: Final = "apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _META: Final = frozenset({"apiVersion", "kind", "metadata"})
@@ -23,13 +24,20 @@ _ANYTHING: Final = Schema(keeps_unknown=True)
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-def prune(obj: Manifest, schema: Schema, dropped: list[str] | None = None, known: Manifest | None = None) -> Manifest:
+def prune(
+    obj: Manifest,
+    schema: Schema,
+    dropped: list[str] | None = None,
+    known: Manifest | None = None,
+    in_order: KnownParts | None = None,
+) -> Manifest:
     """Return the object in order: the same object if it is so already; raises Unreadable.
 
     The paths of what the schema does not know, such as `spec.list[0].x`, are added to `dropped` in order. Metadata of
-    `known`, an object in order, need no second look.
+    `known`, an object in order, need no second look; nor do fields that are `in_order`, which gets those that are found
+    to be so.
     """
-    walk = _Walk()
+    walk = _Walk(in_order=in_order, known=known)
     kept = walk.root(obj, schema, known)
     if dropped is not None:
         dropped += [*walk.of_metadata, *sorted(walk.dropped), *sorted(walk.of_embedded)]
@@ -57,8 +65,12 @@ class BadPart(Unreadable):
 class _Walk:
     """One walk through a value, and what is found on the way."""
 
-    def __init__(self, *, only_prunes: bool = False) -> None:
+    def __init__(
+        self, *, only_prunes: bool = False, in_order: KnownParts | None = None, known: Manifest | None = None
+    ) -> None:
         self.only_prunes = only_prunes
+        self.in_order = in_order
+        self.known = known or {}
         self.of_metadata: list[str] = []
         self.dropped: list[str] = []
         self.of_embedded: list[str] = []
@@ -71,6 +83,19 @@ class _Walk:
         metadata, unknown = normalised(obj["metadata"], before, type_name=OBJECT_META)
         self.of_metadata = [f"metadata.{path}" for path in unknown]
         return kept if metadata is obj["metadata"] else {**kept, "metadata": metadata}
+
+    def part(self, value: Any, schema: Schema, name: str) -> Any:
+        """Bring a field of the object itself in order, unless it is known to be."""
+        if self.in_order is None:
+            return self.value(value, schema, name)
+        if self.in_order.has(name, value):
+            return value
+        found = len(self.dropped) + len(self.of_embedded)
+        kept = self.value(value, schema, name)
+        is_kept = kept is value and self.known.get(name) is value  # what a write brings seldom comes again
+        if is_kept and found == len(self.dropped) + len(self.of_embedded):
+            self.in_order.add(name, value)
+        return kept
 
     def value(self, value: Any, schema: Schema, path: str) -> Any:
         if type(value) is dict:
@@ -103,7 +128,7 @@ class _Walk:
                     gone.append(name)
                 continue
             if kind is dict or kind is list:
-                kept = self.value(item, child, _joined(path, name))
+                kept = self.value(item, child, _joined(path, name)) if path else self.part(item, child, name)
             else:
                 kept = item if self.only_prunes else _number(item, child)
             if kept is not item:

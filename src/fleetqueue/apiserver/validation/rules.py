@@ -13,6 +13,7 @@ from fleetqueue.apiserver.validation import rule_paths
 from fleetqueue.apiserver.validation.cel import CelError, CompileError, Program, compile_expression
 from fleetqueue.apiserver.validation.cel.errors import InstantiationError
 from fleetqueue.apiserver.validation.cel.types import BOOL, STRING, Type, optional_of
+from fleetqueue.apiserver.validation.known_parts import KnownParts
 from fleetqueue.apiserver.validation.rule_types import converter, type_of
 
 
@@ -78,6 +79,8 @@ class RuleNode:
         self.fields = {name: node for name, child in schema.properties.items() if (node := _below(child))}
         self.items = _below(schema.items)
         self.values = _below(schema.values)
+        self.known = KnownParts()
+        """Values that, left as they were, break no rule."""
 
     @property
     def shown_type(self) -> str:

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from fleetqueue.apiserver.kinds.schema import ATOMIC, Schema
 from fleetqueue.apiserver.validation import checks
 from fleetqueue.apiserver.validation.checks import Check
+from fleetqueue.apiserver.validation.known_parts import KnownParts
 from fleetqueue.apiserver.validation.rules import RuleNode, compiled_rules
 
 _STRUCTURE = frozenset({
@@ -29,6 +30,10 @@ class CustomSchema:
     def __init__(self, openapi: Mapping[str, Any]) -> None:
         self.openapi = openapi
         self.schema = shape(openapi)
+        # Fields of objects that need no second look:
+        self.pruned = KnownParts()
+        self.defaulted = KnownParts()
+        self.unique = KnownParts()
 
     @cached_property
     def check(self) -> Check:

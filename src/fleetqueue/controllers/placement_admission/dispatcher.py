@@ -11,6 +11,7 @@ may run there.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from decimal import Decimal
 from math import inf
 from typing import Any, Final
@@ -208,15 +209,15 @@ class DispatcherController(Controller):
 
     def _unseen(self, member: str, config: str) -> Amounts:
         """Add up what was sent to a member and does not show in its usage or its scores yet."""
-        fresh = [w.requests for w in self.objects.workloads_on(member, config) if self._is_fresh(w)]
+        now = clock.now()
+        fresh = [w.requests for w, entry in self.objects.entries_on(member, config) if self._is_fresh(w, entry, now)]
         return add([*fresh, *self.ledger.requests_on(member)])
 
-    def _is_fresh(self, workload: kueue.Workload) -> bool:
+    def _is_fresh(self, workload: kueue.Workload, entry: kueue.CheckState, now: datetime) -> bool:
         if not workload.status.cluster_name:
             return not self.ledger.covers(workload.key)
-        found = self.objects.multikueue_check(workload)
-        since = found[0].last_transition_time if found else None
-        return since is not None and (clock.now() - since).total_seconds() < self.settings.settle
+        since = entry.last_transition_time
+        return since is not None and (now - since).total_seconds() < self.settings.settle
 
     def _is_connected(self, member: str) -> bool:
         found = self.objects.member(member)

@@ -84,7 +84,13 @@ class HubObjects:
 
     def workloads_on(self, member: str, config: str) -> list[kueue.Workload]:
         """Return the live Workloads of a config that run on, or are nominated for, a member."""
-        return [w for w in self.hub.by_index(kueue.Workload, BY_MEMBER, member) if self.config_of(w) == config]
+        return [workload for workload, _ in self.entries_on(member, config)]
+
+    def entries_on(self, member: str, config: str) -> list[tuple[kueue.Workload, kueue.CheckState]]:
+        """Return the same Workloads, each with its MultiKueue entry."""
+        on_member = self.hub.by_index(kueue.Workload, BY_MEMBER, member)
+        found = ((workload, self.multikueue_check(workload)) for workload in on_member)
+        return [(workload, entry[0]) for workload, entry in found if entry is not None and entry[1] == config]
 
     def clusters_of_workloads(self, config: str) -> set[str]:
         """Return the members that the live Workloads of a config run on, or are nominated for."""

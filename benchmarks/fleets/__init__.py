@@ -1,0 +1,1 @@
+"""Fleets that are measured: what is arranged in them, how they are started, and what is timed."""
