@@ -10,7 +10,7 @@ MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine demo check test picture stories kill bench fix docs build clean
+.PHONY: help install engine demo check test picture stories kill faults bench fix docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ stories: $(MADE_OF) ## only the three stories, as fast as they go
 
 kill: install ## kill -9 an embedded server under 16 writers, again and again: make kill ROUNDS=40
 	FLEETQUEUE_KILL_ROUNDS=$(or $(ROUNDS),40) $(BIN)/pytest tests/embedded/test_kill.py tests/unit/apiserver/storage/test_kill.py
+
+faults: install ## live through seeds of faults on the whole embedded system: make faults SEEDS=200
+	FLEETQUEUE_SEEDS=$(or $(SEEDS),200) $(BIN)/pytest tests/whole/test_seeds.py
 
 bench: engine ## measure, each number beside its peer; one question alone with ONLY=apiserver
 	@for question in benchmarks/$(or $(ONLY),*).py; do \

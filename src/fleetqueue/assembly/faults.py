@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api.requests import Request, Response
@@ -17,6 +17,9 @@ from fleetqueue.apiserver.http.exchange import status_of
 from fleetqueue.assembly.in_process import Refusal
 from fleetqueue.assembly.targets import words
 from fleetqueue.client.door import Door, Stream
+
+CONNECT_SECONDS: Final = 10.0
+"""For so long a stream waits for its connection, as one over HTTP does; only then is silence something else."""
 
 
 @dataclass(slots=True)
@@ -135,7 +138,7 @@ class FaultyDoor:
 
     @asynccontextmanager
     async def stream(self, request: Request, *, silence: float) -> AsyncIterator[Stream]:
-        failure = await self.way.pass_through(request, silence)
+        failure = await self.way.pass_through(request, min(silence, CONNECT_SECONDS))
         if failure is not None:
             answer = _failed(failure)
             yield Refusal(answer.status, answer.body)

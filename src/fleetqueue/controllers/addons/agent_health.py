@@ -17,8 +17,8 @@ from fleetqueue.api import errors
 from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import FALSE, TRUE, UNKNOWN, Condition
 from fleetqueue.api.coordination_v1 import Lease
-from fleetqueue.controllers.addons.settings import AddOnAgentSettings
 from fleetqueue.controllers.addons.live_status import live_status
+from fleetqueue.controllers.addons.settings import AddOnAgentSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.metrics import Metrics

@@ -26,9 +26,9 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.certificates import Content, Subject, content_of, new_request
+from fleetqueue.controllers.addons.live_status import live_status
 from fleetqueue.controllers.addons.settings import AddOnAgentSettings
 from fleetqueue.controllers.addons.templates import kubeconfig_secret
-from fleetqueue.controllers.addons.live_status import live_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log

@@ -21,8 +21,8 @@ from fleetqueue.api.meta import replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.work_v1 import APPLIED, ManifestWork
 from fleetqueue.controllers.addons import agent_works, health, indexes, sources
-from fleetqueue.controllers.addons.sources import NotReady
 from fleetqueue.controllers.addons.live_status import live_status
+from fleetqueue.controllers.addons.sources import NotReady
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.statuses import write_status

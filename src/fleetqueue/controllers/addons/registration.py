@@ -18,8 +18,8 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, changes, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.controllers.addons import sources, templates
-from fleetqueue.controllers.addons.sources import NotReady
 from fleetqueue.controllers.addons.live_status import live_status
+from fleetqueue.controllers.addons.sources import NotReady
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.statuses import write_status

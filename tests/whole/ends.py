@@ -1,0 +1,114 @@
+"""What must be true when the faults are over: every job has ended once, nothing is left, and nobody writes any more."""
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.usage_scores import GPU
+from fleetqueue.assembly.scenario import GPUS, WITHOUT_GPUS
+from fleetqueue.testing.virtual_time import advance
+
+from . import happenings
+from .fleet_template import LABEL, T4
+from .witness import has_ended
+from .world import World, names
+
+PATIENCE = 60
+"""So many times half a minute the fleet may take until it is well."""
+CALM = 330.0
+"""Seconds in which what was under way comes to its end; a watch that fell silent is noticed after five minutes."""
+QUIET = 600.0
+RENEWALS = ("/coordination.k8s.io/leases/", "/core/nodes/", "/addonplacementscores/", " DELETED /core/events/")
+"""What is written by the clock alone; Events go after an hour."""
+
+
+async def make_well(world: World) -> None:
+    """End all faults, and let there be room for every job."""
+    await happenings.heal(world)
+    for worker in world.workers:
+        value = None if worker in WITHOUT_GPUS else T4
+        gpus = {"status": {"capacity": {GPU: GPUS}, "allocatable": {GPU: GPUS}}}  # a job may wait for one anywhere
+        await happenings.merge(world, worker, Node, f"{worker}-control-plane", "", gpus, subresource="status")
+        patch = {"metadata": {"labels": {LABEL: value}}}
+        await happenings.merge(world, "hub", ManagedCluster, worker, "", patch)
+    for raw in world.objects("hub", kueue.Workload):
+        if not raw["spec"].get("active", True) and not happenings.is_finished(raw):
+            name = raw["metadata"]["name"]
+            await happenings.merge(world, "hub", kueue.Workload, name, "default", {"spec": {"active": True}})
+    world.note("the faults are over")
+
+
+async def converge(world: World) -> None:
+    for _ in range(PATIENCE):
+        await advance(30)
+        world.witness.check()
+        if not unfinished(world) and not leftovers(world):
+            return
+    assert not unfinished(world), "\n".join(unfinished(world))
+    assert not leftovers(world), "\n".join(leftovers(world))
+
+
+def unfinished(world: World) -> list[str]:
+    """Say of every job on the hub that has not ended where it is."""
+    return [
+        f"{raw['metadata']['name']} has not ended: {where(world, raw)}"
+        for raw in world.objects("hub", Job)
+        if happenings.is_ours(raw) and not has_ended(raw)
+    ]
+
+
+def where(world: World, job: dict) -> str:
+    """Tell what is known of a job, on the hub and on the workers."""
+    uid = job["metadata"]["uid"]
+    owned = [
+        raw
+        for raw in world.objects("hub", kueue.Workload)
+        if any(owner["uid"] == uid for owner in raw["metadata"].get("ownerReferences", ()))
+    ]
+    told = [f"suspend is {job['spec'].get('suspend')}"]
+    told += [f"hub: {state(raw)}" for raw in owned]
+    for worker in world.workers:
+        for raw in world.objects(worker, kueue.Workload):
+            if raw["metadata"]["name"] in names(owned):
+                told.append(f"{worker}: {state(raw)}")
+    return "\n    ".join(told)
+
+
+def state(raw: dict) -> str:
+    status = raw.get("status", {})
+    parts = [f"{c['type']}={c['status']} {c['reason']} {c['message']!r}" for c in status.get("conditions", ())]
+    parts += [f"{c['name']} {c['state']} {c['message']!r}" for c in status.get("admissionChecks", ())]
+    parts += [f"{key} {status[key]}" for key in ("clusterName", "nominatedClusterNames") if key in status]
+    return f"{raw['metadata']['name']}: {'; '.join(parts)}"
+
+
+def leftovers(world: World) -> list[str]:
+    """Name what is still on workers."""
+    return [
+        f"{kind.resource.kind} {name} is left on {worker}"
+        for worker in world.workers
+        for kind in (Job, kueue.Workload)
+        for name in names(world.objects(worker, kind))
+        if name != "foreign-job"
+    ]
+
+
+def check_ends(world: World) -> None:
+    """Every job ended once, as its winner did."""
+    for raw in world.objects("hub", Job):
+        if happenings.is_ours(raw):
+            name, status = raw["metadata"]["name"], raw["status"]
+            assert world.witness.finishes[raw["metadata"]["uid"]] == 1, f"{name} ended more than once"
+            winner = world.witness.last_status[name]
+            assert status.get("succeeded") == winner.get("succeeded"), (name, status, winner)
+            assert status.get("completionTime") == winner.get("completionTime"), (name, status, winner)
+
+
+async def check_quiet(world: World) -> None:
+    await advance(CALM)
+    world.witness.writes.clear()
+
+    await advance(QUIET)
+
+    written = [one for one in world.witness.writes if not any(part in one for part in RENEWALS)]
+    assert not written, "it is not quiet:\n" + "\n".join(written[:40])

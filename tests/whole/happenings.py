@@ -1,0 +1,299 @@
+"""What may happen to the fleet: each is one small function, chosen and filled in by chance, and says what it did."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.core_v1 import Node, Pod, Secret, ServiceAccount
+from fleetqueue.api.usage_scores import GPU
+from fleetqueue.api.work_v1 import ManifestWork
+from fleetqueue.manifests import objects
+from fleetqueue.nodes.stages import RUN_FOR
+
+from .faulty_server import Unrest
+from .fleet_template import LABEL, T4
+from .witness import has_ended
+from .world import World, names
+
+PARTS = (
+    "fleetqueue-system",
+    "kueue-system",
+    "open-cluster-management-hub",
+    "open-cluster-management-agent",
+    "open-cluster-management-agent-addon",
+    "open-cluster-management",
+)
+"""Where the pods of our parts are, on whichever cluster."""
+ERRORS = (
+    errors.Conflict("the object has been modified"),
+    errors.TooManyRequests("too many requests"),
+    errors.ServerError("etcdserver: request timed out"),
+    errors.Unreachable("connection reset by peer"),
+)
+Happening = Callable[[World], Awaitable[str]]
+
+
+# Jobs
+
+
+async def create_job(world: World) -> str:
+    number = sum(1 for line in world.diary if " creates " in line)
+    queue, seconds = world.chance.choice(["demo1", "demo2", "demo2"]), world.chance.choice([5, 20, 60, 180])
+    (job,) = objects(f"job-{queue}.yaml")
+    job["metadata"] |= {"name": f"job-{number:02}"}
+    job["metadata"].pop("generateName")
+    job["spec"]["template"]["metadata"] = {"annotations": {RUN_FOR: f"{seconds}s"}}
+    said = f"somebody creates job-{number:02} of {seconds} s for {queue}"
+    try:
+        await world.hub.create(Job.resource, job)
+    except errors.ServerError as error:
+        return f"{said}, and is refused: {error}"
+    return said
+
+
+async def delete_job(world: World) -> str:
+    name = one_job(world)
+    if not name:
+        return ""
+    with suppress(errors.NotFound):
+        await world.hub.delete(Job.resource, name, "default")
+    return f"somebody deletes {name}"
+
+
+async def deactivate(world: World) -> str:
+    waiting = [raw for raw in world.objects("hub", kueue.Workload) if not is_finished(raw)]
+    if not waiting:
+        return ""
+    raw = world.chance.choice(waiting)
+    active = not raw["spec"].get("active", True)
+    await merge(world, "hub", kueue.Workload, raw["metadata"]["name"], "default", {"spec": {"active": active}})
+    return f"somebody sets active to {active} of {raw['metadata']['name']}"
+
+
+async def suspend(world: World) -> str:
+    name = one_job(world)
+    if not name:
+        return ""
+    await merge(world, "hub", Job, name, "default", {"spec": {"suspend": True}})
+    return f"somebody suspends {name}"
+
+
+def one_job(world: World) -> str:
+    jobs = [raw for raw in world.objects("hub", Job) if not has_ended(raw) and is_ours(raw)]
+    return world.chance.choice(names(jobs)) if jobs else ""
+
+
+def is_ours(raw: dict) -> bool:
+    return raw["metadata"]["name"].startswith("job-")
+
+
+def is_finished(raw: dict) -> bool:
+    return kueue.Workload.view(raw).is_finished
+
+
+async def merge(world: World, where: str, kind: type, name: str, namespace: str, patch: dict, **more: str) -> None:
+    with suppress(errors.ApiError):
+        await world.client(where).merge(kind.resource, name, namespace, patch, **more)
+
+
+# The selection moves
+
+
+async def label(world: World) -> str:
+    worker = world.chance.choice(world.workers)
+    value = world.chance.choice([T4, None])
+    await merge(world, "hub", cluster.ManagedCluster, worker, "", {"metadata": {"labels": {LABEL: value}}})
+    return f"label of {worker} becomes {value}"
+
+
+async def place(world: World) -> str:
+    file = world.chance.choice(["placement-demo2-1.yaml", "placement-demo2-2.yaml"])
+    (wanted,) = objects(file)
+    spec = {"numberOfClusters": None, "prioritizerPolicy": None, **wanted["spec"]}
+    await merge(world, "hub", cluster.Placement, "placement-demo2", "kueue-system", {"spec": spec})
+    return f"Placement becomes {file}"
+
+
+async def score(world: World) -> str:
+    worker, gpus = world.chance.choice(world.workers), world.chance.choice(["0", "1", "3", "8"])
+    amount = {"status": {"capacity": {GPU: gpus}, "allocatable": {GPU: gpus}}}
+    await merge(world, worker, Node, f"{worker}-control-plane", "", amount, subresource="status")
+    return f"{worker} has {gpus} GPUs"
+
+
+# The network and the API servers
+
+
+async def cut(world: World) -> str:
+    name, silently = world.chance.choice(world.names), world.chance.random() < 0.5
+    world.cluster(name).way.cut(silently=silently)
+    world.leaves(name)
+    return f"the way to {name} is cut{' silently' if silently else ''}"
+
+
+async def lose(world: World) -> str:
+    """Cut a worker off for longer than Kueue waits for it; alone, since two would excuse each other's jobs."""
+    await heal(world)
+    name = world.chance.choice(world.workers)
+    world.cluster(name).way.cut(silently=world.chance.random() < 0.5)
+    world.leaves(name)
+    world.note(f"{name} is lost")
+    await asyncio.sleep(17 * 60)
+    recover(world, name)
+    return f"{name} is back"
+
+
+async def slow(world: World) -> str:
+    name, seconds = world.chance.choice(world.names), world.chance.choice([0.5, 2.0, 8.0])
+    world.cluster(name).way.slow = seconds
+    return f"every request to {name} takes {seconds} s longer"
+
+
+async def heal(world: World) -> str:
+    for name in world.names:
+        recover(world, name)
+    return "all ways and servers are well again"
+
+
+def recover(world: World, name: str) -> None:
+    world.cluster(name).way.heal()
+    world.faults(name).end()
+    world.returns(name)
+
+
+async def trouble(world: World) -> str:
+    name, share = world.chance.choice(world.names), world.chance.choice([0.1, 0.3, 0.8])
+    happens, reads = world.chance.random() < 0.4, world.chance.random() < 0.3
+    world.faults(name).unrest = Unrest(world.chance, share, ERRORS, happens, reads)
+    what = "answers are lost" if happens else "requests fail"
+    return f"{share:.0%} of {'all' if reads else 'writing'} {what} on {name}"
+
+
+async def forget(world: World) -> str:
+    name = world.chance.choice(world.names)
+    storage = world.cluster(name).server.storage
+    await storage.compact(storage.revision)
+    world.faults(name).break_streams()
+    return f"{name} forgets its history and breaks off all watches (410)"
+
+
+async def restart_api(world: World) -> str:
+    name, seconds = world.chance.choice(world.names), world.chance.choice([1, 5, 30])
+    faults = world.faults(name)
+    faults.is_down = True
+    faults.break_streams()
+    world.cluster(name).way.break_streams()
+    asyncio.get_running_loop().call_later(seconds, setattr, faults, "is_down", False)
+    return f"the API of {name} is down for {seconds} s"
+
+
+# Processes
+
+
+async def kill(world: World) -> str:
+    where, raw = one_pod(world)
+    name, namespace = raw["metadata"]["name"], raw["metadata"]["namespace"]
+    with suppress(errors.NotFound):
+        await world.client(where).delete(Pod.resource, name, namespace)
+    return f"pod {name} on {where} is deleted"
+
+
+async def freeze(world: World) -> str:
+    where, raw = one_pod(world)
+    return freeze_pod(world, f"{raw['metadata']['namespace']}/{raw['metadata']['name']}", where)
+
+
+async def freeze_leader(world: World) -> str:
+    leases = [raw for raw in world.objects("hub", Lease) if raw["metadata"]["namespace"] == "fleetqueue-system"]
+    holder = leases[0]["spec"].get("holderIdentity") if leases else ""
+    pods = [raw for raw in world.objects("hub", Pod) if raw["metadata"]["namespace"] == "fleetqueue-system"]
+    found = next((name for name in names(pods) if holder and holder.startswith(name)), "")
+    return freeze_pod(world, f"fleetqueue-system/{found}", "hub, the leader") if found else ""
+
+
+def freeze_pod(world: World, pod: str, where: str) -> str:
+    seconds, thawed = world.chance.choice([3, 12, 25, 50]), asyncio.Event()
+
+    def thaw() -> None:
+        for name in world.names:
+            world.faults(name).frozen.pop(pod, None)
+        thawed.set()
+
+    for name in world.names:
+        world.faults(name).frozen[pod] = thawed
+    asyncio.get_running_loop().call_later(seconds, thaw)
+    return f"pod {pod} on {where} is frozen for {seconds} s"
+
+
+def one_pod(world: World) -> tuple[str, dict]:
+    found = [(n, raw) for n in world.names for raw in world.objects(n, Pod) if raw["metadata"]["namespace"] in PARTS]
+    return world.chance.choice(found)
+
+
+# Credentials, and hands in what is ours
+
+
+async def revoke(world: World) -> str:
+    worker = world.chance.choice(world.workers)
+    for raw in world.objects(worker, ServiceAccount):
+        if raw["metadata"]["name"].startswith("kueue-admin"):
+            with suppress(errors.NotFound):
+                await world.client(worker).delete(
+                    ServiceAccount.resource, raw["metadata"]["name"], raw["metadata"]["namespace"]
+                )
+    return f"the account of Kueue on {worker} is deleted, and with it its tokens"
+
+
+async def lose_secret(world: World) -> str:
+    name = f"kueue-admin-{world.chance.choice(world.workers)}-kubeconfig"
+    with suppress(errors.NotFound):
+        await world.hub.delete(Secret.resource, name, "kueue-system")
+    return f"secret {name} is deleted"
+
+
+async def meddle(world: World) -> str:
+    kind = world.chance.choice([kueue.MultiKueueConfig, kueue.MultiKueueCluster, ManifestWork])
+    found = [raw for raw in world.objects("hub", kind) if "demo1" not in raw["metadata"]["name"]]
+    if not found:
+        return ""
+    metadata = world.chance.choice(found)["metadata"]
+    with suppress(errors.NotFound):
+        await world.hub.delete(kind.resource, metadata["name"], metadata.get("namespace", ""))
+    return f"somebody deletes {kind.resource.kind} {metadata['name']}"
+
+
+WEIGHTS: dict[Happening, int] = {
+    create_job: 20,
+    delete_job: 2,
+    deactivate: 2,
+    suspend: 1,
+    label: 5,
+    place: 2,
+    score: 2,
+    cut: 4,
+    lose: 1,
+    slow: 2,
+    heal: 5,
+    trouble: 4,
+    forget: 1,
+    restart_api: 2,
+    kill: 6,
+    freeze: 3,
+    freeze_leader: 2,
+    revoke: 1,
+    lose_secret: 1,
+    meddle: 1,
+}
+
+
+async def strike(world: World) -> None:
+    """Let something happen."""
+    happening = world.chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    said = await happening(world)
+    if said:
+        world.note(said)

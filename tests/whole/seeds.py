@@ -1,0 +1,73 @@
+"""Run one seed: things happen by chance for some minutes, then all must be well."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fleetqueue import clock
+from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
+
+from . import ends
+from .fleet_template import template
+from .happenings import create_job, strike
+from .reasons import unexplained
+from .world import World
+
+HAPPENINGS = 24
+QUIET_ONES = 4
+"""One seed of so many also shows that nobody writes when all is over: that takes as long as all the rest."""
+
+
+def run(seed: int) -> World:
+    """Live through what a seed brings; raises AssertionError, with the whole story, where an invariant breaks."""
+    made = template()
+    with (
+        unlogged(),
+        clock.use(VirtualClock(seed, made.moment)),
+        asyncio.Runner(loop_factory=VirtualTimeLoop) as runner,
+    ):
+        return runner.run(play(seed))
+
+
+async def play(seed: int) -> World:
+    world = World(seed)
+    async with world.living(template()):
+        try:
+            await live(world)
+            await end(world, is_quiet_one=seed % QUIET_ONES == 0)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n\nseed {seed}:\n" + "\n".join(world.diary)) from None
+    return world
+
+
+async def live(world: World) -> None:
+    await advance(world.chance.choice([2, 20]))
+    world.note(await create_job(world))
+    since: dict[str, float] = {}
+    for _ in range(HAPPENINGS):
+        await asyncio.sleep(world.chance.choice([0.05, 1, 4, 15, 30]))
+        await strike(world)
+        world.witness.check()
+        silent = unexplained(world, since, clock.monotonic())
+        assert not silent, f"these jobs wait and do not say why: {', '.join(silent)}"
+
+
+async def end(world: World, *, is_quiet_one: bool) -> None:
+    await ends.make_well(world)
+    await ends.converge(world)
+    ends.check_ends(world)
+    if is_quiet_one:
+        await ends.check_quiet(world)
+    world.witness.check()
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Faults are told by the thousand, and nobody reads it: what counts is in the diary."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
