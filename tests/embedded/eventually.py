@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable
 
-LIMIT_SECONDS = 30.0
+LIMIT_SECONDS = 120.0
+"""When a kind has gone, a real garbage collector stands still for half a minute before it looks at anything else."""
 POLL_SECONDS = 0.05
 
 

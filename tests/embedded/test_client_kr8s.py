@@ -13,7 +13,7 @@ from .kinds import config_map, definition, may_view, node, widget
 
 GROUP = "kr8s.test.io"
 Widget = new_class("Widget", version=f"{GROUP}/v1", namespaced=True)
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 120  # as `eventually` waits, and for the same reason
 
 # It says so of every server that is newer than itself.
 pytestmark = pytest.mark.filterwarnings("ignore:Kubernetes version .* is not supported:UserWarning")
