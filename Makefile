@@ -10,7 +10,7 @@ MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine demo check test picture stories kill faults bench fix docs build clean
+.PHONY: help install engine demo check test picture stories records kill faults bench fix docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ check: install ## lint, types, import contracts and unit tests: before every com
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m "not real"
+	$(BIN)/pytest -m "not real and not records"
 
 test: check ## check, and the tests on the real engine where it is built
 	@if $(ENGINE_IS_BUILT); then \
@@ -50,6 +50,9 @@ picture: install ## draw what the demo prints, for the README
 
 stories: $(MADE_OF) ## only the three stories, as fast as they go
 	@$(BIN)/fleetqueue demo all --engine $(ENGINE) --fast
+
+records: engine ## give all scenarios to the real engine again, a quarter of an hour: what is recorded of it must still be so
+	$(BIN)/pytest -m records
 
 kill: install ## kill -9 an embedded server under 16 writers, again and again: make kill ROUNDS=40
 	FLEETQUEUE_KILL_ROUNDS=$(or $(ROUNDS),40) $(BIN)/pytest tests/embedded/test_kill.py tests/unit/apiserver/storage/test_kill.py

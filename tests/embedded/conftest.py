@@ -78,7 +78,7 @@ CLUSTERS = [
 ]
 
 
-@pytest.fixture(scope="session", params=CLUSTERS)
+@pytest.fixture(scope="package", params=CLUSTERS)
 def cluster(request, tmp_path_factory):
     """A fleet's hub with its controllers, reached by the kubeconfig that the fleet writes."""
     if request.param is RealCluster and layout.find() is None:

@@ -20,6 +20,11 @@ def test_there_is_a_record_of_every_scenario_and_of_no_other(world):
     assert sorted(world.recorded()) == sorted(described["name"] for described in world.described)
 
 
+@EACH_WORLD
+def test_the_record_was_made_of_these_scenarios_by_these_versions(world):
+    assert world.is_sealed(), f"record them anew: python tools/record_scenarios.py {world.name}"
+
+
 @pytest.mark.parametrize(
     ("world", "name"),
     [

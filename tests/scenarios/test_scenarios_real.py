@@ -1,4 +1,8 @@
-"""The record beside the scenarios is what the real parts make of them today."""
+"""The record beside the scenarios is what the real parts make of them today.
+
+That takes a quarter of an hour and can only change with the scenarios or with the versions of the parts, for which the
+record has a seal: so these have a lane of their own, `make records`.
+"""
 
 import asyncio
 
@@ -9,7 +13,7 @@ from fleetqueue.engine import layout
 from .world import once
 from .worlds import WORLDS
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.records
 
 
 @pytest.fixture(scope="module")

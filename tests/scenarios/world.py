@@ -1,8 +1,10 @@
 """What a room's scenarios are to the tests: their descriptions, the two sides that they run on, and the record.
 
-The record, `recorded.json` beside the scenarios, is what upstream's part made of each of them.
+The record, `recorded.json` beside the scenarios, is what upstream's part made of each of them. It carries a seal of
+what it was made of, the scenarios and the versions of the parts: as long as that is the same, the record is current.
 """
 
+import hashlib
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -13,10 +15,15 @@ from typing import Any
 import orjson
 import yaml
 
+from fleetqueue.engine.parts import KUBERNETES_VERSION, KUEUE_VERSION, OCM_VERSION
+
 Described = dict[str, Any]
 """A scenario in the form of its room: `name`, what happens, and `differs` where ours is known to end otherwise."""
 Ends = dict[str, Any]
 """What each scenario ends in, by its name."""
+PARTS = (KUBERNETES_VERSION, KUEUE_VERSION, OCM_VERSION)
+SEAL = ""
+"""Under this name, which no scenario has, the record keeps what it was made of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +42,30 @@ class World:
     def name(self) -> str:
         return self.folder.name
 
+    @property
+    def seal(self) -> str:
+        """Tell these scenarios, on the parts of this engine, from all others."""
+        happening = [{part: what for part, what in each.items() if part != "differs"} for each in self.described]
+        return hashlib.sha256(f"{PARTS} {_json(happening)}".encode()).hexdigest()
+
     def recorded(self) -> Ends:
-        found: Ends = orjson.loads((self.folder / "recorded.json").read_bytes())
+        found = self._read()
+        del found[SEAL]
         return found
+
+    def is_sealed(self) -> bool:
+        """Tell whether the record was made of these scenarios, by the parts that the engine has now."""
+        return bool(self._read()[SEAL] == self.seal)
 
     def record(self, ends: Ends) -> None:
         """Write what the real part made of each scenario, a line for each."""
-        lines = (f"{_json(name)}: {_json(ends[name])}" for name in sorted(ends))
+        whole = {SEAL: self.seal, **ends}
+        lines = (f"{_json(name)}: {_json(whole[name])}" for name in sorted(whole))
         (self.folder / "recorded.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+    def _read(self) -> Ends:
+        found: Ends = orjson.loads((self.folder / "recorded.json").read_bytes())
+        return found
 
 
 def written(folder: Path) -> list[Described]:
