@@ -49,11 +49,21 @@ PATIENCE = 45.0
 """Seconds that anything may take on two busy cores before a test gives up."""
 
 
+ONE_LOOP = pytest.mark.asyncio(loop_scope="session")
+"""All tests share a loop, and so the fleet that lives on it."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Say so before loops are chosen: said later, every test would have a loop, and a fleet, of its own."""
+    metafunc.definition.add_marker(ONE_LOOP, append=False)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/real" in str(item.path):
             item.add_marker(pytest.mark.real)
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+            item.add_marker(ONE_LOOP, append=False)
             item.add_marker(pytest.mark.timeout(240))
 
 
@@ -587,7 +597,7 @@ def _kueue(kind: str, name: str) -> dict[str, Any]:
     return {"apiVersion": f"{kueue.GROUP}/{kueue.VERSION}", "kind": kind, "metadata": {"name": name}}
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def world(engine: layout.Layout, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     logs.set_up(json=False, level="INFO")
     async with RealFleet(tmp_path_factory.mktemp("fleet"), workers=3, ocm="placement") as fleet:
