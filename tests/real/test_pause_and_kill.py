@@ -65,8 +65,11 @@ async def test_killed_at_any_write_the_job_runs_once_and_ends(stage, number, arr
 
     await run_to_the_end(stage, heart)
 
+    async def over():
+        return (await stage.workload("job")).is_finished
+
+    await stage.eventually(over, "the Workload says so too")
     assert stage.witness.doubles == []
-    assert (await stage.workload("job")).is_finished
 
 
 async def test_kueue_restarted_while_jobs_are_nominated_run_and_drain(stage):
