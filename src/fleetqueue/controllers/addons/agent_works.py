@@ -1,6 +1,6 @@
 """The ManifestWorks that bring the objects of an add-on onto its cluster.
 
-Mirrors: addon-framework controllers/agentdeploy/utils.go, sdk-go pkg/apis/work/v1/builder
+Mirrors: addon-framework controllers/agentdeploy/utils.go, sdk-go work builder
 """
 
 from collections.abc import Iterable, Sequence

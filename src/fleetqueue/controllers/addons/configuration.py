@@ -41,10 +41,7 @@ class ConfigurationController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
-            Watch(addon.ClusterManagementAddOn, indexes.by_name),
-            Watch(addon.ManagedClusterAddOn, indexes.by_name),
-            Watch(cluster.Placement, lambda each: indexes.users_of(self.hub, each.key)),
-            Watch(cluster.PlacementDecision, lambda each: indexes.users_of(self.hub, indexes.placement_of(each))),
+            *indexes.watches(self.hub),
             Watch(addon.AddOnTemplate, lambda each: self._all()),
             Watch(addon.AddOnDeploymentConfig, lambda each: self._all()),
         )

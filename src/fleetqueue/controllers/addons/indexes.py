@@ -1,13 +1,14 @@
 """By what add-ons and their works are found, and whom they wake."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from fleetqueue.api import addon_v1alpha1 as addon
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Watch
 
 BY_NAME: Final = "name"
 BY_PLACEMENT: Final = "placement"
@@ -20,6 +21,16 @@ def add_indexes(hub: Cluster) -> None:
     hub.informer(addon.ClusterManagementAddOn).store.add_index(BY_PLACEMENT, _placements)
     hub.informer(cluster.PlacementDecision).store.add_index(BY_PLACEMENT, lambda each: (placement_of(each),))
     hub.informer(ManifestWork).store.add_index(BY_ADD_ON, add_on_of)
+
+
+def watches(hub: Cluster) -> tuple[Watch[Any], ...]:
+    """Wake an add-on by what it is, where it is, and the Placements that choose its clusters."""
+    return (
+        Watch(addon.ClusterManagementAddOn, by_name),
+        Watch(addon.ManagedClusterAddOn, by_name),
+        Watch(cluster.Placement, lambda each: users_of(hub, each.key)),
+        Watch(cluster.PlacementDecision, lambda each: users_of(hub, placement_of(each))),
+    )
 
 
 def installed(hub: Cluster, name: str) -> list[addon.ManagedClusterAddOn]:

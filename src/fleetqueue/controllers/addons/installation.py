@@ -27,12 +27,7 @@ class InstallationController(Controller):
     concurrency = 2
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return (
-            Watch(addon.ClusterManagementAddOn, indexes.by_name),
-            Watch(addon.ManagedClusterAddOn, indexes.by_name),
-            Watch(cluster.Placement, lambda each: indexes.users_of(self.hub, each.key)),
-            Watch(cluster.PlacementDecision, lambda each: indexes.users_of(self.hub, indexes.placement_of(each))),
-        )
+        return indexes.watches(self.hub)
 
     def subscribe(self) -> None:
         indexes.add_indexes(self.hub)

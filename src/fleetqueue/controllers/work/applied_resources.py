@@ -1,6 +1,6 @@
 """What an agent put on a worker and answers for: the record of it, and its removal.
 
-Mirrors: OCM pkg/work/helper/helpers.go (DeleteAppliedResources)
+Mirrors: OCM work/helper/helpers.go (DeleteAppliedResources)
 """
 
 from collections.abc import Iterable, Sequence

@@ -2,7 +2,7 @@
 
 Reads:   AppliedManifestWork and the objects that it names on the worker, ManifestWork on the hub
 Writes:  deletes objects; AppliedManifestWork: its status, its finalizer, and itself
-Mirrors: OCM pkg/work/spoke/controllers/finalizercontroller/{appliedmanifestwork_finalize,unmanaged_appliedmanifestwork}
+Mirrors: OCM work/spoke/controllers/finalizercontroller/{appliedmanifestwork_finalize,unmanaged_appliedmanifestwork}
 """
 
 from collections.abc import Iterable

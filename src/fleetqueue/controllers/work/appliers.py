@@ -3,7 +3,7 @@
 `Update` creates or changes it; `CreateOnly` only creates it; `ServerSideApply` leaves the merging to the API server;
 `ReadOnly` writes nothing. In all but the last the owner is kept right.
 
-Mirrors: OCM pkg/work/spoke/apply
+Mirrors: OCM work/spoke/apply
 """
 
 import copy

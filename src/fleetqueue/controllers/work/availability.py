@@ -2,7 +2,7 @@
 
 Reads:   ManifestWork of one cluster on the hub; the objects on the worker
 Writes:  of the work's status: Available and the conditions by rules, of it and of each manifest; feedback
-Mirrors: OCM pkg/work/spoke/controllers/statuscontroller, pkg/work/spoke/objectreader
+Mirrors: OCM work/spoke/controllers/statuscontroller, work/spoke/objectreader
 """
 
 import asyncio

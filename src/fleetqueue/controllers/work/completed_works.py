@@ -2,7 +2,7 @@
 
 Reads:   ManifestWork
 Writes:  deletes ManifestWorks
-Mirrors: OCM pkg/work/hub/controllers/manifestworkgarbagecollection
+Mirrors: OCM work/hub/controllers/manifestworkgarbagecollection
 """
 
 from collections.abc import Iterable

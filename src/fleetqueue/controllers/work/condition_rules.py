@@ -1,6 +1,6 @@
 """Conditions of an object that a work defines by rules: expressions over the object, or well-known ones.
 
-Mirrors: OCM pkg/work/spoke/conditions/{reader.go,rules/rule.go}
+Mirrors: OCM work/spoke/conditions/{reader.go,rules/rule.go}
 """
 
 from collections.abc import Callable, Sequence

@@ -2,7 +2,7 @@
 
 Reads:   ManifestWork of one cluster on the hub, AppliedManifestWork on the worker
 Writes:  the finalizer of works and their condition Deleting; deletes AppliedManifestWorks
-Mirrors: OCM pkg/work/spoke/controllers/finalizercontroller/{add_finalizer,manifestwork_finalize}_controller.go
+Mirrors: OCM work/spoke/controllers/finalizercontroller/{add_finalizer,manifestwork_finalize}_controller.go
 """
 
 from fleetqueue import clock

@@ -1,6 +1,6 @@
 """Whether the account that a work names may do on the worker what the work asks for.
 
-Mirrors: OCM pkg/work/spoke/auth/basic
+Mirrors: OCM work/spoke/auth/basic
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """What the hub is told of the fields of an object: well-known ones of some kinds, or those that paths lead to.
 
-Mirrors: OCM pkg/work/spoke/statusfeedback
+Mirrors: OCM work/spoke/statusfeedback
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,6 @@
 """Follow the objects of which works want to be told at once (`feedbackScrapeType: Watch`).
 
-Mirrors: OCM pkg/work/spoke/objectreader
+Mirrors: OCM work/spoke/objectreader
 
 One informer serves all works that name objects of a kind in a namespace; when no work does any more, it ends. Beyond
 a number of informers, objects are looked at now and then, as all others are.

@@ -1,6 +1,6 @@
 """What a work says about each of its manifests: which object it is, how it is updated, and who owns it.
 
-Mirrors: OCM pkg/work/helper/helpers.go
+Mirrors: OCM work/helper/helpers.go
 """
 
 import re

@@ -1,6 +1,6 @@
 """How the objects of a work are, and the work with them: the lists of conditions that are written into its status.
 
-Mirrors: OCM pkg/work/helper/helpers.go (merging), pkg/work/spoke/conditions/helpers.go (aggregating)
+Mirrors: OCM work/helper/helpers.go (merging), work/spoke/conditions/helpers.go (aggregating)
 """
 
 from collections.abc import Iterable, Sequence

@@ -2,7 +2,7 @@
 
 Reads:   ManifestWork of one cluster on the hub; AppliedManifestWork and the objects themselves on the worker
 Writes:  the objects; AppliedManifestWork; of the work's status: Applied, and Applied of each manifest
-Mirrors: OCM pkg/work/spoke/controllers/manifestcontroller
+Mirrors: OCM work/spoke/controllers/manifestcontroller
 
 The agent does not follow the objects: those that somebody else changes or deletes are put right after minutes.
 """

@@ -3,7 +3,7 @@
 Of labels, annotations and owners only those that the manifest names are touched; a key that ends in `-` takes one away.
 Of the well-known kinds certain fields are replaced; of any other kind the whole object is, besides metadata and status.
 
-Mirrors: OCM pkg/work/spoke/apply/update_apply.go, library-go pkg/operator/resource/{resourceapply,resourcemerge}
+Mirrors: OCM work/spoke/apply/update_apply.go, library-go pkg/operator/resource/{resourceapply,resourcemerge}
 """
 
 import base64

@@ -2,7 +2,7 @@
 
 Reads:   ManifestWorkReplicaSet, Placement, PlacementDecision, ManifestWork
 Writes:  ManifestWorks in the clusters' namespaces; ManifestWorkReplicaSet: status and finalizer
-Mirrors: OCM pkg/work/hub/controllers/manifestworkreplicasetcontroller
+Mirrors: OCM work/hub/controllers/manifestworkreplicasetcontroller
 
 A ManifestWork has the name of its replica set; a cluster that two Placements choose has one work, of whoever was last.
 """
