@@ -10,13 +10,11 @@ from fleetqueue.assembly.embedded import EmbeddedFleet
 from fleetqueue.assembly.own_kubectl.kubectl import OwnKubectl
 from fleetqueue.testing import virtual_time
 
+from .pages import KEPT_BY_KUBERNETES, LINES, POD, WORKERS
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
 MANIFESTS = str(DEPLOY / "ocm" / "score_agent_add_on.yaml")
 ADD_ON = "fleetqueue-score-agent"
-WORKERS = ("cluster1", "cluster2", "cluster3")
-KEPT_BY_KUBERNETES = ("events", "events.events.k8s.io", "certificatesigningrequests.certificates.k8s.io")
-"""Records that Kubernetes itself deletes after an hour."""
-LINES = '{range .items[*]}{.kind}/{.metadata.namespace}/{.metadata.name}{"\\n"}{end}'
 DECIDED = "{.items[*].status.decisions[*].clusterName}"
 OURS = (ADD_ON, "resource-usage-score")
 LONG_ENOUGH = 120
@@ -41,13 +39,6 @@ spec:
         weight: 1
 """
 """As the page of the score add-on prints it, with the name of the scores that there are."""
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: large, namespace: default}
-spec:
-  containers: [{name: main, image: sleep, args: ["3600s"], resources: {requests: {memory: 6Gi}}}]
-"""
 
 
 @dataclass

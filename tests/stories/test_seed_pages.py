@@ -23,6 +23,8 @@ from fleetqueue.engine import layout
 from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.engine.processes import Command
 
+from .pages import KEPT_BY_KUBERNETES, LINES, POD, WORKERS
+
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -32,13 +34,9 @@ ADD_ON = "fleetqueue-score-agent"
 WORK = f"addon-{ADD_ON}-deploy-0"
 NAMESPACE = "open-cluster-management-agent-addon"
 ADD_ON_MANAGER = "system:serviceaccount:open-cluster-management-hub:addon-manager-controller-sa"
-WORKERS = ("cluster1", "cluster2", "cluster3")
 PATIENCE = 80
 """Seconds that anything may take on two busy cores."""
 
-KEPT_BY_KUBERNETES = ("events", "events.events.k8s.io", "certificatesigningrequests.certificates.k8s.io")
-"""Records that Kubernetes itself deletes after an hour."""
-LINES = '{range .items[*]}{.kind}/{.metadata.namespace}/{.metadata.name}{"\\n"}{end}'
 OURS = ("fleetqueue", "score-agent", "resource-usage-score")
 
 PLACEMENT = """
@@ -60,13 +58,6 @@ spec:
         weight: 1
 """
 """As the page of the score add-on's first version prints it; the add-on never made a `test-score1`."""
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: large, namespace: default}
-spec:
-  containers: [{name: main, image: sleep, args: ["3600s"], resources: {requests: {memory: 6Gi}}}]
-"""
 
 
 class Fleet:
