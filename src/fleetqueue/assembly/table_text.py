@@ -14,13 +14,20 @@ GAP = "   "
 def written(rows: Sequence[Row], columns: Sequence[str], output: str, *, empty: str = "nothing found") -> str:
     """Write rows as `table`, `json` or `yaml`; programs get every field, people the named columns."""
     if output == "json":
-        return json.dumps([dict(row) for row in rows], indent=2, default=str)
+        return json.dumps([dict(row) for row in rows], indent=2, default=plain)
     if output == "yaml":
         import yaml
 
-        plain = json.loads(json.dumps([dict(row) for row in rows], default=str))
-        return str(yaml.safe_dump(plain, sort_keys=False)).rstrip("\n")
+        readable = json.loads(json.dumps([dict(row) for row in rows], default=plain))
+        return str(yaml.safe_dump(readable, sort_keys=False)).rstrip("\n")
     return "\n".join(lines(rows, columns)) if rows else empty
+
+
+def plain(value: Any) -> str:
+    """Write what JSON has no form for; times as Kubernetes does."""
+    from fleetqueue.api import conditions  # late: `--help` needs none of it
+
+    return conditions.timestamp(value) if isinstance(value, datetime) else str(value)
 
 
 def lines(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.fleets import Engine, Ocm, how_to_go_on, reporter
+from fleetqueue.cli.fleets import Engine, Ocm, how_to_go_on, reporter, room
 from fleetqueue.cli.options import DataDir
 from fleetqueue.cli.running import Code, Failure, run, wants_traceback
 from fleetqueue.cli.summary import summary
@@ -23,7 +23,7 @@ TOLD = "the stories are told"
 
 def demo(
     which: Annotated[str, typer.Argument(help="1, 2, 3 or all.")] = "all",
-    step: Annotated[bool, typer.Option("--step", help="Wait for Enter before each command.")] = False,
+    step: Annotated[bool, typer.Option("--step", help="Show each command, and wait for Enter before it runs.")] = False,
     fast: Annotated[
         bool | None,
         typer.Option(
@@ -57,7 +57,7 @@ def demo(
         wanted = Which(which)
     except ValueError:
         raise Failure(f'there is no story "{which}"; there are 1, 2, 3 and all', Code.USAGE) from None
-    where = (data_dir or default_data_dir("demo")).absolute()
+    where = room((data_dir or default_data_dir("demo")).absolute())
     narrator, is_embedded = Terminal(step=step), engine is Engine.EMBEDDED
     house = embedded_house(where, keep=keep) if is_embedded else real_house(where, ocm, keep=keep)
     record = run(perform(wanted, house, narrator, fast=is_embedded if fast is None else fast))

@@ -24,13 +24,17 @@ def down(
     from fleetqueue.engine.state import kept, refuse_foreign
 
     where, report = folder(data_dir), reporter()
-    if not where.exists():
+    if not where.is_dir():
         print(f"there is no fleet in {where}")
         return
-    if delete:
-        refuse_foreign(where)
-    report(f"ending the fleet in {where}")
+    refuse_foreign(where)
     there = kept(where)
+    is_running = run(control.ask_if_there(where, "status")) is not None
+    if is_running:
+        report(f"ending the fleet in {where}")
     run(control.down(where, delete=delete))
-    is_kept = not (there and there.in_memory)
-    print(f"the fleet in {where} is {'gone' if delete else 'stopped; its state is kept' if is_kept else 'stopped'}")
+    if delete:
+        print(f"the fleet in {where} is gone")
+    else:
+        told = f"the fleet in {where} is stopped" if is_running else f"no fleet runs in {where}"
+        print(f"{told}; its state is kept" if there and not there.in_memory else told)

@@ -1,10 +1,13 @@
 """Which fleet a command means, and how progress of a long step is shown."""
 
+import os
 import sys
 import time
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
+
+from fleetqueue.cli.running import Code, Failure
 
 
 class Engine(StrEnum):
@@ -38,6 +41,23 @@ def folder(data_dir: Path | None) -> Path:
     from fleetqueue.engine.state import default_data_dir
 
     return (data_dir or default_data_dir("lab")).absolute()
+
+
+def room(where: Path) -> Path:
+    """Make the folder of a fleet that is to start; refuse one that holds other things, since `down` may delete it."""
+    from fleetqueue.engine.state import refuse_foreign
+
+    try:
+        where.mkdir(parents=True, exist_ok=True, mode=0o700)
+        why = "" if os.access(where, os.W_OK | os.X_OK) else "it may not be written"
+    except FileExistsError:
+        why = "it is a file"
+    except OSError as error:
+        why = str(error.strerror)
+    if why:
+        raise Failure(f"{where} cannot be the folder of a fleet: {why}; choose another one with --data-dir", Code.USAGE)
+    refuse_foreign(where)
+    return where
 
 
 def reporter() -> Callable[[str], None]:

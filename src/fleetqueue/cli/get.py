@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(short_help="Show the workers.")
 def clusters(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -43,7 +43,7 @@ def clusters(
     show(kubeconfig, context, lambda hub: listings.clusters(hub, output.value, kueue_namespace=kueue_namespace))
 
 
-@app.command()
+@app.command(short_help="Show the cluster sets.")
 def clustersets(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -61,7 +61,7 @@ def clustersets(
     show(kubeconfig, context, lambda hub: listings.cluster_sets(hub, output.value, tree=tree))
 
 
-@app.command()
+@app.command(short_help="Show the Placements and what they chose.")
 def placements(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = Format.TABLE) -> None:
     """Show the Placements and the clusters that they chose.
 
@@ -74,7 +74,7 @@ def placements(kubeconfig: Kubeconfig = None, context: Context = "", output: Out
     show(kubeconfig, context, lambda hub: listings.placements(hub, output.value))
 
 
-@app.command()
+@app.command(short_help="Show the jobs: how far, where, and why.")
 def jobs(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = Format.TABLE) -> None:
     """Show the jobs of the hub: how far each has come, on which cluster, and what it waits for.
 
@@ -87,7 +87,7 @@ def jobs(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = 
     show(kubeconfig, context, lambda hub: listings.jobs(hub, output.value))
 
 
-@app.command()
+@app.command(short_help="Show how much of each cluster is free.")
 def scores(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = Format.TABLE) -> None:
     """Show how much of each cluster is free, as scores from -100 (nothing) to 100.
 

@@ -41,9 +41,9 @@ def show(
     where = folder(data_dir)
     file = where / "kubeconfig" if merged or not name else where / name / "kubeconfig"
     if not file.is_file():
-        raise Failure(
-            f"there is no {file}; start a fleet with `fleetqueue up`, or see `fleetqueue status`", Code.NOT_FOUND
-        )
+        there = sorted(found.parent.name for found in where.glob("*/kubeconfig"))
+        known = f"known are: {', '.join(there)}" if there else "start a fleet with `fleetqueue up`"
+        raise Failure(f"there is no {file}; {known}", Code.NOT_FOUND)
     sys.stdout.write(f"{file}\n" if path else file.read_text())
 
 
@@ -54,7 +54,11 @@ def create(
     cluster: Annotated[str, typer.Option(help="What the cluster is called in the new file.")] = "",
     lifetime: Annotated[int, typer.Option(help="Seconds that its token is good for; nobody renews it.")] = 24 * 3600,
     job_kind: Annotated[
-        list[str] | None, typer.Option(help="A kind of jobs, as Kueue names it; may be given often. [batch/job]")
+        list[str] | None,
+        typer.Option(
+            help="A kind of jobs, as Kueue names it; may be given often.",
+            show_default="batch/job, and what else of Kueue's kinds the worker serves",
+        ),
     ] = None,
 ) -> None:
     """Make a kubeconfig with which MultiKueue reaches a worker, and print it.
@@ -67,6 +71,7 @@ def create(
       fleetqueue kubeconfig create --context worker1-cluster > worker1.kubeconfig
       kubectl create secret generic worker1-secret -n kueue-system --from-file=kubeconfig=worker1.kubeconfig
     """
+    from fleetqueue.assembly.job_kinds import served_job_kinds
     from fleetqueue.client.kubeconfig import load
     from fleetqueue.client.transport import connect
     from fleetqueue.controllers.credentials.create import create_kubeconfig
@@ -76,9 +81,8 @@ def create(
     async def work() -> str:
         client = connect(connection)
         try:
-            return await create_kubeconfig(
-                client, connection, cluster=cluster, job_kinds=job_kind or ["batch/job"], lifetime=lifetime
-            )
+            kinds = job_kind or await served_job_kinds(client)
+            return await create_kubeconfig(client, connection, cluster=cluster, job_kinds=kinds, lifetime=lifetime)
         finally:
             await client.close()
 

@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 
 # On this machine
-app.command(short_help="Tell the three user stories on a fleet of real clusters.")(demo)
+app.command(short_help="Tell the three user stories on a hub and three workers.")(demo)
 app.add_typer(engine.app, name="engine", short_help="Build the real engine: etcd, Kubernetes, Kueue, OCM.")
 app.command(short_help="Start a fleet on this machine.")(up)
 app.command(short_help="Show the processes of the fleet.")(status)
@@ -73,8 +73,9 @@ def fleetqueue(
 
     \b
     Example:
-      fleetqueue engine build && fleetqueue demo        the three stories on this machine
-      fleetqueue up --detach && fleetqueue status       embedded clusters to play with, within a second
+      fleetqueue demo                                   the three stories, in half a minute
+      fleetqueue up --scenario multikueue --detach      a hub and three workers to play with
+      fleetqueue get jobs                               how far each job has come, where, and why
     """
 
 

@@ -1,9 +1,13 @@
 """Tell a story in a terminal: commands, what they print, marks for what held; colours only where somebody looks."""
 
 import asyncio
+import os
 import sys
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, TextIO
+
+from fleetqueue.cli import pressing
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -25,6 +29,7 @@ class Terminal:
         self.stream = stream
         self.step = step
         self.is_terminal = stream.isatty()
+        self.has_colours = self.is_terminal and wants_colours()
         self._began = time.monotonic()
         self._spinner: Status | None = None
         self._notice: asyncio.TimerHandle | None = None
@@ -39,9 +44,10 @@ class Terminal:
 
     async def command(self, text: str) -> None:
         self._print("")
-        self._print(f"  {self._in(CYAN, '$ ' + text)}")
-        if self.step and self.is_terminal:
-            await asyncio.to_thread(input, "    (Enter) ")
+        for number, line in enumerate(text.splitlines()):
+            self._print(f"  {self._in(CYAN, line if number else f'$ {line}')}")
+        if self.step:
+            await self._pause()
 
     def output(self, text: str) -> None:
         for line in shortened(text.rstrip().splitlines()):
@@ -62,6 +68,14 @@ class Terminal:
         if outcome.note:
             self._print(f"           {outcome.note}")
 
+    async def _pause(self) -> None:
+        is_echoed = sys.stdin is not None and sys.stdin.isatty()
+        print("    (Enter) ", end="" if is_echoed else "\n", file=self.stream, flush=True)
+        self.step = await pressing.enter()
+        if not self.step:
+            self._print("")
+            self.say("Nobody can press Enter any more: the rest is told without stops.")
+
     def _show_wait(self, text: str) -> None:
         if not self.is_terminal:
             self._print(f"  ... waiting for {text}")
@@ -79,10 +93,15 @@ class Terminal:
             self._spinner = None
 
     def _in(self, style: str, text: str) -> str:
-        return f"{style}{text}{PLAIN}" if self.is_terminal and text else text
+        return f"{style}{text}{PLAIN}" if self.has_colours and text else text
 
     def _print(self, text: str) -> None:
         print(text, file=self.stream, flush=True)
+
+
+def wants_colours(environ: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether the user lets terminals be coloured; see https://no-color.org."""
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def shortened(lines: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.fleets import Engine, Ocm, Scenario, folder, how_to_go_on, reporter
+from fleetqueue.cli.fleets import Engine, Ocm, Scenario, folder, how_to_go_on, reporter, room
 from fleetqueue.cli.options import DataDir
 from fleetqueue.cli.running import Code, Failure, run
 
@@ -79,7 +79,7 @@ def up(
     from fleetqueue.assembly.embedded_settings import EmbeddedSettings
     from fleetqueue.engine.state import kept
 
-    where, report = folder(data_dir), reporter()
+    where, report = room(folder(data_dir)), reporter()
     there = kept(where)
     made_of = engine or (Engine(there.engine) if there else Engine.EMBEDDED)
     number = workers or (there.workers if there else WORKERS)
@@ -105,6 +105,7 @@ def refuse(what_for: str, **options: object) -> None:
 def _embedded(where: Path, settings: "EmbeddedSettings", report: Callable[[str], None], *, detach: bool) -> None:
     from fleetqueue.assembly.embedded_settings import start_in_background
 
+    report(f"starting a hub and {number_of(settings.workers)} in {where}")
     if detach:
         run(start_in_background(where, settings, report))
         print(how_to_go_on(where, is_detached=True, is_bare=settings.scenario == "none"))
@@ -123,7 +124,7 @@ def _real(
 ) -> None:
     from fleetqueue.assembly.lab import Lab, LabSettings, start_in_background
 
-    report(f"starting a hub and {workers} workers in {where}; three take half a minute on two cores")
+    report(f"starting a hub and {number_of(workers)} in {where}; three take half a minute on two cores")
     settings = LabSettings(workers=workers, ocm=ocm.value, scenario=scenario.value)
     if detach:
         run(start_in_background(where, settings, report))
@@ -135,6 +136,10 @@ def _real(
 
     keep_up(lambda: Lab(where, settings, report=report, on_up=say_so))
     report("the fleet is stopped; its state is kept")
+
+
+def number_of(workers: int) -> str:
+    return "1 worker" if workers == 1 else f"{workers} workers"
 
 
 def keep_up(fleet: Callable[[], "Fleet"]) -> None:

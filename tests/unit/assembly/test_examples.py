@@ -13,9 +13,12 @@ def test_the_files_of_the_seeds_are_there():
         "job-demo2.yaml",
         "multikueue-setup-demo1.yaml",
         "multikueue-setup-demo2.yaml",
+        "multikueue-setup.yaml",
         "placement-demo2-1.yaml",
         "placement-demo2-2.yaml",
         "placement-spoke.yaml",
+        "sample-job.yaml",
+        "single-clusterqueue-setup.yaml",
         "single-clusterqueue.yaml",
     ]
 
@@ -40,6 +43,7 @@ def test_hub_and_workers_have_queues_of_the_same_names():
         return {o["metadata"]["name"] for name in names for o in objects(name) if o["kind"].endswith("Queue")}
 
     assert queues("single-clusterqueue.yaml") == queues("multikueue-setup-demo1.yaml", "multikueue-setup-demo2.yaml")
+    assert queues("single-clusterqueue-setup.yaml") == queues("multikueue-setup.yaml")
 
 
 def test_the_second_placement_only_adds_to_the_first():

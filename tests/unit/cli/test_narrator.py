@@ -6,7 +6,8 @@ import io
 import pytest
 
 from fleetqueue.assembly.stories.expectations import Outcome
-from fleetqueue.cli.narrator import LONG_OUTPUT, PATIENCE, Terminal, shortened
+from fleetqueue.cli import pressing
+from fleetqueue.cli.narrator import LONG_OUTPUT, PATIENCE, Terminal, shortened, wants_colours
 from fleetqueue.testing.virtual_time import advance
 
 pytestmark = pytest.mark.virtual_time
@@ -61,6 +62,56 @@ async def test_a_long_wait_is_shown_and_a_short_one_is_not():
 
     assert "S1-1: connected" not in stream.getvalue()
     assert "... waiting for S1-5: finished" in stream.getvalue()
+
+
+async def test_what_a_command_reads_is_shown_with_it():
+    text = await told(("command", "kubectl apply -f - <<EOF\nkind: Job\nEOF"))
+
+    assert text.splitlines() == ["", "  $ kubectl apply -f - <<EOF", "  kind: Job", "  EOF"]
+
+
+async def test_with_steps_it_stops_before_each_command_until_nobody_can_press_enter(monkeypatch):
+    presses = iter([True, False])
+
+    async def enter() -> bool:
+        return next(presses)
+
+    monkeypatch.setattr(pressing, "enter", enter)
+    stream = io.StringIO()
+    terminal = Terminal(stream, step=True)
+
+    for name in ("one", "two", "three"):
+        await terminal.command(f"kubectl get {name}")
+
+    assert stream.getvalue().count("(Enter)") == 2
+    assert "the rest is told without stops" in stream.getvalue()
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environ", "wanted"),
+    [
+        pytest.param({"TERM": "xterm"}, True, id="a terminal"),
+        pytest.param({"TERM": "xterm", "NO_COLOR": ""}, True, id="NO_COLOR without a value says nothing"),
+        pytest.param({"TERM": "xterm", "NO_COLOR": "1"}, False, id="somebody who wants none"),
+        pytest.param({"TERM": "dumb"}, False, id="a terminal without colours"),
+    ],
+)
+def test_colours_are_for_those_who_want_them(environ, wanted):
+    assert wants_colours(environ) is wanted
+
+
+def test_without_colours_a_terminal_gets_plain_lines(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = Screen()
+
+    Terminal(screen).title("Story 1")
+
+    assert screen.getvalue() == "\nStory 1\n───────\n"
 
 
 def test_long_output_is_cut_in_its_middle():

@@ -36,7 +36,27 @@ def test_what_was_not_reached_is_no_success():
 def test_the_interesting_waits_are_told():
     lines = summary(record(Outcome("S2-6", True, 1.3), Outcome("S2-6", True, 0.0, part="unchanged")), ("S2-6",))
 
-    assert any(line.startswith("job created -> admitted on a worker") and line.endswith("1.3s") for line in lines)
+    assert any(line.startswith("job created -> admitted on a worker") and line.endswith("1.30s") for line in lines)
+
+
+def test_what_the_environment_shows_counts_there_and_not_as_a_story_that_was_not_told():
+    lines = summary(record(Outcome("ENV-1", True, 0.1), Outcome("S3-1", True, 0.1)), ("ENV-1", "S3-1"))
+
+    assert lines[0] == "the environment               2 of  2 expectations held"
+    assert not any(line.startswith("story 3") for line in lines)
+
+
+def test_what_is_not_shown_is_one_line_with_where_to_read_on():
+    lines = [line for line in summary(record(), ("ENV-2",)) if line.startswith("not shown here")]
+
+    assert len(lines) == 1
+    assert lines[0].endswith("tests show them (docs/en/reference/stories.md)")
+
+
+def test_what_an_engine_cannot_show_is_told_with_its_reason():
+    lines = summary(record(), ("ENV-1",))
+
+    assert any(line.startswith("not shown here: ENV-2 (no kubelet runs here") for line in lines)
 
 
 def test_ids_of_no_story_are_promises_of_all():

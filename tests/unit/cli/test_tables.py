@@ -34,10 +34,11 @@ def test_programs_get_every_field(capsys, output, read):
     assert read(capsys.readouterr().out) == ROWS
 
 
-def test_times_are_printed_for_programs_too(capsys):
-    show([{"created": datetime(2026, 1, 1, tzinfo=UTC)}], (), Format.YAML)
+@pytest.mark.parametrize("output", [Format.JSON, Format.YAML])
+def test_programs_get_times_as_kubernetes_writes_them(capsys, output):
+    show([{"created": datetime(2026, 1, 1, tzinfo=UTC)}], (), output)
 
-    assert "2026-01-01" in capsys.readouterr().out
+    assert yaml.safe_load(capsys.readouterr().out.replace('"', "'")) == [{"created": "2026-01-01T00:00:00Z"}]
 
 
 def test_an_empty_table_says_so(capsys):

@@ -36,6 +36,33 @@ def test_a_fleet_goes_on_as_it_was(fleetqueue, started, tmp_path):
     assert started[0].workers == 5
 
 
+def test_a_folder_with_something_else_in_it_is_refused_since_down_would_delete_it(fleetqueue, started, tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+
+    result = fleetqueue("up", "--detach", "--data-dir", str(tmp_path))
+
+    assert result.code == 1
+    assert "is not the folder of a fleet; choose an empty one with --data-dir" in result.err
+    assert started == []
+
+
+@pytest.mark.parametrize("command", [["up", "--detach"], ["demo", "1"]])
+@pytest.mark.parametrize(("name", "why"), [("file", "it is a file"), ("file/fleet", "Not a directory")])
+def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(fleetqueue, started, tmp_path, command, name, why):
+    (tmp_path / "file").touch()
+
+    result = fleetqueue(*command, "--data-dir", str(tmp_path / name))
+
+    assert result.code == 2
+    assert f"{tmp_path / name} cannot be the folder of a fleet: {why}; choose another one" in result.err
+
+
+def test_the_start_is_told_before_it_takes_time(fleetqueue, started, tmp_path):
+    result = fleetqueue("up", "--detach", "--workers", "1")
+
+    assert f"starting a hub and 1 worker in {tmp_path / 'state' / 'fleetqueue' / 'lab'}" in result.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -141,7 +141,7 @@ class Stage:
 
     async def do(self, text: str, *, stdin: str = "") -> str:
         """Show a command, run it, show what it printed; example files are named without their folder."""
-        await self.narrator.command(text)
+        await self.narrator.command(f"{text} <<EOF\n{stdin.rstrip()}\nEOF" if stdin else text)
         program, *arguments = shlex.split(text)
         arguments = [str(folder() / word) if (folder() / word).is_file() else word for word in arguments]
         if program == "kubectl":
@@ -158,8 +158,8 @@ class Stage:
         if self.is_fast and seconds:
             manifest = objects(name)[0]
             manifest["spec"]["template"].setdefault("metadata", {})["annotations"] = {RUN_FOR: f"{seconds}s"}
-            stdin, command = yaml.safe_dump(manifest), "kubectl create -f - --context kind-hub"
-            self.narrator.say(f"(fast: {name}, with annotation {RUN_FOR}: {seconds}s)")
+            stdin, command = yaml.safe_dump(manifest, sort_keys=False), "kubectl create -f - --context kind-hub"
+            self.narrator.say(f"(fast: {name} with the annotation {RUN_FOR}: {seconds}s)")
         printed = await self.do(command, stdin=stdin)
         created = printed.split()[0].removeprefix("job.batch/")
         return await self.seen.until(

@@ -146,7 +146,7 @@ async def live_config(stage: Stage) -> tuple[str, int]:
 def second_check() -> str:
     """Write the placement check of the example once more, under another name."""
     found = next(o for o in objects(SETUP) if o["kind"] == "AdmissionCheck" and o["metadata"]["name"] == PLACEMENT)
-    return yaml.safe_dump({**found, "metadata": {"name": SECOND_CHECK}})
+    return yaml.safe_dump({**found, "metadata": {"name": SECOND_CHECK}}, sort_keys=False)
 
 
 async def the_check_is_deleted(stage: Stage) -> None:

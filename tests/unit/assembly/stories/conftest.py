@@ -19,10 +19,14 @@ from fleetqueue.testing.builders import condition, ended_job, pod_template
 
 
 class Listening(Silent):
-    """Remembers the reasons that were told."""
+    """Remembers the reasons and the commands that were told."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
+        self.commands: list[str] = []
+
+    async def command(self, text: str) -> None:
+        self.commands.append(text)
 
     def reason(self, text: str) -> None:
         self.reasons.append(text)

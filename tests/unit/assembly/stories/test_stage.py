@@ -98,3 +98,15 @@ async def test_a_reason_that_never_comes_does_not_end_the_story(scene):
     await scene.stage.tell_why("gpu", reason="DrainEnded")
 
     assert scene.narrator.reasons == []
+
+
+async def test_a_command_is_told_with_what_it_reads_so_that_it_can_be_typed(scene):
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n"
+
+    await scene.stage.do("kubectl apply -f - --context kind-hub", stdin=manifest)
+    await scene.stage.do("kubectl get configmaps -n ns --context kind-hub")
+
+    assert scene.narrator.commands == [
+        f"kubectl apply -f - --context kind-hub <<EOF\n{manifest}EOF",
+        "kubectl get configmaps -n ns --context kind-hub",
+    ]
