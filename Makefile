@@ -51,7 +51,7 @@ picture: install ## draw what the demo prints, for the README
 stories: $(MADE_OF) ## only the three stories, as fast as they go
 	@$(BIN)/fleetqueue demo all --engine $(ENGINE) --fast
 
-records: engine ## give all scenarios to the real engine again, a quarter of an hour: what is recorded of it must still be so
+records: engine ## give all scenarios to the real engine again, and accounts to their own agent, twenty minutes: what is recorded must still be so
 	$(BIN)/pytest -m records
 
 kill: install ## kill -9 an embedded server under 16 writers, again and again: make kill ROUNDS=40

@@ -7,6 +7,7 @@ real engine (`fleetqueue engine build`) and starts only etcd and the API server,
 import asyncio
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -33,8 +34,18 @@ async def main(layout: Layout, chosen: list[str]) -> None:
                 await record(door, subject)
 
 
+def chosen(names: Sequence[str]) -> list[str]:
+    """Return some subjects, or all where none is named; ends where there is no such subject."""
+    known = subjects()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"there is no subject {', '.join(unknown)}; the subjects are {', '.join(known)}")
+    return list(names) or known
+
+
 if __name__ == "__main__":
+    asked = chosen(sys.argv[1:])
     found = find()
     if found is None:
         sys.exit("the real engine is not built: run `fleetqueue engine build`")
-    asyncio.run(main(found, sys.argv[1:] or subjects()))
+    asyncio.run(main(found, asked))

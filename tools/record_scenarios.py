@@ -7,6 +7,7 @@ real engine (`fleetqueue engine build`) and takes about two minutes for each roo
 import asyncio
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -23,9 +24,18 @@ def record(world: World) -> None:
     print(f"{world.name}: {len(ends)} scenarios")
 
 
+def chosen(names: Sequence[str]) -> list[World]:
+    """Return the worlds of some rooms, or of all where none is named; ends where there is no such room."""
+    known = {world.name: world for world in WORLDS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"there is no room {', '.join(unknown)}; the rooms are {', '.join(known)}")
+    return [known[name] for name in names or known]
+
+
 if __name__ == "__main__":
+    worlds = chosen(sys.argv[1:])
     if find() is None:
         sys.exit("the real engine is not built: run `fleetqueue engine build`")
-    known = {world.name: world for world in WORLDS}
-    for name in sys.argv[1:] or known:
-        record(known[name])
+    for world in worlds:
+        record(world)

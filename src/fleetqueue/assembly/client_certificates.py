@@ -67,4 +67,5 @@ class ClientAuthority:
             raise NotBelieved("certificate has expired or is not yet valid")
         with long_names():
             subject = subject_of(shown.subject)
-        return Certificate(subject.name, tuple(subject.groups), shown.fingerprint(hashes.SHA256()).hex())
+        fingerprint = shown.fingerprint(hashes.SHA256()).hex()
+        return Certificate(subject.name, tuple(subject.groups), fingerprint, shown.not_valid_after_utc)

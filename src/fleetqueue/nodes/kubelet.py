@@ -62,6 +62,7 @@ class KubeletController(Controller):
     def subscribe(self) -> None:
         self.hub.informer(Pod).subscribe(self.addresses.change)
         super().subscribe()
+        self.programs.follow_mounted()
         self.hub.informer(Node).subscribe(self._node_changed)
 
     def _node_changed(self, old: Node | None, new: Node | None) -> None:

@@ -4,17 +4,19 @@ Mirrors: kubernetes pkg/kubelet/pod_workers.go, pkg/kubelet/kuberuntime
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.nodes import pod_statuses
+from fleetqueue.nodes.mounted_files import MountedConfigMap, MountedFiles, MountedSecret
 from fleetqueue.nodes.objects import Pod
-from fleetqueue.nodes.pod_surroundings import TOKEN_SECONDS, NotThere, Surroundings, all_expanded
+from fleetqueue.nodes.pod_surroundings import NotThere, Surroundings, all_expanded
 from fleetqueue.nodes.program_life import ProgramLife
 from fleetqueue.nodes.program_statuses import wanted_status
 from fleetqueue.nodes.programs import Account, Place, Programs
@@ -25,9 +27,6 @@ from fleetqueue.runtime.logs import Log
 FIRST_RETRY, LAST_RETRY = 0.5, 122.0
 """Seconds until something that a pod asks for is looked for again, longer each time."""
 STOP_SECONDS: Final = 30.0
-RENEWED_AT: Final = 0.8
-"""At which part of its life a token is changed."""
-TOKEN_RETRY: Final = 60.0
 
 log = Log("programs")
 
@@ -46,12 +45,25 @@ class ProgramPods:
         self.programs = programs
         self.wake = wake
         self._running: dict[str, Running] = {}
+        self._files: dict[str, MountedFiles] = {}
         self._stopping: set[asyncio.Task[None]] = set()
         self._tries: dict[str, int] = {}
         self._recorders: dict[str, CountingRecorder] = {}
 
     def knows(self, pod: Pod) -> bool:
         return self.programs.knows(pod)
+
+    def follow_mounted(self) -> None:
+        """See what becomes of objects that pods mount; to be called before the cluster is followed."""
+        if self.programs.by_image:
+            for kind in (MountedSecret, MountedConfigMap):
+                self.cluster.informer(kind).subscribe(self._object_changed)
+
+    def _object_changed(self, old: Object | None, new: Object | None) -> None:
+        if new is not None:
+            for files in self._files.values():
+                if files.account.namespace == new.namespace:
+                    files.see(new)
 
     async def keep(self, pod: Pod, *, host: str, address: str) -> None:
         """Start the programs of a pod unless they run, and write how they are where that is news."""
@@ -93,6 +105,7 @@ class ProgramPods:
     async def stop(self, key: str, *, within: float = STOP_SECONDS) -> None:
         """Tell the programs of a pod to stop, and wait until they have."""
         self._tries.pop(key, None)
+        self._files.pop(key, None)
         running = self._running.pop(key, None)
         if running is None:
             return
@@ -116,7 +129,9 @@ class ProgramPods:
 
     async def _start(self, pod: Pod, raw: Manifest) -> Running:
         surroundings = Surroundings(self.cluster.client, raw)
-        places = await self._places(pod, raw, surroundings)
+        account = Account(pod.namespace, surroundings.account, await surroundings.token())
+        files = self._files[pod.key] = MountedFiles(surroundings, account)
+        places = await self._places(pod, raw, files)
         lives = [
             ProgramLife(
                 pod,
@@ -129,44 +144,30 @@ class ProgramPods:
             )
             for spec in raw["spec"]["containers"]
         ]
-        account = next(iter(places.values())).account
-        task = asyncio.create_task(_live(lives, account, surroundings), name=f"programs of {pod.key}")
+        task = asyncio.create_task(_live(lives, files, places), name=f"programs of {pod.key}")
         running = self._running[pod.key] = Running(pod.uid, lives, task)
         log.info("programs started", cluster=self.cluster.name, pod=pod.key, node=pod.spec.node_name)
         return running
 
-    async def _places(self, pod: Pod, raw: Manifest, surroundings: Surroundings) -> dict[str, Place]:
-        account = Account(pod.namespace, surroundings.account, await surroundings.token())
-        client = self.programs.reach(account)
+    async def _places(self, pod: Pod, raw: Manifest, mounted: MountedFiles) -> dict[str, Place]:
+        account, client = mounted.account, self.programs.reach(mounted.account)
         places = {}
         for spec in raw["spec"]["containers"]:
-            files, env = await surroundings.files(spec, account), await surroundings.env(spec)
+            files, env = await mounted.read(spec), await mounted.surroundings.env(spec)
             command, args = (all_expanded(spec.get(part), env) for part in ("command", "args"))
             place = Place(pod.namespace, pod.name, spec["name"], command, args, env, files, account, client)
             places[spec["name"]] = place
         return places
 
 
-async def _live(lives: Sequence[ProgramLife], account: Account, surroundings: Surroundings) -> None:
-    """Let all containers of a pod live until the last has ended, or until cancelled."""
-    renewing = asyncio.create_task(_keep_token(account, surroundings))
+async def _live(lives: Sequence[ProgramLife], files: MountedFiles, places: Mapping[str, Place]) -> None:
+    """Let all containers of a pod live until the last has ended, or until cancelled; meanwhile keep their files."""
+    keeping = asyncio.create_task(files.keep(places))
     try:
         await asyncio.gather(*(life.run() for life in lives))
     finally:
-        renewing.cancel()
-        await asyncio.wait({renewing})
-
-
-async def _keep_token(account: Account, surroundings: Surroundings) -> None:
-    pause = TOKEN_SECONDS * RENEWED_AT
-    while True:
-        await asyncio.sleep(pause)
-        try:
-            account.token = await surroundings.token()
-            pause = TOKEN_SECONDS * RENEWED_AT
-        except (NotThere, errors.ApiError, errors.Unreachable) as error:
-            log.warning("token not renewed", account=f"{account.namespace}/{account.name}", error=error)
-            pause = TOKEN_RETRY
+        keeping.cancel()
+        await asyncio.wait({keeping})
 
 
 def _restarts(pod: Manifest, container: str) -> int:

@@ -35,17 +35,31 @@ class Place:
     args: Sequence[str]
     env: Mapping[str, str] = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
-    """What is mounted, by path: ConfigMaps, secrets, the token; as it was when the container was started."""
+    """What is mounted, by path: ConfigMaps, secrets, the token. When something changes, this is another mapping."""
     account: Account
     client: Client
     why_not_ready: Callable[[], str] = lambda: ""
     """To be set by the program: what is missing until it does its work; empty where nothing is."""
+    _refreshed: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
     def text(self, path: str) -> str:
         """Read a mounted file; raises FileNotFoundError where there is none."""
         if path not in self.files:
             raise FileNotFoundError(f"{path} is not mounted in pod {self.namespace}/{self.pod}")
         return self.files[path].decode()
+
+    def refresh(self, files: Mapping[str, bytes]) -> None:
+        """Let other files be mounted from now on."""
+        if files != self.files:
+            self.files = files
+            refreshed, self._refreshed = self._refreshed, asyncio.Event()
+            refreshed.set()
+
+    async def until_changed(self, path: str) -> None:
+        """Wait until a file is another one."""
+        begun_with = self.files.get(path)
+        while self.files.get(path) == begun_with:
+            await self._refreshed.wait()
 
 
 Program = Callable[[Place], Awaitable[None]]

@@ -14,7 +14,7 @@ from fleetqueue.testing.arranged_api import resource_of
 
 from ..running import Hub, side_by_side  # noqa: TID252 - what the rooms share stands above them
 from ..world import Described  # noqa: TID252
-from .form import KINDS, SYSTEM, job, namespace, source, surroundings
+from .form import KINDS, SYSTEM, job, job_set, namespace, profile, source, surroundings
 
 LEAST_QUIET = 2
 
@@ -29,6 +29,10 @@ class Actor:
         self.prefix = prefix
         self.namespace = namespace(prefix)
 
+    @property
+    def has_job_sets(self) -> bool:
+        return any("job_set" in step for step in self.said.get("steps", ()))
+
     async def arrange(self) -> None:
         for where, manifest in surroundings(self.said, self.prefix, self.kubeconfigs):
             await self._create(where, manifest)
@@ -36,11 +40,18 @@ class Actor:
     async def do(self, step: Described) -> None:
         for name, said in step.get("job", {}).items():
             await self._create("hub", job(name, said, self.prefix))
+        for name, said in step.get("job_set", {}).items():
+            await self._create("hub", job_set(name, said, self.prefix))
         for where, jobs in step.get("create", {}).items():
             for name, said in jobs.items():
                 await self._create(where, job(name, said, self.prefix, has_queue=False))
         for name, how in step.get("source", {}).items():
-            await self._source(name, how)
+            secret = source(name, how, self.prefix, self.kubeconfigs)
+            assert secret is not None
+            await self._put(secret)
+        for name, how in step.get("profile", {}).items():
+            for manifest in profile(name, how, self.prefix, self.kubeconfigs):
+                await self._put(manifest)
         for target, patch in step.get("patch", {}).items():
             client, resource, name, where = await self._find(target)
             subresource = "status" if "status" in patch else ""
@@ -58,17 +69,18 @@ class Actor:
         resource = resource_of(manifest)
         await self.clients[where].create(resource, manifest)
         if status:
-            name = manifest["metadata"]["name"]
-            await self.clients[where].merge(resource, name, "", {"status": status}, subresource="status")
+            name, namespace = manifest["metadata"]["name"], manifest["metadata"].get("namespace", "")
+            await self.clients[where].merge(resource, name, namespace, {"status": status}, subresource="status")
 
-    async def _source(self, name: str, how: str) -> None:
-        secret = source(name, how, self.prefix, self.kubeconfigs)
-        assert secret is not None
+    async def _put(self, manifest: Manifest) -> None:
+        """Create a Secret or a ClusterProfile, or bring it to this."""
+        content = {part: value for part, value in manifest.items() if part in ("data", "status")}
+        name, resource = manifest["metadata"]["name"], resource_of(manifest)
         try:
-            await self._create("hub", secret)
+            await self._create("hub", manifest)
         except errors.AlreadyExists:
-            resource = KINDS["secret"].resource
-            await self.clients["hub"].merge(resource, self.prefix + name, SYSTEM, {"data": secret["data"]})
+            subresource = "status" if "status" in content else ""
+            await self.clients["hub"].merge(resource, name, SYSTEM, content, subresource=subresource)
 
     async def _answer(self, name: str, answers: Described) -> None:
         """Say what the controllers of checks say."""
@@ -88,10 +100,10 @@ class Actor:
         client, resource, name = self.clients[cluster], KINDS[kind].resource, rest[0] if rest else kind
         if kind == "workload":
             for raw in (await client.list(resource, self.namespace)).items:
-                if raw["metadata"]["name"].startswith(f"job-{name}-"):
+                if raw["metadata"]["name"].startswith((f"job-{name}-", f"jobset-{name}-")):
                     return client, resource, raw["metadata"]["name"], self.namespace
             raise LookupError(f"{self.said['name']}: no Workload of {name} on {cluster}")
-        if kind == "secret":
+        if kind in ("secret", "profile"):
             return client, resource, self.prefix + name, SYSTEM
         return (
             (client, resource, name, self.namespace)

@@ -2,21 +2,29 @@
 
     name: the worker with quota wins
     clusters: {cluster1: good, cluster2: no secret}    # how each is reached: see SOURCES
+    profiles: {cluster1: good}                         # ClusterProfiles: see PROFILES
     listed: [cluster1, cluster2]                       # spec.clusters of the config; all by default; null: no config
     parameters: {...}                                  # those of the check, if others than the config; null: none
     quota: {hub: 9, cluster1: 9, cluster2: 0}          # cpus of the ClusterQueue `q` of each cluster; 9 by default
     without: [cluster2]                                # clusters without a LocalQueue
     checks: [other]                                    # more AdmissionChecks, of nobody; all are active
+    configured: true                                   # for a Kueue that knows JobSets and ClusterProfiles
     steps:                                             # rounds
       - job: {a: {runs: 1s, managedBy: x}}             # on the hub
+      - job_set: {a: {runs: 1s, replicas: 2}}          # on the hub
       - create: {cluster1: {a: {}}}                    # a Job on any cluster, without a queue
       - patch: {hub workload a: {...}, cluster1 cq q: {...}, hub config: {...}}    # the Workload of job a
       - answer: {a: {other: {state: Ready}}}           # what the controllers of checks say to the Workload of job a
       - source: {cluster1: good}                       # writes the Secret
+      - profile: {cluster1: good}                      # writes the ClusterProfile and the Secret of its credential
       - delete: [hub job a, cluster1 workload a, hub secret cluster1, hub cluster cluster1]
       - wait: 3
 
 Every name gets the prefix of its scenario; it is cut off what comes out.
+
+JobSets are run by our stand-in for JobSet's controller on both sides: what is judged is Kueue's part, and MultiKueue's.
+Its webhook is on neither side, so that they are written as it would leave them. The credential of a ClusterProfile is
+read by our own secret reader on both sides: on the real one as the program that it is.
 """
 
 import base64
@@ -28,8 +36,11 @@ import yaml
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Namespace, Secret
+from fleetqueue.api.inventory_v1alpha1 import EXEC_EXTENSION, ClusterProfile
+from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.controllers.jobset.defaults import completed
 
 from ..world import Described  # noqa: TID252 - what the rooms share stands above them
 
@@ -37,13 +48,17 @@ WORKERS = ("cluster1", "cluster2")
 SYSTEM = "kueue-system"
 KINDS: dict[str, type[Object]] = {
     "job": Job,
+    "jobset": JobSet,
     "workload": kueue.Workload,
     "cq": kueue.ClusterQueue,
     "check": kueue.AdmissionCheck,
     "config": kueue.MultiKueueConfig,
     "cluster": kueue.MultiKueueCluster,
     "secret": Secret,
+    "profile": ClusterProfile,
 }
+PROVIDER = "fleetqueue"
+"""The one access provider that Kueue is configured for."""
 ACTIVE = {
     "type": "Active",
     "status": "True",
@@ -82,6 +97,17 @@ SOURCES: dict[str, Callable[[Manifest], Any]] = {
 }
 """What is done to a good kubeconfig. Beside them: `missing`, `no secret`, `no key`, `no file`, `profile`."""
 
+PROFILES: dict[str, tuple[str, Callable[[Manifest], Any]]] = {
+    "good": ("good", lambda provider: None),
+    "no provider": ("good", lambda provider: provider.clear()),
+    "other provider": ("good", lambda provider: provider.update(name="somebody-else")),
+    "bad host": ("good", lambda provider: provider["cluster"].update(server="https://not_a_host:6443")),
+    "no config": ("good", lambda provider: provider["cluster"].pop("extensions")),
+    "no secret": ("no secret", lambda provider: None),
+    "wrong token": ("wrong token", lambda provider: None),
+}
+"""What is done to the Secret and the access provider of a good ClusterProfile."""
+
 
 def namespace(prefix: str) -> str:
     return f"{prefix}ns"
@@ -105,6 +131,8 @@ def surroundings(said: Described, prefix: str, kubeconfigs: dict[str, str]) -> I
                 "hub",
                 kueue.MultiKueueCluster.manifest(prefix + name, spec={"clusterSource": _reference(name, how, prefix)}),
             )
+    for name, how in said.get("profiles", {}).items():
+        yield from (("hub", manifest) for manifest in profile(name, how, prefix, kubeconfigs))
     yield from (("hub", manifest) for manifest in _check(said, list(clusters), prefix))
 
 
@@ -120,16 +148,44 @@ def source(name: str, how: str, prefix: str, kubeconfigs: dict[str, str]) -> Man
     return {**Secret.manifest(prefix + name, SYSTEM), "data": data}
 
 
+def profile(name: str, how: str, prefix: str, kubeconfigs: dict[str, str]) -> Iterator[Manifest]:
+    """Return a ClusterProfile, and before it the Secret that its credential is read from."""
+    to_secret, to_provider = PROFILES[how]
+    if (secret := source(name, to_secret, prefix, kubeconfigs)) is not None:
+        yield secret
+    plugin = {"name": prefix + name, "key": "kubeconfig", "namespace": SYSTEM}
+    reached = yaml.safe_load(kubeconfigs[name])["clusters"][0]["cluster"]
+    provider = {
+        "name": PROVIDER,
+        "cluster": {**reached, "extensions": [{"name": EXEC_EXTENSION, "extension": plugin}]},
+    }
+    to_provider(provider)
+    status = {"accessProviders": [provider] if provider else []}
+    spec = {"displayName": name, "clusterManager": {"name": "by-test"}}
+    yield ClusterProfile.manifest(prefix + name, SYSTEM, spec=spec, status=status)
+
+
 def job(name: str, said: Described, prefix: str, *, has_queue: bool = True) -> Manifest:
+    spec = {"template": _pod_template(said)}
+    spec |= {field: value for field, value in said.items() if field not in ("cpu", "runs", "fails")}
+    labels = {kueue.QUEUE_LABEL: "q"} if has_queue else None
+    return Job.manifest(name, namespace(prefix), labels=labels, spec=spec)
+
+
+def job_set(name: str, said: Described, prefix: str) -> Manifest:
+    work = {"parallelism": 1, "completions": 1, "backoffLimit": 0, "template": _pod_template(said)}
+    part = {"name": "part", "replicas": said.get("replicas", 1), "template": {"spec": work}}
+    spec = {"replicatedJobs": [part]}
+    spec |= {field: value for field, value in said.items() if field not in ("cpu", "runs", "fails", "replicas")}
+    return completed(JobSet.manifest(name, namespace(prefix), labels={kueue.QUEUE_LABEL: "q"}, spec=spec))
+
+
+def _pod_template(said: Described) -> Manifest:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": str(said.get("cpu", 1))}}}
     notes = {"fleetqueue.dev/run-for": said.get("runs", "1000s")}
     if said.get("fails"):
         notes["fleetqueue.dev/fails"] = "true"
-    pod = {"containers": [container], "restartPolicy": "Never"}
-    spec = {"template": {"metadata": {"annotations": notes}, "spec": pod}}
-    spec |= {field: value for field, value in said.items() if field not in ("cpu", "runs", "fails")}
-    labels = {kueue.QUEUE_LABEL: "q"} if has_queue else None
-    return Job.manifest(name, namespace(prefix), labels=labels, spec=spec)
+    return {"metadata": {"annotations": notes}, "spec": {"containers": [container], "restartPolicy": "Never"}}
 
 
 def _reference(name: str, how: str, prefix: str) -> Manifest:

@@ -3,8 +3,11 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from ssl import cert_time_to_seconds
 from typing import Any, NamedTuple
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.apiserver.auth.service_account_tokens import CREDENTIAL_ID, ServiceAccountTokens, TokenError
 from fleetqueue.apiserver.auth.users import ANONYMOUS, AUTHENTICATED, User
@@ -17,6 +20,8 @@ class Certificate(NamedTuple):
     organizations: Sequence[str]
     fingerprint: str = ""
     """The SHA-256 of its bytes."""
+    until: datetime | None = None
+    """When it ends; None means never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class Authentication:
         """Return who asks; nobody in particular without a credential, Unauthorized with one that does not hold."""
         if credentials.certificate is not None:
             shown = Certificate(*credentials.certificate)
+            if shown.until is not None and shown.until <= clock.now():
+                raise unauthorized()  # asked at each request, however long its connection has stood
             extra = {CREDENTIAL_ID: (f"X509SHA256={shown.fingerprint}",)} if shown.fingerprint else {}
             return User(shown.name, (*shown.organizations, AUTHENTICATED), extra=extra)
         if not credentials.token:
@@ -67,4 +74,6 @@ def subject_of(certificate: Mapping[str, Any], content: bytes = b"") -> Certific
     names = [value for key, value in parts if key == "commonName"]
     organizations = [value for key, value in parts if key == "organizationName"]
     fingerprint = hashlib.sha256(content).hexdigest() if content else ""
-    return Certificate(names[-1], tuple(organizations), fingerprint) if names else None
+    ends = certificate.get("notAfter")
+    until = datetime.fromtimestamp(cert_time_to_seconds(ends), UTC) if ends else None
+    return Certificate(names[-1], tuple(organizations), fingerprint, until) if names else None

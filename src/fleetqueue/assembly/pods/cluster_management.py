@@ -8,7 +8,8 @@ from fleetqueue.api import durations
 from fleetqueue.apiserver.server import ApiServer
 from fleetqueue.assembly.pods.account_door import AccountDoor
 from fleetqueue.assembly.pods.controllers import as_manager, run_controllers
-from fleetqueue.assembly.pods.options import Dial, WrongArguments, mounted_kubeconfig, only, options_of
+from fleetqueue.assembly.pods.mounted_door import MountedDoor, while_same
+from fleetqueue.assembly.pods.options import Dial, WrongArguments, only, options_of
 from fleetqueue.assembly.pods.webhooks import PodWebhooks
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, render
@@ -83,7 +84,7 @@ async def _registration_controller(server: ApiServer, place: Place, options: Opt
     controllers = [
         *room.hub_controllers(hub, metrics, settings),
         *add_ons.registration_controllers(hub, metrics),
-        *profiles.controllers(hub, metrics),
+        *profiles.controllers(hub, metrics, in_seed_form="seed-cluster-profiles" in options),
     ]
     having_a_say = PodWebhooks(server, webhooks.OWNER, namespace=place.namespace)
     having_a_say.install(webhooks.hooks(settings, server.find))
@@ -138,14 +139,14 @@ async def _work_agent(server: ApiServer, dial: Dial, place: Place, options: Opti
     def impersonate(user: str) -> Client:
         return Client(AccountDoor(server, place.account, impersonate=user))
 
-    connection = mounted_kubeconfig(place, only(options, "hub-kubeconfig"))
-    name, metrics = only(options, "spoke-cluster-name"), Metrics()
-    hub = Cluster("hub", as_manager(dial(connection), "work-agent"))
+    path = only(options, "hub-kubeconfig")
+    name, metrics, door = only(options, "spoke-cluster-name"), Metrics(), MountedDoor(place, path, dial)
+    hub = Cluster("hub", Client(door, manager="work-agent"))
     worker = Cluster(name, as_manager(place.client, "work-agent"))
     often = durations.parsed(options.get("status-sync-interval", ["10s"])[-1])
-    settings = WorkAgentSettings(name, hub_hash(connection.server), status_interval=often)
+    settings = WorkAgentSettings(name, hub_hash(door.connection.server), status_interval=often)
     controllers = room.agent_controllers(hub, worker, metrics, settings, evaluate=evaluate, impersonate=impersonate)
-    await run_controllers(place, hub, controllers, beside=[worker])
+    await while_same(place, path, run_controllers(place, hub, controllers, beside=[worker]))
 
 
 async def _add_on_manager(place: Place, options: Options) -> None:
@@ -167,10 +168,9 @@ async def _accounts_agent(dial: Dial, place: Place, options: Options) -> None:
     from fleetqueue.controllers.managed_service_accounts import room
     from fleetqueue.controllers.managed_service_accounts.settings import AgentAccountSettings
 
-    metrics = Metrics()
-    connection = mounted_kubeconfig(place, only(options, "kubeconfig"))
-    hub = Cluster("hub", as_manager(dial(connection), "managed-serviceaccount"))
+    metrics, path = Metrics(), only(options, "kubeconfig")
+    hub = Cluster("hub", Client(MountedDoor(place, path, dial), manager="managed-serviceaccount"))
     worker = Cluster(only(options, "cluster-name"), as_manager(place.client, "managed-serviceaccount"))
     settings = AgentAccountSettings(namespace=place.namespace, ca=place.files.get(ROOT_CA, b"").decode())
     controllers = room.agent_controllers(worker, hub, metrics, settings)
-    await run_controllers(place, hub, controllers, beside=[worker])
+    await while_same(place, path, run_controllers(place, hub, controllers, beside=[worker]))

@@ -1,8 +1,9 @@
 """Let controllers be the work of a pod."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
+from fleetqueue.assembly.process import end
 from fleetqueue.client import Client
 from fleetqueue.nodes.programs import Place
 from fleetqueue.runtime.cluster import Cluster
@@ -30,3 +31,16 @@ async def run_controllers(
 def as_manager(client: Client, name: str) -> Client:
     """Return a client whose writes are noted under this name."""
     return Client(client.door, manager=name)
+
+
+async def work_until(happens: Awaitable[None], work: Awaitable[None]) -> None:
+    """Work until something happens, and then no more; what goes wrong in either is raised."""
+    tasks = asyncio.ensure_future(work), asyncio.ensure_future(happens)
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            await end(task)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()

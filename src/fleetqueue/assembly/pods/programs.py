@@ -11,7 +11,8 @@ import orjson
 from fleetqueue.apiserver.server import ApiServer
 from fleetqueue.assembly.pods import cluster_management, queueing
 from fleetqueue.assembly.pods.account_door import AccountDoor
-from fleetqueue.assembly.pods.options import Dial, WrongArguments, mounted_kubeconfig, only, options_of
+from fleetqueue.assembly.pods.mounted_door import MountedDoor, while_same
+from fleetqueue.assembly.pods.options import Dial, WrongArguments, only, options_of
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.nodes.programs import Place, Program, Programs
@@ -68,10 +69,16 @@ async def _score_agent(place: Place, options: Mapping[str, list[str]], dial: Dia
     from fleetqueue.assembly.worker import WorkerProcess
 
     name = [f'cluster="{cluster}"' for cluster in options.get("cluster", ())]
-    hub = mounted_kubeconfig(place, only(options, "hub-kubeconfig"))
-    process = WorkerProcess(Connection(IN_CLUSTER), hub, _settings(WorkerSettings, place, options, name), dial=dial)
+    path = only(options, "hub-kubeconfig")
+    hub = MountedDoor(place, path, dial)
+
+    def reach(connection: Connection) -> Client:
+        return Client(hub) if connection is hub.connection else dial(connection)
+
+    settings = _settings(WorkerSettings, place, options, name)
+    process = WorkerProcess(Connection(IN_CLUSTER), hub.connection, settings, dial=reach)
     place.why_not_ready = process.why_not_ready
-    await process.agent.run()
+    await while_same(place, path, process.agent.run())
 
 
 COMMANDS: Final = {"controller": _controller, "score-agent": _score_agent}

@@ -1,17 +1,24 @@
 """How Kueue and JobSet are put together in pods."""
 
+import asyncio
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from fleetqueue.api import errors
 from fleetqueue.apiserver.server import ApiServer
-from fleetqueue.assembly.pods.controllers import as_manager, run_controllers
+from fleetqueue.assembly.pods.controllers import as_manager, run_controllers, work_until
 from fleetqueue.assembly.pods.options import Dial, only, options_of
 from fleetqueue.assembly.pods.webhooks import PodWebhooks
+from fleetqueue.client import Client
 from fleetqueue.nodes.programs import Place, Program
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.metrics import Metrics
 
 if TYPE_CHECKING:
+    from fleetqueue.controllers.kueue.manager import KueueManager
     from fleetqueue.controllers.kueue.settings import KueueSettings
     from fleetqueue.controllers.multikueue.settings import MultiKueueSettings
 
@@ -19,6 +26,8 @@ KUEUE: Final = "kueue"
 JOBSET: Final = "jobset"
 KUEUE_DEPLOYMENT: Final = "kueue-controller-manager"
 JOBSET_DEPLOYMENT: Final = "jobset-controller-manager"
+FIRST_LOOK, LAST_LOOK = 1.0, 120.0
+"""Seconds between two looks for a kind of job that is not served yet, longer each time; as Kueue's."""
 
 
 def programs(server: ApiServer, dial: Dial) -> dict[str, Program]:
@@ -27,15 +36,29 @@ def programs(server: ApiServer, dial: Dial) -> dict[str, Program]:
 
 
 async def _kueue(server: ApiServer, dial: Dial, place: Place) -> None:
-    from fleetqueue.controllers.cluster_profiles.in_process_plugin import plugin_runner
+    """Run Kueue; when a kind of job comes that it was told of and that was not there, begin anew with it."""
     from fleetqueue.controllers.kueue import configuration
+    from fleetqueue.controllers.kueue.manager import served
+
+    settings = configuration.read(place.text(only(options_of(place.args), "config")))
+    while True:
+        known = await served(place.client, settings.frameworks)
+        manager = _manager(server, dial, place, settings, known)
+        place.why_not_ready = manager.why_not_ready
+        missing = set(settings.frameworks) - set(known)
+        await work_until(_any_served(place.client, missing), manager.run())
+
+
+def _manager(
+    server: ApiServer, dial: Dial, place: Place, settings: "KueueSettings", known: tuple[str, ...]
+) -> "KueueManager":
+    from fleetqueue.controllers.cluster_profiles.in_process_plugin import plugin_runner
     from fleetqueue.controllers.kueue.manager import KueueManager
     from fleetqueue.controllers.multikueue import room as multikueue
 
-    settings = configuration.read(place.text(only(options_of(place.args), "config")))
     cluster, metrics = Cluster("kueue", as_manager(place.client, KUEUE)), Metrics()
-    remote = multikueue_settings(settings, place.namespace)
-    manager = KueueManager(
+    remote = replace(multikueue_settings(settings, place.namespace), served=known)
+    return KueueManager(
         cluster,
         metrics,
         settings,
@@ -45,8 +68,19 @@ async def _kueue(server: ApiServer, dial: Dial, place: Place) -> None:
             cluster, metrics, remote, dial=dial, run_plugin=plugin_runner(place.client, place.namespace)
         ),
     )
-    place.why_not_ready = manager.why_not_ready
-    await manager.run()
+
+
+async def _any_served(client: Client, frameworks: Collection[str]) -> None:
+    """Wait until a cluster serves one of some kinds of jobs; where there are none, that is for ever."""
+    from fleetqueue.controllers.kueue.manager import served
+
+    pause = FIRST_LOOK
+    while True:
+        await asyncio.sleep(pause) if frameworks else await asyncio.Event().wait()
+        with suppress(errors.ApiError, errors.Unreachable):
+            if await served(client, frameworks):
+                return
+        pause = min(2 * pause, LAST_LOOK)
 
 
 def multikueue_settings(kueue: "KueueSettings", namespace: str) -> "MultiKueueSettings":

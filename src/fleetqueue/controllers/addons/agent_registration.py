@@ -7,7 +7,7 @@ Mirrors: OCM pkg/registration/spoke/addon/registration_controller.go, pkg/regist
 The key of a request is kept in memory alone: an agent that is started anew asks anew.
 
 Simplified: only certificates of the signer kubernetes.io/kube-apiserver-client are asked for, not tokens and not
-certificates of other signers. The kubeconfig holds certificate and key itself; upstream's names the files beside it.
+certificates of other signers.
 """
 
 import base64
@@ -140,7 +140,7 @@ class CredentialController(Controller):
     ) -> None:
         entries = {
             CLUSTER_NAME: self.settings.cluster.encode(),
-            KUBECONFIG: with_user(self.settings.hub_kubeconfig, certificate, private).encode(),
+            KUBECONFIG: with_user(self.settings.hub_kubeconfig).encode(),
             CERTIFICATE: certificate,
             KEY: private,
         }
@@ -200,14 +200,11 @@ def request_manifest(this: addon.ManagedClusterAddOn, request: bytes) -> Manifes
     }
 
 
-def with_user(kubeconfig: str, certificate: bytes, private: bytes) -> str:
-    """Write a kubeconfig for the hub with a certificate as its user."""
+def with_user(kubeconfig: str) -> str:
+    """Write a kubeconfig for the hub whose user is the certificate that lies beside it, so that it can be renewed."""
     config = yaml.safe_load(kubeconfig)
     cluster = config["clusters"][0]
-    user = {
-        "client-certificate-data": base64.b64encode(certificate).decode(),
-        "client-key-data": base64.b64encode(private).decode(),
-    }
+    user = {"client-certificate": CERTIFICATE, "client-key": KEY}
     context = {"cluster": cluster["name"], "namespace": "configuration", "user": "default-auth"}
     return yaml.safe_dump(
         {

@@ -1,11 +1,12 @@
 """A Kueue manager as one thing that can be started: its configuration, its controllers, its say in writes."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from fleetqueue.api import errors
 from fleetqueue.api.admission_hooks import AdmissionHook, Find
+from fleetqueue.client import Client
 from fleetqueue.controllers.kueue import room
 from fleetqueue.controllers.kueue.settings import KueueSettings
 from fleetqueue.controllers.kueue.webhooks.hooks import hooks
@@ -24,7 +25,7 @@ log = Log("kueue")
 class KueueManager:
     """Runs until cancelled.
 
-    Kinds of jobs that the cluster does not serve when it starts are left alone; the real manager waits for them.
+    Kinds of jobs that the cluster does not serve when it starts are left alone; who runs it waits for them.
     """
 
     def __init__(
@@ -53,7 +54,9 @@ class KueueManager:
         self._manager: Manager | None = None
 
     async def run(self) -> None:
-        settings = replace(self.settings, frameworks=await self._served())
+        settings = replace(self.settings, frameworks=await served(self.cluster.client, self.settings.frameworks))
+        for framework in sorted(set(self.settings.frameworks) - set(settings.frameworks)):
+            log.warning("kind of job is not served", framework=framework)
         controllers = [*room.controllers(self.cluster, self.metrics, settings), *self.more]
         self._manager = Manager(self.cluster, controllers)
         with self._having_a_say(settings):
@@ -64,19 +67,6 @@ class KueueManager:
         is_ready = self._manager is not None and self._manager.ready.is_set()
         return "" if is_ready else "its caches are not filled yet"
 
-    async def _served(self) -> tuple[str, ...]:
-        """Return those of the wanted frameworks whose kinds are there."""
-        served = []
-        for integration in room.INTEGRATIONS:
-            if integration.framework in self.settings.frameworks:
-                try:
-                    await self.cluster.client.read(f"/apis/{integration.kind.resource.api_version}")
-                except errors.NotFound:
-                    log.warning("kind of job is not served", framework=integration.framework)
-                else:
-                    served.append(integration.framework)
-        return tuple(served)
-
     @contextmanager
     def _having_a_say(self, settings: KueueSettings) -> Iterator[None]:
         installed = hooks(settings, room.INTEGRATIONS, self.find)
@@ -86,3 +76,14 @@ class KueueManager:
             yield
         finally:
             self.install(())
+
+
+async def served(client: Client, frameworks: Collection[str]) -> tuple[str, ...]:
+    """Return those of some frameworks whose kinds a cluster serves."""
+    found = []
+    for integration in room.INTEGRATIONS:
+        if integration.framework in frameworks:
+            with suppress(errors.NotFound):
+                await client.read(f"/apis/{integration.kind.resource.api_version}")
+                found.append(integration.framework)
+    return tuple(found)

@@ -60,7 +60,8 @@ class _Room:
         self.run_plugin = run_plugin
         self.kinds = [adapter.kind for adapter in adapters]
         self.measures = Measures(metrics.registry)
-        self.groups = Groups(hub, Remotes(self._remote), adapters, settings)
+        here = [adapter for adapter in adapters if settings.served is None or adapter.framework in settings.served]
+        self.groups = Groups(hub, Remotes(self._remote), here, settings)
         self.workloads = WorkloadController(hub, metrics, groups=self.groups, measures=self.measures)
         self.leftovers = Leftovers(self.groups, settings.gc_interval)
         self.clusters = ClusterController(

@@ -14,7 +14,9 @@ class MultiKueueSettings:
     origin: str = "multikueue"
     """The value of the origin label on all that this hub makes on workers."""
     frameworks: tuple[str, ...] = ("batch/job",)
-    """The kinds of jobs that are sent; the hub must serve them. A worker that does not cannot be connected."""
+    """The kinds of jobs that are sent. A worker that does not serve one of them cannot be connected."""
+    served: tuple[str, ...] | None = None
+    """Those of them that the hub serves, of which alone there can be jobs here; None means all."""
     worker_lost_timeout: float = 900.0
     """Seconds for which a worker that does not answer keeps its jobs; then they are started elsewhere."""
     gc_interval: float = 60.0

@@ -1,13 +1,13 @@
 """Who asks, by what comes with a request."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.apiserver.auth.authentication import Authentication, Credentials, subject_of
+from fleetqueue.apiserver.auth.authentication import Authentication, Certificate, Credentials, subject_of
 from fleetqueue.apiserver.auth.service_account_tokens import Bound, ServiceAccountTokens, TokenError
 from fleetqueue.apiserver.auth.users import ANONYMOUS, User
 
@@ -115,7 +115,7 @@ def test_a_spoilt_token_is_refused(accounts, spoil):
 def test_the_subject_of_a_certificate():
     subject = ((("organizationName", "a"),), (("organizationName", "b"),), (("commonName", "alice"),))
 
-    assert subject_of({"subject": subject}) == ("alice", ("a", "b"), "")
+    assert subject_of({"subject": subject}) == Certificate("alice", ("a", "b"))
     assert subject_of({}) is None
 
 
@@ -125,3 +125,16 @@ def test_a_certificate_is_known_by_its_fingerprint(authentication):
     user = authentication.user(Credentials(certificate=shown))
 
     assert user.extra == {"authentication.kubernetes.io/credential-id": (f"X509SHA256={shown.fingerprint}",)}
+
+
+def test_a_certificate_that_has_ended_is_refused_also_on_a_connection_that_stands(authentication):
+    ended = Certificate("alice", (), until=clock.now() - timedelta(seconds=1))
+
+    with pytest.raises(errors.Unauthorized):
+        authentication.user(Credentials(certificate=ended))
+
+
+def test_the_end_of_a_certificate_is_read():
+    shown = subject_of({"subject": ((("commonName", "alice"),),), "notAfter": "Jan  1 00:00:00 2030 GMT"})
+
+    assert shown.until == datetime(2030, 1, 1, tzinfo=UTC)

@@ -12,7 +12,8 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import running, settle
+from fleetqueue.testing.virtual_time import settle
+from tests.invariants.second_look import managed
 
 from .objects import NAME, managed_cluster
 
@@ -27,7 +28,7 @@ class Stage:
     async def manager(self):
         """Let an add-on manager work, which knows nothing of what another one did."""
         hub = Cluster("hub", Client(self.api))
-        async with running(Manager(hub, hub_controllers(hub, Metrics())).run()):
+        async with managed(Manager(hub, hub_controllers(hub, Metrics()))):
             await settle()
             yield
 

@@ -4,6 +4,7 @@ import base64
 from contextlib import asynccontextmanager
 
 import pytest
+import yaml
 
 from fleetqueue import clock
 from fleetqueue.api import addon_v1alpha1 as addon
@@ -15,8 +16,8 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.requests import Request
 from fleetqueue.assembly.client_certificates import ClientAuthority
 from fleetqueue.client import Client
-from fleetqueue.client.certificates import Subject, new_request, subject_of_request
-from fleetqueue.client.kubeconfig import parse, render
+from fleetqueue.client.certificates import Subject, content_of, new_request, subject_of_request
+from fleetqueue.client.kubeconfig import render
 from fleetqueue.controllers.addons.certificate_approvals import is_for_agent
 from fleetqueue.controllers.addons.registration import agent_groups, agent_user
 from fleetqueue.controllers.addons.room import agent_controllers
@@ -25,7 +26,8 @@ from fleetqueue.engine.certificates import Authority
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 from .objects import NAME, SIGNER
 
@@ -45,7 +47,7 @@ class Worker:
     async def agent(self):
         hub, worker = Cluster("hub", Client(self.hub)), Cluster("c1", Client(self.api))
         controllers = agent_controllers(hub, worker, Metrics(), AddOnAgentSettings("c1", KUBECONFIG))
-        async with running(Manager(hub, controllers).run()):
+        async with managed(Manager(hub, controllers)):
             await settle()
             yield
 
@@ -95,9 +97,10 @@ async def test_the_agent_of_an_add_on_gets_a_kubeconfig_with_its_certificate(wor
     asked = subject_of_request(request.request)
     assert asked.name == "system:open-cluster-management:cluster:c1:addon:hello:agent:hello-agent"
     assert request.metadata.labels == {"open-cluster-management.io/cluster-name": "c1", addon.ADD_ON_LABEL: NAME}
-    connection = parse(worker.secret().text("kubeconfig"))
-    assert connection.server == "https://hub"
-    assert connection.client_certificate == base64.b64decode(worker.secret().data["tls.crt"])
+    kubeconfig = yaml.safe_load(worker.secret().text("kubeconfig"))
+    assert kubeconfig["clusters"][0]["cluster"]["server"] == "https://hub"
+    assert kubeconfig["users"][0]["user"] == {"client-certificate": "tls.crt", "client-key": "tls.key"}
+    assert content_of(base64.b64decode(worker.secret().data["tls.crt"])).subject == asked
     assert worker.hub.get(addon.ManagedClusterAddOn, NAME, "c1").status.kube_client_driver == "csr"
     assert worker.said()["ClusterCertificateRotated"][:2] == ("True", "ClientCertificateUpdated")
 

@@ -11,7 +11,8 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 
 def managed_cluster(available="True", **labels):
@@ -27,7 +28,7 @@ def add_on(name, available=None):
 @pytest.fixture
 async def noted(api):
     hub = Cluster("hub", Client(api))
-    async with running(Manager(hub, registration_controllers(hub, Metrics())).run()):
+    async with managed(Manager(hub, registration_controllers(hub, Metrics()))):
         await settle()
         yield
 

@@ -5,15 +5,17 @@ from contextlib import asynccontextmanager
 import pytest
 
 from fleetqueue.api import work_v1 as work
+from fleetqueue.assembly.work_expressions import evaluate
 from fleetqueue.client import Client
 from fleetqueue.controllers.work.room import agent_controllers
 from fleetqueue.controllers.work.settings import WorkAgentSettings, hub_hash
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
-from .objects import CLUSTER, evaluate, work_manifest
+from .objects import CLUSTER, work_manifest
 
 HASH = hub_hash("https://hub")
 
@@ -43,7 +45,7 @@ class Stage:
     async def agent(self, **settings):
         """Let an agent work while the body runs."""
         hub, worker, controllers = self.controllers(**settings)
-        async with running(worker_and(Manager(hub, controllers), worker)):
+        async with managed(Manager(hub, controllers), worker):
             await settle()
             yield
 
@@ -78,11 +80,6 @@ class Stage:
 
 def said(conditions):
     return {each.type: (each.status, each.reason, each.message) for each in conditions}
-
-
-async def worker_and(manager, worker):
-    async with running(worker.run()):
-        await manager.run()
 
 
 @pytest.fixture

@@ -20,12 +20,3 @@ def config_of(resource, name, namespace="default", group="", **parts):
     """Build what a work says of one of its objects."""
     identifier = {"group": group, "resource": resource, "name": name, "namespace": namespace}
     return {"resourceIdentifier": identifier, **parts}
-
-
-def evaluate(expression, variables):
-    """Read the few expressions of these tests: a name, a comparison, or a text."""
-    if expression == "object.data.done == 'yes'":
-        return variables["object"]["data"].get("done") == "yes"
-    if expression.startswith("'"):
-        return expression.strip("'")
-    raise ValueError(f"undeclared reference to '{expression}'")

@@ -12,7 +12,8 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import START, advance, running
+from fleetqueue.testing.virtual_time import START, advance
+from tests.invariants.second_look import managed
 
 from .conftest import HASH
 from .objects import CLUSTER, config_map, work_manifest
@@ -145,7 +146,7 @@ async def test_completed_works_are_deleted_when_their_time_is_over(stage, labels
     manifest = work_manifest("w", config_map(), labels=labels, deleteOption=option)
     stage.hub.add({**manifest, "status": {"conditions": [condition("Complete", since=timestamp(START))]}})
     hub = Cluster("hub", Client(stage.hub))
-    async with running(Manager(hub, [CompletedWorkController(hub, Metrics())]).run()):
+    async with managed(Manager(hub, [CompletedWorkController(hub, Metrics())])):
         await advance(50)
         before = stage.work()
         await advance(20)

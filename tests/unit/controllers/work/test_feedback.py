@@ -4,12 +4,13 @@ import pytest
 
 from fleetqueue.api import work_v1 as work
 from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.assembly.work_expressions import evaluate
 from fleetqueue.controllers.work.condition_rules import evaluated
 from fleetqueue.controllers.work.feedback import feedback
 from fleetqueue.testing.builders import ended_job
 from fleetqueue.testing.virtual_time import advance
 
-from .objects import config_map, config_of, evaluate
+from .objects import config_map, config_of
 
 DEPLOYMENT = {
     "apiVersion": "apps/v1",
@@ -76,7 +77,11 @@ def rule(**parts):
         ),
         pytest.param(
             rule(type="CEL", cel_expressions=("nonsense",)),
-            ("False", "ConditionRuleExpressionError", "undeclared reference to 'nonsense'"),
+            (
+                "False",
+                "ConditionRuleExpressionError",
+                "ERROR: <input>:1:1: undeclared reference to 'nonsense' (in container '')\n | nonsense\n | ^",
+            ),
             id="an expression that cannot be read",
         ),
         pytest.param(
@@ -130,9 +135,11 @@ async def test_values_are_told_again_when_they_change(stage):
         first = stage.values()
         stage.worker.apply_as("somebody", ConfigMap, "cm", "default", data={"a": "2"})
         await advance(20)
+        second = stage.values()
+        await stage.pass_minutes()  # until the agent puts right what somebody changed
 
     assert first == {"a": "1"}
-    assert stage.values() == {"a": "2"}
+    assert second == {"a": "2"}
 
 
 async def test_values_that_are_watched_are_told_at_once(stage):

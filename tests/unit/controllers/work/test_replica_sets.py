@@ -14,7 +14,8 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 from .objects import config_map
 
@@ -51,7 +52,7 @@ class Hub:
     @asynccontextmanager
     async def manager(self):
         hub = Cluster("hub", Client(self.api))
-        async with running(Manager(hub, hub_controllers(hub, Metrics(), WorkHubSettings())).run()):
+        async with managed(Manager(hub, hub_controllers(hub, Metrics(), WorkHubSettings()))):
             await settle()
             yield
 

@@ -9,6 +9,7 @@ from fleetqueue.apiserver.kinds.names import label_value, qualified_name
 from fleetqueue.apiserver.registry.kinds.checks import Faults
 from fleetqueue.apiserver.registry.kinds.copying import within
 from fleetqueue.apiserver.registry.kinds.pod_rules import EFFECTS
+from fleetqueue.apiserver.registry.kinds.resource_rules import quantity_faults
 
 
 def default(node: Manifest) -> Manifest:
@@ -23,13 +24,24 @@ def _status(status: Manifest) -> Manifest:
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec, before = new.get("spec") or {}, (old or {}).get("spec") or {}
-    found = list(_taint_faults(spec.get("taints") or ()))
+    found = [*_taint_faults(spec.get("taints") or ()), *_amount_faults(new)]
     if old is None:
         return found
     for name, said in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
         if before.get(name) and spec.get(name) != before[name]:
             found.append(forbidden(f"spec.{name}", f'node updates may not change {said} except from "" to valid'))
     return found
+
+
+def status_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
+    return list(_amount_faults(new))
+
+
+def _amount_faults(node: Manifest) -> Faults:
+    status = node.get("status") or {}
+    for part in ("capacity", "allocatable"):
+        for name, value in (status.get(part) or {}).items():
+            yield from quantity_faults(name, value, f"status.{part}.{name}")
 
 
 def _taint_faults(taints: Sequence[Manifest]) -> Faults:
@@ -47,4 +59,9 @@ def _taint_faults(taints: Sequence[Manifest]) -> Faults:
         seen.add((key, effect))
 
 
-STRATEGY: Final[dict[str, Any]] = {"default": default, "faults": faults, "keeps_new_status": True}
+STRATEGY: Final[dict[str, Any]] = {
+    "default": default,
+    "faults": faults,
+    "status_faults": status_faults,
+    "keeps_new_status": True,
+}
