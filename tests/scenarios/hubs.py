@@ -16,12 +16,34 @@ from fleetqueue.engine.cluster import Cluster as RealCluster
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import advance, running
+from tests.invariants.standing_by import Meanwhile, Pace, standing_by
+
+ANEW = Pace(calm=0.0, quiet=90.0)
+"""How long parts are looked at that were started once more."""
+CALM = 30.0
+"""Seconds in which what the last scenarios brought comes to its end."""
 
 
 class Part(Protocol):
     """What runs on an embedded hub until it is cancelled: a `Manager`, a `KueueManager`."""
 
     async def run(self) -> None: ...
+
+
+@asynccontextmanager
+async def lived_in(fleet: EmbeddedFleet, parts: Callable[[], Meanwhile]) -> AsyncIterator[None]:
+    """Let parts live in a fleet while the body runs, and see that all invariants hold.
+
+    When the block ends, the parts are started anew, and see what only a start brings: what was missed since somebody
+    deleted it, or Workloads that were not tried yet. Started once more, they must find nothing to write.
+    """
+    clients = {name: cluster.client() for name, cluster in fleet.clusters.items()}
+    async with standing_by(clients, ANEW) as bystander:
+        async with parts():
+            yield
+        async with parts():
+            await advance(CALM)
+        await bystander.check(parts())
 
 
 class EmbeddedHub:
@@ -42,7 +64,7 @@ class EmbeddedHub:
                 for definition in crds(system):
                     await hub.client.create(CustomResourceDefinition.resource, definition)
             await advance(60)  # the garbage collector looks for new kinds every half minute
-            async with running(part(fleet.hub).run()):
+            async with lived_in(fleet, lambda: running(part(fleet.hub).run())):
                 yield hub
 
     async def settle(self, *, is_alone: bool = False) -> None:

@@ -11,3 +11,22 @@ metadata: {name: large, namespace: default}
 spec:
   containers: [{name: main, image: sleep, args: ["3600s"], resources: {requests: {memory: 6Gi}}}]
 """
+PLACEMENT = """
+apiVersion: cluster.open-cluster-management.io/v1alpha1
+kind: Placement
+metadata:
+  name: placement
+  namespace: ns1
+spec:
+  numberOfClusters: 1
+  prioritizerPolicy:
+    mode: Exact
+    configurations:
+      - scoreCoordinate:
+          type: AddOn
+          addOn:
+            resourceName: test-score1
+            scoreName: memAvailable
+        weight: 1
+"""
+"""As the page of the score add-on's first version prints it; the add-on never made a `test-score1`."""

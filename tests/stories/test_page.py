@@ -1,34 +1,67 @@
 """The page about the stories says what the code says: every id, its sentence, and the worlds that show it."""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from fleetqueue.assembly.stories.expectations import CHECKLIST, NOT_SHOWN
+from fleetqueue.assembly.stories.expectations import CHECKLIST, PAGES
 
+from .markers import marked
+from .smaller_pages.telling import IDS
 from .worlds import WORLDS
 
-DOCS = Path(__file__).parents[2] / "docs"
-ROW = re.compile(r"^\| ([A-Z]+\d?-?\d*) \| (.+?) \| (.+?) \|(?: ([✓-]) \| ([✓-]) \|)?", re.MULTILINE)
+PAGE = Path(__file__).parents[2] / "docs" / "{language}" / "reference" / "stories.md"
+SHOWN, NOT_SHOWN = "✓", "-"
+HERE = "stories"
+"""The folder with the tests that are made of ids, and so carry all of them."""
+both_languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
-def rows(language):
-    return ROW.findall((DOCS / language / "reference" / "stories.md").read_text())
+def tables(language):
+    """Return the rows of each table of the page, by their first cell."""
+    sections = Path(str(PAGE).format(language=language)).read_text().split("\n## ")
+    return [{cells[0]: cells[1:] for cells in rows(section)} for section in sections if "| ✓ |" in section]
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_id_stands_there_once(language):
-    assert sorted(row[0] for row in rows(language)) == sorted([*CHECKLIST, *NOT_SHOWN])
+def rows(section):
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+
+
+def mark(is_shown):
+    return SHOWN if is_shown else NOT_SHOWN
+
+
+@both_languages
+def test_every_id_stands_in_its_table(language):
+    stories, pages = tables(language)
+
+    assert sorted(stories) == sorted(CHECKLIST)
+    assert sorted(pages) == sorted(PAGES)
 
 
 def test_the_sentences_are_those_of_the_stories():
-    assert {one: sentence for one, sentence, _, mark, _ in rows("en") if mark} == CHECKLIST
+    stories, pages = tables("en")
+
+    assert {one: cells[0] for one, cells in stories.items()} == CHECKLIST
+    assert {one: cells[0] for one, cells in pages.items()} == PAGES
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@both_languages
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_the_worlds_are_those_of_the_tests(language, world):
-    marked = {row[0] for row in rows(language) if row[4 if world.name == "kubernetes" else 3] == "✓"}
+    stories, _ = tables(language)
+    column = 3 if world.name == "kubernetes" else 2
 
-    assert marked == set(world.expected)
+    assert {one for one, cells in stories.items() if cells[column] == SHOWN} == set(world.expected)
+
+
+@both_languages
+@pytest.mark.parametrize("one", sorted(PAGES))
+def test_who_shows_a_smaller_page_is_read_from_the_tests(language, one):
+    _, pages = tables(language)
+    tests = [test for test in marked() if test.id == one]
+    folders = sorted({test.folder for test in tests} | ({HERE} if one in IDS else set()))
+
+    wanted = [mark(one in IDS), mark(any(test.is_real for test in tests)), ", ".join(folders)]
+    assert pages[one][1:4] == wanted

@@ -23,7 +23,7 @@ from fleetqueue.engine import layout
 from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.engine.processes import Command
 
-from .pages import KEPT_BY_KUBERNETES, LINES, POD, WORKERS
+from .pages import KEPT_BY_KUBERNETES, LINES, PLACEMENT, POD, WORKERS
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 
@@ -38,26 +38,6 @@ PATIENCE = 80
 """Seconds that anything may take on two busy cores."""
 
 OURS = ("fleetqueue", "score-agent", "resource-usage-score")
-
-PLACEMENT = """
-apiVersion: cluster.open-cluster-management.io/v1alpha1
-kind: Placement
-metadata:
-  name: placement
-  namespace: ns1
-spec:
-  numberOfClusters: 1
-  prioritizerPolicy:
-    mode: Exact
-    configurations:
-      - scoreCoordinate:
-          type: AddOn
-          addOn:
-            resourceName: test-score1
-            scoreName: memAvailable
-        weight: 1
-"""
-"""As the page of the score add-on's first version prints it; the add-on never made a `test-score1`."""
 
 
 class Fleet:

@@ -3,6 +3,7 @@
 import pytest
 
 from fleetqueue.assembly.stories.expectations import CHECKLIST, NOT_SHOWN
+from tests.invariants.standing_by import INVARIANTS
 
 from .worlds import WORLDS, Tellings
 
@@ -25,6 +26,12 @@ def test_the_stories_show(tellings, world, expectation):
     outcome = told.record.of(expectation)
     assert outcome is not None, f"{expectation} was not reached; before it: {told.record.outcomes[-1:]}"
     assert outcome.held, "\n".join([f"{outcome.sentence}: {outcome.note}", *told.lines[-60:]])
+
+
+@pytest.mark.parametrize("invariant", INVARIANTS)
+@pytest.mark.parametrize("world", [pytest.param(world, id=world.name, marks=world.marks) for world in WORLDS])
+def test_while_the_stories_are_told(tellings, world, invariant):
+    assert tellings.of(world).broken[invariant] == []
 
 
 def test_the_virtual_clock_tells_the_same_every_time(tellings, tmp_path):

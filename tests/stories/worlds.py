@@ -4,21 +4,31 @@ Each is told once in a session; every id of the checklist is then a test of its 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.assembly.embedded import EmbeddedFleet
 from fleetqueue.assembly.lab import LabSettings
 from fleetqueue.assembly.stories import embedded_theatre, theatre
 from fleetqueue.assembly.stories.expectations import ExpectationFailed, Record
 from fleetqueue.assembly.stories.narrator import Silent
-from fleetqueue.assembly.stories.stage import Stage
+from fleetqueue.assembly.stories.stage import Place, Stage
 from fleetqueue.assembly.stories.telling import Which, expected, tell
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import load
+from fleetqueue.client.transport import connect
 from fleetqueue.engine import layout
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.testing import virtual_time
+from tests.invariants.standing_by import REAL_TIME, Found, Pace, standing_by
+
+COUNTED = (kueue.MultiKueueCluster, kueue.Workload)
+"""The stories say of these that they are exactly those that were made."""
 
 
 @dataclass
@@ -28,6 +38,8 @@ class Told:
     record: Record
     lines: list[str] = field(default_factory=list)
     """What was typed and printed."""
+    broken: Found = field(default_factory=dict)
+    """What broke each invariant, after all was told."""
 
 
 @dataclass(frozen=True)
@@ -74,32 +86,53 @@ class Listening(Silent):
         self.lines += text.splitlines()
 
 
-async def told_on(house) -> Told:
+async def all_stories(stage: Stage) -> None:
+    await tell(stage, Which.ALL)
+
+
+async def told_on(house, pace: Pace, play: Callable[[Stage], Awaitable[None]] = all_stories) -> Told:
+    """Play on a fleet, the stories or something else, and look back at the invariants."""
     narrator = Listening()
-    async with house as place, Stage(place, narrator, is_fast=True) as stage:
-        try:
-            await tell(stage, Which.ALL)
-        except ExpectationFailed:
-            pass  # it is in the record
-    return Told(stage.record, narrator.lines)
+    async with (
+        house as place,
+        clients_of(place) as clients,
+        standing_by(clients, pace, without=COUNTED) as bystander,
+    ):
+        async with Stage(place, narrator, is_fast=True) as stage:
+            try:
+                await play(stage)
+            except ExpectationFailed:
+                pass  # it is in the record
+        return Told(stage.record, narrator.lines, await bystander.look_back())
+
+
+@asynccontextmanager
+async def clients_of(place: Place) -> AsyncIterator[dict[str, Client]]:
+    """Open all clusters of a fleet."""
+    async with AsyncExitStack() as stack:
+        dial = place.dial or (lambda name: connect(load(place.kubeconfig, name)))
+        clients = {name: dial(name) for name in (HUB, *place.workers)}
+        for client in clients.values():
+            stack.push_async_callback(client.close)
+        yield clients
 
 
 def on_the_virtual_clock(folder: Path) -> Told:
     async def work() -> Told:
         async with EmbeddedFleet.open(3) as fleet:
-            return await told_on(embedded_theatre.without_sockets(fleet))
+            return await told_on(embedded_theatre.without_sockets(fleet), Pace())
 
     return virtual_time.run(work())
 
 
 def in_real_time(folder: Path) -> Told:
-    return asyncio.run(told_on(embedded_theatre.opened(folder / "fleet", lambda line: None)))
+    return asyncio.run(told_on(embedded_theatre.opened(folder / "fleet", lambda line: None), REAL_TIME))
 
 
 def on_the_real_engine(folder: Path) -> Told:
     if layout.find() is None:
         pytest.skip("the real engine is not built: run `fleetqueue engine build`")
-    return asyncio.run(told_on(theatre.opened(folder / "fleet", LabSettings(ocm="full"), lambda line: None)))
+    return asyncio.run(told_on(theatre.opened(folder / "fleet", LabSettings(ocm="full"), lambda line: None), REAL_TIME))
 
 
 WORLDS = (

@@ -1,5 +1,8 @@
 """What must be true when the faults are over: every job has ended once, nothing is left, and nobody writes any more."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.cluster_v1 import ManagedCluster
@@ -7,10 +10,10 @@ from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.usage_scores import GPU
 from fleetqueue.assembly.scenario import GPUS, WITHOUT_GPUS
 from fleetqueue.testing.virtual_time import advance
+from tests.invariants.reasons import has_ended
 
 from . import happenings
 from .fleet_template import LABEL, T4
-from .witness import has_ended
 from .world import World, names
 
 PATIENCE = 60
@@ -18,8 +21,6 @@ PATIENCE = 60
 CALM = 330.0
 """Seconds in which what was under way comes to its end; a watch that fell silent is noticed after five minutes."""
 QUIET = 600.0
-RENEWALS = ("/coordination.k8s.io/leases/", "/core/nodes/", "/addonplacementscores/", " DELETED /core/events/")
-"""What is written by the clock alone; Events go after an hour."""
 
 
 async def make_well(world: World) -> None:
@@ -31,17 +32,22 @@ async def make_well(world: World) -> None:
         await happenings.merge(world, worker, Node, f"{worker}-control-plane", "", gpus, subresource="status")
         patch = {"metadata": {"labels": {LABEL: value}}}
         await happenings.merge(world, "hub", ManagedCluster, worker, "", patch)
+    world.note("the faults are over")
+
+
+async def activate(world: World) -> None:
+    """Let every Workload of ours go on; while Kueue itself starts, its webhook refuses that."""
     for raw in world.objects("hub", kueue.Workload):
-        if not raw["spec"].get("active", True) and not happenings.is_finished(raw):
+        if not (raw["spec"].get("active", True) or happenings.is_finished(raw) or happenings.is_strange(raw)):
             name = raw["metadata"]["name"]
             await happenings.merge(world, "hub", kueue.Workload, name, "default", {"spec": {"active": True}})
-    world.note("the faults are over")
 
 
 async def converge(world: World) -> None:
     for _ in range(PATIENCE):
+        await activate(world)
         await advance(30)
-        world.witness.check()
+        await world.check()
         if not unfinished(world) and not leftovers(world):
             return
     assert not unfinished(world), "\n".join(unfinished(world))
@@ -88,20 +94,22 @@ def leftovers(world: World) -> list[str]:
         f"{kind.resource.kind} {name} is left on {worker}"
         for worker in world.workers
         for kind in (Job, kueue.Workload)
-        for name in names(world.objects(worker, kind))
-        if name != "foreign-job"
+        for name in names([raw for raw in world.objects(worker, kind) if not happenings.is_strange(raw)])
     ]
 
 
 def check_ends(world: World) -> None:
-    """Every job ended once, as its winner did."""
+    """Every job ended once, as a copy of it did: only a worker that was lost may have had a second one."""
     for raw in world.objects("hub", Job):
         if happenings.is_ours(raw):
             name, status = raw["metadata"]["name"], raw["status"]
             assert world.witness.finishes[raw["metadata"]["uid"]] == 1, f"{name} ended more than once"
-            winner = world.witness.last_status[name]
-            assert status.get("succeeded") == winner.get("succeeded"), (name, status, winner)
-            assert status.get("completionTime") == winner.get("completionTime"), (name, status, winner)
+            ends = [outcome(end) for end in world.witness.ends[name]]
+            assert outcome(status) in ends, (name, status, ends)
+
+
+def outcome(status: Mapping[str, Any]) -> tuple[Any, Any]:
+    return status.get("succeeded"), status.get("completionTime")
 
 
 async def check_quiet(world: World) -> None:
@@ -110,5 +118,4 @@ async def check_quiet(world: World) -> None:
 
     await advance(QUIET)
 
-    written = [one for one in world.witness.writes if not any(part in one for part in RENEWALS)]
-    assert not written, "it is not quiet:\n" + "\n".join(written[:40])
+    assert not world.witness.writes, "it is not quiet:\n" + "\n".join(world.witness.writes[:40])

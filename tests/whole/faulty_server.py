@@ -15,7 +15,7 @@ from fleetqueue.api.requests import Request
 from fleetqueue.apiserver.http.exchange import Answer, Stream
 from fleetqueue.apiserver.server import ApiServer
 from fleetqueue.assembly.targets import target_of
-from fleetqueue.runtime.logs import _tags
+from fleetqueue.runtime.logs import tags
 
 TESTER = "tester"
 """The token of the test; to all others a fault may happen."""
@@ -92,7 +92,7 @@ async def process_may_go_on(frozen: dict[str, asyncio.Event]) -> None:
 
 def this_process() -> str:
     """Name the pod whose program asks, as its log lines do; nothing where it is none."""
-    return str(_tags.get().get("pod", ""))
+    return str(tags().get("pod", ""))
 
 
 class FaultyServer(ApiServer):

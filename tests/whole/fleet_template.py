@@ -6,15 +6,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 
 from fleetqueue.api.cluster_v1 import ManagedCluster
-from fleetqueue.api.core_v1 import ConfigMap, secret
 from fleetqueue.apiserver.auth.users import MASTERS, User
 from fleetqueue.apiserver.registry.served import Served
 from fleetqueue.apiserver.server import Secrets
 from fleetqueue.apiserver.storage.interface import Change, Entry
-from fleetqueue.apiserver.storage.log import MemoryLog
 from fleetqueue.apiserver.storage.storage import ClusterStorage
 from fleetqueue.assembly import cluster_sets
 from fleetqueue.assembly.client_certificates import ClientAuthority
@@ -28,6 +26,8 @@ from fleetqueue.client import Client
 from fleetqueue.manifests import objects
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.virtual_time import START, advance
+from tests.invariants.strangers import Strangers
+from tests.invariants.witness import WitnessedLog
 
 from .faulty_server import TESTER, Faults, FaultyServer
 
@@ -37,19 +37,6 @@ T4 = "nvidia-tesla-t4"
 SETTLED = 40.0
 """Seconds until all that follows the set-up has happened."""
 See = Callable[[str, Change], None]
-
-
-class WitnessedStorage(ClusterStorage):
-    """Tells of every change at the moment at which it is committed."""
-
-    see: Callable[[Change], None] | None = None
-
-    def committed(self, revision: int) -> None:
-        before = self.revision
-        super().committed(revision)
-        if self.see is not None:
-            for change in self._state.history.since(before):
-                self.see(change)
 
 
 @dataclass(frozen=True)
@@ -68,9 +55,10 @@ class ClusterTemplate:
         custom = [served for served in server.resources if served.is_custom]
         return cls(cluster.name, entries, custom, secrets, cluster.admin_token, cluster.authority)
 
-    async def copy(self) -> EmbeddedCluster:
-        storage = await WitnessedStorage.holding(MemoryLog(), self.entries)
-        server = FaultyServer(storage, self.secrets, CONVERTERS)
+    async def copy(self, see: See) -> EmbeddedCluster:
+        log = WitnessedLog()
+        server = FaultyServer(await ClusterStorage.holding(log, self.entries), self.secrets, CONVERTERS)
+        log.see = partial(see, self.name)
         server.faults = Faults()
         for served in self.custom:
             server.resources.add(served)
@@ -88,9 +76,7 @@ class FleetTemplate:
     @asynccontextmanager
     async def copy(self, see: See) -> AsyncIterator[EmbeddedFleet]:
         """Let a copy live, and tell of every change in it."""
-        fleet = EmbeddedFleet([await cluster.copy() for cluster in self.clusters])
-        for name, cluster in fleet.clusters.items():
-            cluster.server.storage.see = lambda change, name=name: see(name, change)
+        fleet = EmbeddedFleet([await cluster.copy(see) for cluster in self.clusters])
         async with fleet.living():
             yield fleet
 
@@ -112,20 +98,19 @@ async def _make() -> FleetTemplate:
             secrets[name] = Secrets(signing_key=accounts.key, tokens=tokens)
         await set_up(fleet.hub, fleet.workers, lambda line: None)
         await fill(fleet.hub.client(), [worker.client() for worker in fleet.workers])
+        await Strangers({name: cluster.client() for name, cluster in fleet.clusters.items()}).arrive()
         await advance(SETTLED)
         clusters = [ClusterTemplate.of(cluster, secrets[name]) for name, cluster in fleet.clusters.items()]
         return FleetTemplate(clusters, START + timedelta(seconds=asyncio.get_running_loop().time()))
 
 
 async def fill(hub: Client, workers: list[Client]) -> None:
-    """Bring what the runs are about: queues of both stories, a Placement, and objects that are nobody's business."""
+    """Bring what the runs are about: queues of both stories, and a Placement."""
     for name in ("cluster2", "cluster3"):
         await hub.merge(ManagedCluster.resource, name, "", {"metadata": {"labels": {LABEL: T4}}})
     await cluster_sets.bind(hub, CLUSTER_SET, "kueue-system")
     for file in ("placement-demo2-1.yaml", "multikueue-setup-demo2.yaml", "multikueue-setup-demo1.yaml"):
         await create_all(hub, objects(file))
-    for cluster in (hub, *workers):
-        await create_all(cluster, foreign())
     for worker in workers:
         await look_less_often(worker)
 
@@ -137,14 +122,3 @@ async def look_less_often(worker: Client) -> None:
     args = [arg for arg in container["args"] if not arg.startswith("--status-sync-interval")]
     patch = {"template": {"spec": {"containers": [{**container, "args": args}]}}}
     await worker.merge(DEPLOYMENTS, "klusterlet-work-agent", AGENT_NAMESPACE, {"spec": patch})
-
-
-def foreign() -> list[dict]:
-    """Return objects of somebody else, with names and labels that are close to ours."""
-    job = objects("job-demo2.yaml")[0]
-    metadata = {"name": "foreign-job", "namespace": "default"}
-    return [
-        ConfigMap.manifest("foreign", "kueue-system", data={"theirs": "true"}),
-        secret("kueue-admin-foreign-kubeconfig", "kueue-system", {"kubeconfig": "theirs"}),
-        {**job, "metadata": metadata},
-    ]

@@ -14,10 +14,11 @@ from fleetqueue.api.usage_scores import GPU
 from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.manifests import objects
 from fleetqueue.nodes.stages import RUN_FOR
+from tests.invariants.reasons import has_ended
+from tests.invariants.strangers import NAME
 
 from .faulty_server import Unrest
 from .fleet_template import LABEL, T4
-from .witness import has_ended
 from .world import World, names
 
 PARTS = (
@@ -66,7 +67,7 @@ async def delete_job(world: World) -> str:
 
 
 async def deactivate(world: World) -> str:
-    waiting = [raw for raw in world.objects("hub", kueue.Workload) if not is_finished(raw)]
+    waiting = [raw for raw in world.objects("hub", kueue.Workload) if not is_finished(raw) and not is_strange(raw)]
     if not waiting:
         return ""
     raw = world.chance.choice(waiting)
@@ -90,6 +91,10 @@ def one_job(world: World) -> str:
 
 def is_ours(raw: dict) -> bool:
     return raw["metadata"]["name"].startswith("job-")
+
+
+def is_strange(raw: dict) -> bool:
+    return NAME in raw["metadata"]["name"]
 
 
 def is_finished(raw: dict) -> bool:
@@ -241,7 +246,7 @@ def one_pod(world: World) -> tuple[str, dict]:
 async def revoke(world: World) -> str:
     worker = world.chance.choice(world.workers)
     for raw in world.objects(worker, ServiceAccount):
-        if raw["metadata"]["name"].startswith("kueue-admin"):
+        if raw["metadata"]["name"].startswith("kueue-admin") and not is_strange(raw):
             with suppress(errors.NotFound):
                 await world.client(worker).delete(
                     ServiceAccount.resource, raw["metadata"]["name"], raw["metadata"]["namespace"]
@@ -258,10 +263,11 @@ async def lose_secret(world: World) -> str:
 
 async def meddle(world: World) -> str:
     kind = world.chance.choice([kueue.MultiKueueConfig, kueue.MultiKueueCluster, ManifestWork])
-    found = [raw for raw in world.objects("hub", kind) if "demo1" not in raw["metadata"]["name"]]
-    if not found:
+    found = [raw for raw in world.objects("hub", kind) if not is_strange(raw)]
+    ours = [raw["metadata"] for raw in found if "demo1" not in raw["metadata"]["name"]]
+    if not ours:
         return ""
-    metadata = world.chance.choice(found)["metadata"]
+    metadata = world.chance.choice(ours)
     with suppress(errors.NotFound):
         await world.hub.delete(kind.resource, metadata["name"], metadata.get("namespace", ""))
     return f"somebody deletes {kind.resource.kind} {metadata['name']}"

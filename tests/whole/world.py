@@ -6,13 +6,20 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fleetqueue import clock
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
+from fleetqueue.manifests import objects
+from tests.invariants import Broken
+from tests.invariants.reasons import Hub, Reasons
+from tests.invariants.strangers import Stranger, Strangers
+from tests.invariants.witness import Witness
 
 from .faulty_server import TESTER, Faults
 from .fleet_template import FleetTemplate
-from .witness import Witness
 
 LOST_AFTER = 15 * 60 - 60
 """Seconds after which a worker may count as lost for Kueue, a little less than its timeout of 15 minutes."""
@@ -20,11 +27,19 @@ FORGIVEN = 5 * 60
 """Seconds after which a worker that came back must have been cleaned."""
 
 
+def by_hand() -> list[Stranger]:
+    """Return what a person wrote for the first story, and of which Kueue keeps the status."""
+    kinds = ("MultiKueueConfig", "MultiKueueCluster")
+    return [Stranger(raw, is_kept=True) for raw in objects("multikueue-setup-demo1.yaml") if raw["kind"] in kinds]
+
+
 class World:
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(f"whole {seed}")
         self.diary: list[str] = []
         self.witness = Witness(self.was_lost)
+        self.reasons = Reasons()
+        self.strangers: Strangers
         self.fleet: EmbeddedFleet
         self.began = 0.0
         self._away: dict[str, float] = {}
@@ -34,7 +49,19 @@ class World:
     async def living(self, template: FleetTemplate) -> AsyncIterator["World"]:
         async with template.copy(self.witness.see) as self.fleet:
             self.began = clock.monotonic()
+            self.strangers = Strangers({name: self.client(name) for name in self.names}, *by_hand())
+            await self.strangers.remember()
             yield self
+
+    async def check(self) -> None:
+        """See that nothing has happened that must not; raises Broken."""
+        self.witness.check()
+        touched = await self.strangers.touched()
+        if touched:
+            raise Broken("\n".join(touched))
+        silent = self.reasons.unexplained(Hub(*[self.objects("hub", kind) for kind in (Job, kueue.Workload, Event)]))
+        if silent:
+            raise Broken(f"these jobs wait and do not say why: {', '.join(silent)}")
 
     @property
     def hub(self) -> Client:

@@ -23,6 +23,11 @@ def tagged(**fields: Any) -> Iterator[None]:
         _tags.reset(token)
 
 
+def tags() -> Mapping[str, Any]:
+    """Return the fields that every line gets here: they also say whose work this is."""
+    return _tags.get()
+
+
 class Log:
     """A named logger: `log.info("config written", check="ac", clusters=2)`."""
 

@@ -1,5 +1,7 @@
 """Registration scenarios on both hubs."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fleetqueue.api import cluster_v1 as cluster
@@ -13,7 +15,6 @@ from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.addons import room as add_ons
 from fleetqueue.controllers.registration import room
-from fleetqueue.controllers.registration.agent.agent import RegistrationAgent
 from fleetqueue.controllers.registration.names import AGENT_NAMESPACE, BOOTSTRAP_SECRET, KUBECONFIG
 from fleetqueue.controllers.registration.objects import RoleBinding
 from fleetqueue.controllers.registration.settings import AgentSettings, HubSettings
@@ -25,7 +26,7 @@ from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance, running
 
-from ..hubs import EmbeddedHub, RealHub  # noqa: TID252 - what the rooms share stands above them
+from ..hubs import EmbeddedHub, RealHub, lived_in  # noqa: TID252 - what the rooms share stands above them
 from ..running import Hub  # noqa: TID252
 from ..world import Ends, World, prefixes, written  # noqa: TID252
 from .doing import Actor, run
@@ -54,7 +55,8 @@ async def run_on_ours() -> Ends:
         await _serve(hub, "ocm-hub")
         await _serve(worker, "ocm-agent")
         await advance(60)  # the garbage collector looks for new kinds every half minute
-        async with running(_registration(hub).run()), running((await _agent(fleet)).run()):
+        await _introduce(fleet)
+        async with lived_in(fleet, lambda: _parts(fleet)):
             await advance(10)  # until the worker has joined
             return await _run(EmbeddedHub(hub.client(), settling=8), worker.client())
 
@@ -84,12 +86,18 @@ def _registration(hub: EmbeddedCluster) -> Manager:
     return Manager(watched, [*room.hub_controllers(watched, metrics, SETTINGS), *of_add_ons])
 
 
-async def _agent(fleet: EmbeddedFleet) -> RegistrationAgent:
-    """Start as the real agent does: with the kubeconfig of an administrator, whom the hub knows."""
+@asynccontextmanager
+async def _parts(fleet: EmbeddedFleet) -> AsyncIterator[None]:
+    agent = room.agent(fleet.workers[0].client(), fleet.dial, Metrics(), AgentSettings(WORKER))
+    async with running(_registration(fleet.hub).run()), running(agent.run()):
+        yield
+
+
+async def _introduce(fleet: EmbeddedFleet) -> None:
+    """Let the agent start as the real one does: with the kubeconfig of an administrator, whom the hub knows."""
     client = fleet.workers[0].client()
     await client.create(Namespace.resource, Namespace.manifest(AGENT_NAMESPACE))
     await client.create(Secret.resource, secret(BOOTSTRAP_SECRET, AGENT_NAMESPACE, {KUBECONFIG: fleet.hub.kubeconfig}))
-    return room.agent(client, fleet.dial, Metrics(), AgentSettings(WORKER))
 
 
 async def _run(hub: Hub, worker: Client) -> Ends:

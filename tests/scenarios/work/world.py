@@ -29,7 +29,7 @@ from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import advance, running
 
-from ..hubs import RealHub  # noqa: TID252 - what the rooms share stands above them
+from ..hubs import RealHub, lived_in  # noqa: TID252 - what the rooms share stands above them
 from ..running import side_by_side  # noqa: TID252
 from ..world import Ends, World, prefixes, written  # noqa: TID252
 from .doing import Actor
@@ -72,8 +72,10 @@ async def run_on_real(folder: Path) -> Ends:
 
 
 async def run_on_ours() -> Ends:
-    async with EmbeddedFleet.open(workers=1) as fleet, _ocm(fleet):
-        return await _run(InVirtualTime(), fleet.hub.client(), fleet.clusters[WORKER].client())
+    async with EmbeddedFleet.open(workers=1) as fleet:
+        await _prepare(fleet)
+        async with lived_in(fleet, lambda: _ocm(fleet)):
+            return await _run(InVirtualTime(), fleet.hub.client(), fleet.clusters[WORKER].client())
 
 
 async def _run(time: Settled, hub: Client, worker: Client) -> Ends:
@@ -88,9 +90,8 @@ async def _run(time: Settled, hub: Client, worker: Client) -> Ends:
     return {actor.name: await end_state(actor) for actor in actors}
 
 
-@asynccontextmanager
-async def _ocm(fleet: EmbeddedFleet) -> AsyncIterator[None]:
-    """Run our half of the hub, and our agents of the one worker, who has joined already."""
+async def _prepare(fleet: EmbeddedFleet) -> None:
+    """Let the one worker have joined."""
     hub, worker = fleet.hub, fleet.clusters[WORKER]
     await _install(hub.client(), "ocm-hub")
     await _install(worker.client(), "ocm-agent")
@@ -99,6 +100,12 @@ async def _ocm(fleet: EmbeddedFleet) -> AsyncIterator[None]:
     await hub.client().create(cluster.ManagedCluster.resource, _managed_cluster())
     status = {"status": {"conditions": [condition(cluster.AVAILABLE), condition(cluster.JOINED)]}}
     await hub.client().merge(cluster.ManagedCluster.resource, WORKER, "", status, subresource="status")
+
+
+@asynccontextmanager
+async def _ocm(fleet: EmbeddedFleet) -> AsyncIterator[None]:
+    """Run our half of the hub, and our agents of the worker."""
+    hub, worker = fleet.hub, fleet.clusters[WORKER]
     watched = Cluster("hub", hub.client())
     controllers = [
         *works.hub_controllers(watched, Metrics(), WorkHubSettings(clean_up_completed=False)),

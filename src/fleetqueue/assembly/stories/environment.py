@@ -77,8 +77,8 @@ async def ocm_brought_everything(stage: Stage) -> None:
     for kind in (ManifestWork, AddOn, Permission) if stage.place.has_pods else (ManifestWork,):
         stage.seen.follow(HUB, kind)
     if stage.place.has_pods:
-        await stage.do("kubectl get managedclusteraddons -A --context kind-hub")
         await stage.expect("ENV-2", lambda: not missing_add_ons(stage), why_not=lambda: str(missing_add_ons(stage)))
+        await stage.do("kubectl get managedclusteraddons -A --context kind-hub")
     await stage.do("kubectl get manifestworks -A --context kind-hub")
     await stage.expect("ENV-4", lambda: not missing_works(stage), why_not=lambda: str(missing_works(stage)))
     await stage.do("kubectl get clusterprofiles -A --context kind-hub")

@@ -29,7 +29,7 @@ REGISTRATION: Final = Part(
     "cluster-manager-registration-controller",
     HUB_NAMESPACE,
     image=_image("registration"),
-    args=("controller",),
+    args=("controller", "--seed-cluster-profiles"),
     account="registration-controller-sa",
     rules=(
         rule("certificates.k8s.io", _CSRS, "create get list watch"),
@@ -51,6 +51,7 @@ REGISTRATION: Final = Part(
         rule(_REGISTER, "managedclusters/accept", "update"),
         rule("multicluster.x-k8s.io", "clusterprofiles", WRITE),
         rule("multicluster.x-k8s.io", "clusterprofiles/status", STATUS),
+        rule("", "secrets", READ),  # profiles in the seeds' form name those in Kueue's namespace
         EVENTS,
     ),
 )

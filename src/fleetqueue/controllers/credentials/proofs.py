@@ -35,14 +35,11 @@ class Proofs:
     @asynccontextmanager
     async def open(self, connection: Connection) -> AsyncIterator[Client]:
         """Open a worker for the body; one that does not answer in time is a problem to tell of."""
-        client = self._dial(connection)
-        client.timeout = self._settings.answer_timeout
         try:
-            yield client
+            async with self._opened(connection) as client:
+                yield client
         except errors.Unreachable as error:
             raise CredentialProblem(f"the worker cannot be reached: {error}") from error
-        finally:
-            await client.close()
 
     def is_recent(self, cluster: str, kubeconfig: str, *, doubted: bool) -> bool:
         """Tell whether this very kubeconfig was proven lately."""
@@ -64,6 +61,15 @@ class Proofs:
 
     def forget(self, cluster: str) -> None:
         self._proven.pop(cluster, None)
+
+    @asynccontextmanager
+    async def _opened(self, connection: Connection) -> AsyncIterator[Client]:
+        client = self._dial(connection)
+        client.timeout = self._settings.answer_timeout
+        try:
+            yield client
+        finally:
+            await client.close()
 
     async def _ask(self, client: Client) -> str:
         try:

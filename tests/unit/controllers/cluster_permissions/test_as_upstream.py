@@ -19,7 +19,8 @@ from fleetqueue.controllers.cluster_permissions.controller import AccountAddOn
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import running, settle
+from fleetqueue.testing.virtual_time import settle
+from tests.invariants.second_look import managed
 
 from .objects import ADD_ON, CLUSTER, account_manifest, cluster_manifest
 
@@ -50,7 +51,7 @@ async def test_it_ends_as_upstream_ended_it(api, hub, name):
     told = DESCRIBED[name]
     arrange(api)
 
-    async with running(Manager(hub, room.controllers(hub, Metrics())).run()):
+    async with managed(Manager(hub, room.controllers(hub, Metrics()))):
         api.add(ClusterPermission.manifest(name, CLUSTER, spec=told["spec"]))
         await settle()
         report(api, told.get("agent", "applied"))

@@ -12,7 +12,8 @@ from fleetqueue.controllers.cluster_permissions.controller import AccountAddOn
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 from .objects import (
     ADD_ON,
@@ -45,7 +46,7 @@ class Stage:
         api.namespace(CLUSTER)
 
     def at_work(self):
-        return running(Manager(self.hub, room.controllers(self.hub, Metrics())).run())
+        return managed(Manager(self.hub, room.controllers(self.hub, Metrics())))
 
     def works(self):
         return [work for work in self.api.list(ManifestWork) if work.namespace == CLUSTER]

@@ -10,7 +10,8 @@ from fleetqueue.controllers.cluster_profiles import room
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 from .objects import NAMESPACE, SET, binding_manifest, cluster_manifest, set_manifest
 
@@ -23,7 +24,7 @@ class Stage:
         self.hub = hub
 
     def at_work(self):
-        return running(Manager(self.hub, room.controllers(self.hub, Metrics())).run())
+        return managed(Manager(self.hub, room.controllers(self.hub, Metrics())))
 
     def profiles(self, namespace=NAMESPACE):
         return [each.name for each in self.api.list(ClusterProfile) if each.namespace == namespace]

@@ -36,6 +36,7 @@ from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.builders import condition
+from tests.invariants import strangers
 
 ADMIN = "admin-token"
 KUEUE_NAMESPACE = "kueue-system"
@@ -192,6 +193,10 @@ class World:
 
     def secret(self, cluster: str) -> core.Secret | None:
         return self.api.get(core.Secret, credentials_secret(cluster), KUEUE_NAMESPACE)
+
+    def secrets(self) -> list[str]:
+        """Return the names of all secrets that are not a stranger's."""
+        return [secret.name for secret in self.api.list(core.Secret) if strangers.NAME not in secret.name]
 
     def token(self, cluster: str) -> str:
         """Return the token that Kueue would use; empty where there is no secret."""

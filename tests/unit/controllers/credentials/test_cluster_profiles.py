@@ -12,7 +12,8 @@ from fleetqueue.controllers.credentials.capabilities import Capabilities
 from fleetqueue.controllers.credentials.cluster_profiles import with_ours
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 PROXY = {"name": "open-cluster-management", "cluster": {"server": "https://proxy/c1", "tls-server-name": "x"}}
 CONDITIONS = [condition("Joined", since="2025-12-31T23:00:00Z")]
@@ -21,7 +22,7 @@ SPEC = {"clusterManager": {"name": "open-cluster-management"}}
 
 def at_work(world, fields=("accessProviders",)):
     room = world.room(capabilities=Capabilities(profile_fields=frozenset(fields)))
-    return running(Manager(world.hub, room.controllers).run())
+    return managed(Manager(world.hub, room.controllers))
 
 
 def add_profile(world, **status):

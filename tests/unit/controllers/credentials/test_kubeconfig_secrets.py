@@ -14,13 +14,14 @@ from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.issued import EXPIRES
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 SECRET = "secrets/kueue-system/kueue-admin-c1-kubeconfig"
 
 
 def at_work(world, **settings):
-    return running(Manager(world.hub, world.room(**settings).controllers).run())
+    return managed(Manager(world.hub, world.room(**settings).controllers))
 
 
 async def test_selected_cluster_gets_a_secret_that_works(world):

@@ -19,7 +19,8 @@ from fleetqueue.controllers.credentials.rules import rules_for
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 ACCOUNT = "kueue-admin-c1"
 ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "fleetqueue-multikueue"}
@@ -27,7 +28,7 @@ ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": 
 
 def at_work(world, **settings):
     room = world.room(capabilities=Capabilities(managed_accounts=True), **settings)
-    return running(Manager(world.hub, room.controllers).run())
+    return managed(Manager(world.hub, room.controllers))
 
 
 def add_cluster(world, **about):
@@ -290,7 +291,7 @@ async def moved(world):
     """A world whose cluster got its credential from us, on a hub that has begun to serve managed service accounts."""
     world.add_cluster("c1")
     world.select("c1")
-    async with running(Manager(world.hub, world.room().controllers).run()):
+    async with managed(Manager(world.hub, world.room().controllers)):
         await settle()
     moved = type(world)(world.api, Cluster("hub", world.hub.client), world.new_api)
     moved.workers = world.workers

@@ -14,11 +14,12 @@ from fleetqueue.api.fleetqueue import NAMESPACE
 from fleetqueue.api.rbac_v1 import ClusterRoleBinding
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.runtime.manager import Manager
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 
 def at_work(world, **settings):
-    return running(Manager(world.hub, world.room(**settings).controllers).run())
+    return managed(Manager(world.hub, world.room(**settings).controllers))
 
 
 def set_admin_kubeconfig(world, name, text):

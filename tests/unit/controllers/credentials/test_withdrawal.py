@@ -9,14 +9,15 @@ from fleetqueue.api.kueue_v1beta2 import AdmissionCheck, MultiKueueCluster
 from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import managed
 
 DROPPED = {"decisions": []}
 SELECTED = {"decisions": [{"clusterName": "c1", "reason": ""}]}
 
 
 def at_work(world, **settings):
-    return running(Manager(world.hub, world.room(**settings).controllers).run())
+    return managed(Manager(world.hub, world.room(**settings).controllers))
 
 
 async def test_dropped_cluster_loses_its_credentials_after_a_while(world):
@@ -107,7 +108,7 @@ async def test_cluster_that_is_gone_takes_its_admin_kubeconfig_with_it(world):
         await settle()
 
         assert worker.objects() == []
-        assert world.api.list(Secret) == []
+        assert world.secrets() == []
 
 
 async def test_admin_kubeconfig_given_before_its_cluster_is_there_stays(world):
@@ -117,7 +118,7 @@ async def test_admin_kubeconfig_given_before_its_cluster_is_there_stays(world):
     async with at_work(world):
         await advance(3600)
 
-    assert [secret.name for secret in world.api.list(Secret)] == ["c1-admin"]
+    assert world.secrets() == ["c1-admin"]
 
 
 async def test_unreachable_worker_is_cleaned_when_it_is_back(world):
@@ -148,7 +149,7 @@ async def test_unreachable_worker_is_given_up_once_its_cluster_is_gone(world):
         world.api.remove(ManagedCluster, "c1")
         await settle()
 
-        assert world.api.list(Secret) == []
+        assert world.secrets() == []
         assert worker.api.get(ServiceAccount, "fleetqueue-multikueue", "kueue-system") is not None
 
 
@@ -165,7 +166,7 @@ async def test_leftovers_are_found_after_a_restart(world):
     async with at_work(restarted):
         await settle()
 
-    assert world.api.list(Secret) == []
+    assert world.secrets() == []
     assert worker.objects() == []
 
 

@@ -22,7 +22,8 @@ from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import advance, running
+from fleetqueue.testing.virtual_time import advance
+from tests.invariants.second_look import managed
 
 from .objects import NAMESPACE, job_set, part
 
@@ -42,7 +43,7 @@ class World:
         made = [*controllers(cluster, metrics)]
         if kueue_too:
             made += kueue_room.controllers(cluster, metrics, KUEUE)
-        async with running(Manager(cluster, made).run()):
+        async with managed(Manager(cluster, made)):
             await advance(2)
             yield
 

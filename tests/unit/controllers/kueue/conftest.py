@@ -17,7 +17,8 @@ from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import advance, running
+from fleetqueue.testing.virtual_time import advance
+from tests.invariants.second_look import managed
 
 from .scheduling.objects import NAMESPACE, local_queue_manifest, queue_manifest
 
@@ -69,7 +70,7 @@ class World:
         self.metrics = Metrics()
         cluster = Cluster("hub", self.fleet.dial(parse(self.fleet.hub.kubeconfig)))
         made = controllers(cluster, self.metrics, settings or KueueSettings())
-        async with running(Manager(cluster, made).run()):
+        async with managed(Manager(cluster, made)):
             await advance(2)
             yield
 

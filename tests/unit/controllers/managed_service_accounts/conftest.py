@@ -12,7 +12,7 @@ from fleetqueue.controllers.managed_service_accounts.settings import AgentAccoun
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import running
+from tests.invariants.second_look import managed
 
 CLUSTER, NAME = "cluster1", "app"
 
@@ -41,8 +41,7 @@ class Stage:
         worker, hub = Cluster(CLUSTER, self.worker.client()), Cluster("hub", self.hub.client())
         wanted = AgentAccountSettings(ca=self.ca, **settings)
         controllers = room.agent_controllers(worker, hub, Metrics(), wanted)
-        manager = Manager(hub, controllers)
-        async with running(worker.run()), running(manager.run()):
+        async with managed(Manager(hub, controllers), worker):
             if settled:
                 await self.fleet.settle()
             yield self
@@ -50,7 +49,7 @@ class Stage:
     @asynccontextmanager
     async def hub_half(self, **settings):
         hub = Cluster("hub", self.hub.client())
-        async with running(Manager(hub, room.hub_controllers(hub, Metrics(), HubAccountSettings(**settings))).run()):
+        async with managed(Manager(hub, room.hub_controllers(hub, Metrics(), HubAccountSettings(**settings)))):
             await self.fleet.settle()
             yield self
 

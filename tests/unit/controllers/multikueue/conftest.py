@@ -16,6 +16,8 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import running
+from tests.invariants import strangers
+from tests.invariants.second_look import managed
 
 from .objects import (
     CHECK,
@@ -118,7 +120,8 @@ class Stage:
 
     def has_anything(self):
         """Return which workers have anything of the hub's."""
-        return [worker.name for worker in self.workers if worker.list(Job) or worker.list(kueue.Workload)]
+        left = {worker.name: [*worker.list(Job), *worker.list(kueue.Workload)] for worker in self.workers}
+        return [name for name, some in left.items() if any(each.name != strangers.NAME for each in some)]
 
     def active(self, kind, name):
         """Return the condition Active of an object, in one line."""
@@ -132,7 +135,7 @@ class Stage:
         hub = Cluster("hub", self.hub.client(life))
         made = MultiKueueSettings(**settings)
         controllers = room.controllers(hub, self.metrics, made, dial=self._dial(life), run_plugin=run_plugin)
-        async with running(Manager(hub, controllers).run()):
+        async with managed(Manager(hub, controllers), apis=self.workers):
             await self.fleet.settle()
             yield
 

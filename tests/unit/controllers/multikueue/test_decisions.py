@@ -6,7 +6,7 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.controllers.multikueue.adapters.batch_job import BatchJobs
-from fleetqueue.controllers.multikueue.decisions import Act, Wanted, decide, wanted_on, winner
+from fleetqueue.controllers.multikueue.decisions import Act, Wanted, decide, wanted_on_each, winner
 from fleetqueue.controllers.multikueue.group import Copy, Group
 from fleetqueue.testing.virtual_time import START
 
@@ -195,7 +195,7 @@ LATER = START + timedelta(seconds=5)
     ],
 )  # fmt: skip
 def test_on_the_workers(case, on_a, on_b):
-    found = {name: wanted_on(case, each).value for name, each in case.copies.items()}
+    found = {name: what.value for name, what in wanted_on_each(case).items()}
 
     assert (found.get("a"), found.get("b")) == (on_a, on_b)
 
@@ -203,6 +203,6 @@ def test_on_the_workers(case, on_a, on_b):
 def test_only_the_winner_ever_gets_the_job():
     case = group(copy("a", *ADMITTED), copy("b", *ADMITTED), **NOMINATED)
 
-    given = [each.cluster for each in case.copies.values() if wanted_on(case, each) is Wanted.JOB]
+    given = [name for name, what in wanted_on_each(case).items() if what is Wanted.JOB]
 
     assert given == [winner(case).cluster]

@@ -13,7 +13,8 @@ from fleetqueue.controllers.placement.settings import PlacementSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import running, settle
+from fleetqueue.testing.virtual_time import settle
+from tests.invariants.second_look import managed
 
 from .objects import NAMESPACE, binding_manifest, cluster_manifest, no_expressions, score_manifest, set_manifest
 
@@ -50,7 +51,7 @@ class Stage:
     @asynccontextmanager
     async def working(self):
         """Let the controller work while the body runs."""
-        async with running(Manager(self.hub, [self.controller]).run()):
+        async with managed(Manager(self.hub, [self.controller])):
             await settle()
             yield self
 

@@ -24,7 +24,8 @@ from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing import builders
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.builders import pod_template
-from fleetqueue.testing.virtual_time import running, settle
+from fleetqueue.testing.virtual_time import settle
+from tests.invariants.second_look import managed
 
 KUEUE = "kueue-system"
 MOMENT = "2025-12-31T23:00:00Z"
@@ -249,7 +250,7 @@ class Scene:
     async def beating(self, **options) -> AsyncIterator[PlacementAdmission]:
         """Run the whole room, and let it do all that needs no time."""
         heart = self.heart(**options)
-        async with running(Manager(self.hub, heart.controllers).run()):
+        async with managed(Manager(self.hub, heart.controllers), apis=self.workers.values()):
             await settle()
             yield heart
 

@@ -21,7 +21,7 @@ async def test_a_nomination_is_under_way_from_the_moment_it_is_entered(ledger, a
 
     assert ledger.is_under_way("gpu-c1")
     assert not ledger.is_under_way("gpu-c2")
-    assert ledger.covers("team-a/job")
+    assert ledger.seconds_left("team-a/job")
     assert list(ledger.requests_on("gpu-c1")) == [{"nvidia.com/gpu": Decimal(2)}]
 
 
@@ -33,19 +33,27 @@ async def test_two_workloads_add_up(ledger, a_workload):
     assert len(list(ledger.requests_on("gpu-c2"))) == 1
 
 
+async def test_what_its_workload_shows_already_is_not_under_way_again(ledger, a_workload):
+    ledger.enter(a_workload(nominated=["gpu-c1"]), ["gpu-c1", "gpu-c2"])
+
+    assert len(list(ledger.requests_on("gpu-c1"))) == 0
+    assert len(list(ledger.requests_on("gpu-c2"))) == 1
+    assert ledger.is_under_way("gpu-c1")
+
+
 async def test_what_was_not_written_is_struck(ledger, a_workload):
     ledger.enter(a_workload(), ["gpu-c1"])
 
     ledger.strike("team-a/job")
 
     assert not ledger.is_under_way("gpu-c1")
-    assert not ledger.covers("team-a/job")
+    assert not ledger.seconds_left("team-a/job")
 
 
 async def test_striking_what_is_not_there_does_nothing(ledger):
     ledger.strike("team-a/job")
 
-    assert not ledger.covers("team-a/job")
+    assert not ledger.seconds_left("team-a/job")
 
 
 @pytest.mark.parametrize(
@@ -122,5 +130,5 @@ async def test_after_a_minute_it_counts_as_seen(ledger, a_workload):
     await asyncio.sleep(1)
 
     assert not ledger.is_under_way("gpu-c1")
-    assert not ledger.covers("team-a/job")
+    assert not ledger.seconds_left("team-a/job")
     assert list(ledger.requests_on("gpu-c1")) == []

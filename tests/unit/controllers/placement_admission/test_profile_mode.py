@@ -10,8 +10,9 @@ from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
 from fleetqueue.testing.waking import woken
+from tests.invariants.second_look import managed
 
 KUEUE = "kueue-system"
 PROFILE = PlacementAdmissionSettings(access="profile")
@@ -256,7 +257,7 @@ async def test_profiles_are_not_followed_on_a_hub_that_serves_none(scene):
     heart = PlacementAdmission(scene.hub, Metrics(), PROFILE, has_profiles=False)
     scene.hearts.append(heart)
 
-    async with running(Manager(scene.hub, heart.controllers).run()):
+    async with managed(Manager(scene.hub, heart.controllers)):
         await settle()
 
     assert "watch clusterprofiles" not in " ".join(scene.api.requests)

@@ -10,7 +10,8 @@ from fleetqueue.client import Client
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import running, settle
+from fleetqueue.testing.virtual_time import settle
+from tests.invariants.second_look import managed
 
 
 class Stage:
@@ -24,7 +25,7 @@ class Stage:
         """Let controllers work that know nothing of what was before."""
         hub = Cluster("hub", Client(self.api))
         made = [each(hub, Metrics(), *more.values()) for each in controllers]
-        async with running(Manager(hub, made).run()):
+        async with managed(Manager(hub, made)):
             await settle()
             yield self
 

@@ -20,6 +20,7 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import running
+from tests.invariants.second_look import managed
 
 HUB_URL = "https://hub.embedded:6443"
 SYSTEM = "open-cluster-management"
@@ -58,7 +59,7 @@ class World:
         controllers = room.hub_controllers(hub, Metrics(), settings or HubSettings())
         world.prepare()
         async with world._open:
-            await world._open.enter_async_context(running(Manager(hub, controllers).run()))
+            await world._open.enter_async_context(managed(Manager(hub, controllers)))
             await fleet.settle()
             yield world
 

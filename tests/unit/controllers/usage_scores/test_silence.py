@@ -23,6 +23,7 @@ from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.virtual_time import START, advance, running, settle
+from tests.invariants.second_look import managed
 
 SCORE = f"addonplacementscores/cluster1/{SCORE_RESOURCE}"
 WRITE = f"patch {SCORE}/status"
@@ -118,7 +119,7 @@ def test_clusters_without_scores_may_be_left_alone() -> None:
 async def hub_half(api: ArrangedApi) -> AsyncIterator[Metrics]:
     metrics = Metrics()
     hub = Cluster("hub", Client(api))
-    async with running(Manager(hub, [SilentAgents(hub, metrics)]).run()):
+    async with managed(Manager(hub, [SilentAgents(hub, metrics)])):
         await settle()
         yield metrics
 

@@ -18,7 +18,8 @@ from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import advance, running
+from fleetqueue.testing.virtual_time import advance
+from tests.invariants.second_look import managed
 
 from .objects import NAMESPACE, local_queue_manifest, queue_manifest
 
@@ -49,7 +50,7 @@ class Stage:
         self.books, self.metrics = Books(SchedulingSettings()), Metrics()
         cluster = Cluster("hub", self.fleet.dial(parse(self.fleet.hub.kubeconfig)), metrics=self.metrics)
         made = controllers(cluster, self.metrics, self.books, Measures(self.metrics.registry))
-        async with running(Manager(cluster, made).run()):
+        async with managed(Manager(cluster, made)):
             await advance(1)
             yield
 

@@ -1,0 +1,93 @@
+"""Why a job waits: every job that waits for longer than a moment says it, or stands behind one that does.
+
+A reason is the message of a condition or check of its Workload, or an Event about the Workload or the job. Kueue says
+nothing of a Workload that it has not tried yet, since an equal one before it in the same queue did not fit: such a one
+is excused while another Workload of its queue waits with a reason or holds quota.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fleetqueue import clock
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.events_v1 import Event
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.client import Client
+
+MOMENT = 60.0
+"""Seconds for which a job may wait without a word."""
+
+
+@dataclass(frozen=True)
+class Hub:
+    """What a hub holds."""
+
+    jobs: Sequence[Manifest]
+    workloads: Sequence[Manifest]
+    events: Sequence[Manifest]
+
+    @classmethod
+    async def of(cls, client: Client) -> "Hub":
+        return cls(*[(await client.list(kind.resource)).items for kind in (Job, kueue.Workload, Event)])
+
+    def waiting(self) -> list[Manifest]:
+        """Return the jobs of queues that have not ended."""
+        return [raw for raw in self.jobs if queue_of(raw) and not has_ended(raw)]
+
+    def reason(self, job: Manifest) -> str:
+        """Return one reason why a job is where it is; one that runs needs none."""
+        workload = self.workload_of(job)
+        if workload is None:
+            return self.told(job["metadata"]["name"])
+        if workload.is_true(kueue.ADMITTED):
+            return "it is admitted"
+        said = [c.message for c in workload.status.conditions if c.type != "PodsReady"]
+        said += [check.message for check in workload.status.admission_checks]
+        return next(filter(None, said), "") or self.told(job["metadata"]["name"]) or self.told(workload.name)
+
+    def told(self, name: str) -> str:
+        """Return what an Event about an object says, in whichever form it comes."""
+        for raw in self.events:
+            if (raw.get("regarding") or raw.get("involvedObject") or {}).get("name") == name:
+                return str(raw.get("note") or raw.get("message"))
+        return ""
+
+    def others_explain(self, job: Manifest) -> bool:
+        return any(
+            self.reason(other) for other in self.waiting() if other is not job and queue_of(other) == queue_of(job)
+        )
+
+    def workload_of(self, job: Manifest) -> kueue.Workload | None:
+        uid = job["metadata"]["uid"]
+        found = (kueue.Workload.view(raw) for raw in self.workloads)
+        return next((w for w in found if any(owner.uid == uid for owner in w.metadata.owner_references)), None)
+
+
+@dataclass
+class Reasons:
+    """Remembers since when each job has waited without a word."""
+
+    moment: float = MOMENT
+    since: dict[str, float] = field(default_factory=dict)
+
+    def unexplained(self, hub: Hub) -> list[str]:
+        """Name the jobs that have waited for a moment and do not say why."""
+        now = clock.monotonic()
+        silent = {raw["metadata"]["uid"]: raw for raw in hub.waiting() if not hub.reason(raw)}
+        self.since = {uid: self.since.get(uid, now) for uid in silent}
+        return [
+            raw["metadata"]["name"]
+            for uid, raw in silent.items()
+            if now - self.since[uid] > self.moment and not hub.others_explain(raw)
+        ]
+
+
+def queue_of(raw: Manifest) -> str:
+    return str(raw["metadata"].get("labels", {}).get(kueue.QUEUE_LABEL, ""))
+
+
+def has_ended(raw: Mapping[str, Any]) -> bool:
+    conditions = raw.get("status", {}).get("conditions", ())
+    return any(c["type"] in ("Complete", "Failed") and c["status"] == "True" for c in conditions)

@@ -1,0 +1,71 @@
+"""GPUs that a person writes into a node's status; the kubelet stand-in goes on reporting meanwhile."""
+
+import json
+
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.meta import Object
+from fleetqueue.api.usage_scores import GPU
+from fleetqueue.assembly.stories.environment import gpu_scores
+from fleetqueue.assembly.stories.stage import Stage
+
+IDS = ("B-2",)
+CLUSTER, NODE, GPUS = "cluster1", "cluster1-control-plane", 5
+PRESSURE = "MemoryPressure"
+
+
+class Heart:
+    """Counts how often the node said that it is alive."""
+
+    def __init__(self) -> None:
+        self.beats = 0
+
+    def see(self, cluster: str, old: Object | None, new: Object | None) -> None:
+        if cluster == CLUSTER and isinstance(old, Lease) and isinstance(new, Lease):
+            self.beats += old.spec.renew_time != new.spec.renew_time
+
+
+async def write(stage: Stage) -> Heart:
+    """Do what `kubectl edit --subresource=status` does, with a condition that the kubelet must put right."""
+    stage.seen.follow(CLUSTER, Node)
+    stage.seen.follow(CLUSTER, Lease, namespace="kube-node-lease")
+    await stage.seen.synced()
+    heart = Heart()
+    stage.seen.watch(heart.see)
+    amount = {GPU: str(GPUS)}
+    wrong = [{"type": PRESSURE, "status": "True"}]
+    patch = json.dumps({"status": {"capacity": amount, "allocatable": amount, "conditions": wrong}})
+    await stage.do(f"kubectl patch node {NODE} --subresource=status -p '{patch}' --context {CLUSTER}")
+    await stage.expect(
+        "B-2",
+        lambda: gpus(stage) == GPUS and not has_pressure(stage),
+        part="a report of the kubelet changes what is the kubelet's, and leaves the GPUs",
+        why_not=lambda: str(stage.worker(CLUSTER).get(Node, NODE)),
+    )
+    await stage.expect(
+        "B-2",
+        lambda: gpu_scores(stage)[CLUSTER] == -100 + 10 * GPUS,
+        part="the score of the cluster follows",
+        why_not=lambda: str(gpu_scores(stage)),
+    )
+    return heart
+
+
+async def look_again(stage: Stage, heart: Heart) -> None:
+    """Look when the node has been heard again; it renews its lease every ten seconds."""
+    await stage.expect(
+        "B-2",
+        lambda: heart.beats and gpus(stage) == GPUS,
+        part="after a heartbeat of the kubelet the GPUs are still there",
+        why_not=lambda: f"{heart.beats} heartbeats, {gpus(stage)} GPUs",
+    )
+
+
+def gpus(stage: Stage) -> int:
+    node = stage.worker(CLUSTER).get(Node, NODE)
+    return int(node.status.allocatable.get(GPU, 0)) if node else 0
+
+
+def has_pressure(stage: Stage) -> bool:
+    node = stage.worker(CLUSTER).get(Node, NODE)
+    return node is None or any(one.type == PRESSURE and one.is_true for one in node.status.conditions)

@@ -1,0 +1,159 @@
+"""Other ways to the workers: OCM's proxy in front of them, and ClusterProfiles with an exec plugin."""
+
+import json
+from typing import Any
+
+import yaml
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.core_v1 import ConfigMap, Pod
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
+from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
+from fleetqueue.assembly.stories.stage import LIMIT, Stage
+from fleetqueue.assembly.stories.story1 import is_connected as is_well_connected
+from fleetqueue.assembly.stories.story2 import conditions, members
+from fleetqueue.assembly.systems.ocm import HUB_NAMESPACE, REGISTRATION
+from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_KEY, CONFIG_MAP
+from fleetqueue.engine.cluster_names import HUB
+
+from .placed import CHOSEN, connection, everything_is_active, is_connected, said_of_check
+from .proxy import URL
+
+IDS = ("C-7", "P-1", "C-8")
+MEMBER = "worker1-cluster"
+SETTINGS = "settings.yaml"
+BY_HAND = f"""
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: MultiKueueCluster
+metadata: {{name: {MEMBER}}}
+spec: {{clusterSource: {{clusterProfileRef: {{name: cluster1}}}}}}
+"""
+PROVIDER = {
+    "name": "fleetqueue",
+    "execConfig": {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "/plugins/kubeconfig-secretreader",
+        "interactiveMode": "Never",
+        "provideClusterInfo": True,
+    },
+}
+
+
+async def tell(stage: Stage) -> None:
+    await change_kueue(stage)
+    await change_controller(stage)
+    await through_the_proxy(stage)
+    await by_hand(stage)
+    await by_the_controller(stage)
+    await lose_a_profile(stage)
+
+
+async def change_kueue(stage: Stage) -> None:
+    """Turn the gate on and name the provider, as Kueue's page does."""
+    found = await config_map(stage, CONFIG_MAP, KUEUE_NAMESPACE)
+    config = yaml.safe_load(found["data"][CONFIG_KEY])
+    config["featureGates"]["MultiKueueClusterProfile"] = True
+    config["multiKueue"]["clusterProfile"] = {"credentialsProviders": [PROVIDER]}
+    await change(stage, found, CONFIG_KEY, config)
+    await stage.do(f"kubectl delete pods -l control-plane=controller-manager -n {KUEUE_NAMESPACE} --context kind-hub")
+
+
+async def change_controller(stage: Stage) -> None:
+    """Tell our controller to use a proxy, and profiles."""
+    found = await config_map(stage, "fleetqueue-controller", NAMESPACE)
+    settings = yaml.safe_load(found["data"][SETTINGS])
+    settings["credentials"]["cluster_proxy_url"] = URL
+    settings["placement_admission"]["access"] = "profile"
+    await change(stage, found, SETTINGS, settings)
+    await stage.do(f"kubectl delete pods -l app.kubernetes.io/component=controller -n {NAMESPACE} --context kind-hub")
+
+
+async def config_map(stage: Stage, name: str, namespace: str) -> dict[str, Any]:
+    found = json.loads(await stage.do(f"kubectl get configmap {name} -n {namespace} -o json --context kind-hub"))
+    return {**found, "metadata": {"name": name, "namespace": namespace}}
+
+
+async def change(stage: Stage, found: dict[str, Any], key: str, content: dict[str, Any]) -> None:
+    changed = {**found, "data": {key: yaml.safe_dump(content)}}
+    await stage.do("kubectl apply -f - --context kind-hub", stdin=yaml.safe_dump(changed))
+
+
+async def through_the_proxy(stage: Stage) -> None:
+    raw = await stage.clients[HUB].get(ConfigMap.resource, "kube-root-ca.crt", KUEUE_NAMESPACE)
+    ca = ConfigMap.view(raw).data["ca.crt"].encode().strip()
+    wanted = {name: (f"{URL}/{name}", ca) for name in stage.place.workers}
+    await stage.expect(
+        "C-7",
+        lambda: {name: told_by_secret(stage, name) for name in wanted} == wanted,
+        part="every kubeconfig has the proxy's URL for its cluster, and the hub's authority",
+        why_not=lambda: str([told_by_secret(stage, name) for name in wanted]),
+    )
+    await stage.expect(
+        "C-7",
+        lambda: all(told_by_profile(stage, name) == [wanted[name][0]] for name in wanted),
+        part="and so have the profiles",
+        why_not=lambda: str([told_by_profile(stage, name) for name in wanted]),
+    )
+
+
+def told_by_secret(stage: Stage, name: str) -> tuple[str, bytes]:
+    found = connection(stage, name)
+    return (found.server, (found.ca or b"").strip()) if found else ("", b"")
+
+
+def told_by_profile(stage: Stage, name: str) -> list[str]:
+    profile = stage.hub.get(ClusterProfile, name, KUEUE_NAMESPACE)
+    return [provider["cluster"]["server"] for provider in profile.status.access_providers] if profile else []
+
+
+async def by_hand(stage: Stage) -> None:
+    await stage.do("kubectl apply -f - --context manager-cluster", stdin=BY_HAND)
+    await stage.expect(
+        "P-1",
+        lambda: is_well_connected(stage, MEMBER),
+        part="with gate, provider and clusterProfileRef a cluster is Connected",
+        why_not=lambda: conditions(stage, [MEMBER]),
+    )
+    await stage.do(f"kubectl delete multikueuecluster {MEMBER} --context manager-cluster")
+
+
+async def by_the_controller(stage: Stage) -> None:
+    await stage.expect(
+        "C-8",
+        lambda: profiles_of_members(stage) == list(CHOSEN),
+        part="the members of a Placement refer to the profiles of their clusters",
+        why_not=lambda: str(profiles_of_members(stage)),
+    )
+    await everything_is_active(stage, "C-8", "and are Connected")
+    await everything_is_active(stage, "C-7", "through the proxy")
+
+
+async def lose_a_profile(stage: Stage) -> None:
+    """Delete a profile while OCM, which would make it again at once, is away."""
+    stage.seen.follow(HUB, Pod, namespace=HUB_NAMESPACE)
+    member, name = members("cluster3")[0], "cluster3"
+    scale = f"kubectl scale deployment {REGISTRATION.name} -n {HUB_NAMESPACE} --context kind-hub --replicas="
+    await stage.do(f"{scale}0")
+    await stage.seen.until(lambda: not registration(stage), limit=LIMIT, what="registration is away")
+    await stage.do(f"kubectl delete clusterprofile {name} -n {KUEUE_NAMESPACE} --context kind-hub")
+    await stage.expect(
+        "C-8",
+        lambda: (
+            not is_connected(stage, member)
+            and f"unusable now: {member} (no ClusterProfile {name})" in said_of_check(stage)
+        ),
+        part="a member whose profile is lost is cut off, and the check says why",
+        why_not=lambda: conditions(stage, [member]),
+    )
+    await stage.do(f"{scale}1")
+    await everything_is_active(stage, "C-8", "with the profile the connection comes back")
+
+
+def registration(stage: Stage) -> list[Pod]:
+    return [pod for pod in stage.hub.list(Pod, HUB_NAMESPACE) if pod.name.startswith(REGISTRATION.name)]
+
+
+def profiles_of_members(stage: Stage) -> list[str]:
+    found = [stage.hub.get(kueue.MultiKueueCluster, name) for name in members(*CHOSEN)]
+    sources = [member.spec.cluster_source for member in found if member is not None]
+    return [one.cluster_profile_ref.name for one in sources if one.cluster_profile_ref and not one.kube_config]

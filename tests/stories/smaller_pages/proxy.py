@@ -1,0 +1,48 @@
+"""OCM's proxy in front of the workers, as far as its users see it: one address, and the hub's authority."""
+
+from collections.abc import Iterable, Iterator
+
+from fleetqueue.apiserver.server import ApiServer
+from fleetqueue.assembly.client_certificates import ClientAuthority
+from fleetqueue.assembly.dialing import Reachable, dial
+from fleetqueue.assembly.embedded import EmbeddedFleet
+from fleetqueue.assembly.embedded_lab import EmbeddedLab
+from fleetqueue.assembly.embedded_scenario import Site
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import Connection
+
+URL = "https://cluster-proxy-addon-user.open-cluster-management-addon:9092"
+
+
+class Behind:
+    """A worker as it is reached through the proxy."""
+
+    def __init__(self, worker: Reachable, name: str, hub_ca: bytes) -> None:
+        self.worker = worker
+        self.way = worker.way
+        self.url = f"{URL}/{name}"
+        self.ca = hub_ca
+
+    @property
+    def server(self) -> ApiServer:
+        return self.worker.server
+
+    @property
+    def authority(self) -> ClientAuthority:
+        return self.worker.authority
+
+
+class ProxiedFleet(EmbeddedFleet):
+    def dial(self, connection: Connection) -> Client:
+        return dial(behind(self.clusters.values()), connection) or super().dial(connection)
+
+
+class ProxiedLab(EmbeddedLab):
+    def dial(self, connection: Connection) -> Client:
+        return dial(behind(self.endpoints.values()), connection) or super().dial(connection)
+
+
+def behind(clusters: Iterable[Site]) -> Iterator[Behind]:
+    hub, *workers = clusters
+    for worker in workers:
+        yield Behind(worker, worker.name, hub.ca)

@@ -1,0 +1,56 @@
+"""What every test of a room's controllers has without asking: strangers in its clusters, whom nobody may touch."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from fleetqueue.api.requests import Request
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.fleet import Fleet
+from tests.invariants.strangers import Stranger, of_kubernetes
+
+NewApi = Callable[[], ArrangedApi]
+Known = list[tuple[Stranger, Manifest]]
+
+
+@pytest.fixture
+def new_api(new_api: NewApi, judge: str) -> Iterator[NewApi]:
+    """Make the API of one more cluster, with strangers in it."""
+    made: list[tuple[ArrangedApi, Known]] = []
+
+    def make() -> ArrangedApi:
+        api = new_api()
+        made.append((api, arrived(api) if judge == "embedded" else []))
+        return api
+
+    yield make
+    for api, known in made:
+        check(api, known)
+
+
+@pytest.fixture(autouse=True)
+def strangers_of_the_fleet(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let strangers be in every cluster of a fleet too."""
+    fleet = request.getfixturevalue("fleet") if "fleet" in request.fixturenames else ()
+    known = [(cluster, arrived(cluster)) for cluster in (fleet if isinstance(fleet, Fleet) else ())]
+    yield
+    for cluster, some in known:
+        check(cluster, some)
+
+
+def arrived(api: ArrangedApi) -> Known:
+    """Put strangers into a cluster, none of the kinds that tests count."""
+    some = [stranger for stranger in of_kubernetes() if stranger.namespace == "kueue-system"]
+    api.add(*(stranger.manifest for stranger in some))
+    return [(stranger, made) for stranger in some if (made := look_at(api, stranger))]
+
+
+def check(api: ArrangedApi, known: Known) -> None:
+    touched = [stranger.touched(before, look_at(api, stranger)) for stranger, before in known]
+    assert not any(touched), "\n".join(filter(None, touched))
+
+
+def look_at(api: ArrangedApi, stranger: Stranger) -> Manifest | None:
+    answer = api.server.ask(Request("GET", stranger.resource.path(stranger.namespace, stranger.name), {}))
+    return answer.body if answer.status == 200 else None
