@@ -29,7 +29,7 @@ async def versions(client: Client) -> dict[str, str]:
                 place = key_of(
                     kind.resource.group, kind.resource.plural, metadata.get("namespace", ""), metadata["name"]
                 )
-                found[place] = metadata["resourceVersion"]
+                found[place] = metadata.get("resourceVersion", "")  # a component's status has none
     return found
 
 

@@ -51,7 +51,7 @@ def same(wanted: Iterable[Condition], live: Sequence[Condition]) -> bool:
 
 def timestamp(moment: datetime) -> str:
     """Write a moment as Kubernetes does: UTC, whole seconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{moment.astimezone(UTC).isoformat(timespec='seconds')[:19]}Z"
 
 
 def _as_json(condition: Condition, live: Condition | None, now: datetime) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class ApiServer:
             return None
 
     def _rbac_version(self) -> tuple[int, ...]:
-        return tuple(self.storage.changes(prefix) for prefix in _RBAC_PREFIXES)
+        return tuple(map(self.storage.changes, _RBAC_PREFIXES))
 
     def _rbac_objects(self) -> tuple[Iterable[Manifest], Iterable[Manifest]]:
         roles, cluster_roles, bindings, cluster_bindings = (

@@ -34,6 +34,8 @@ class Watch(Generic[O]):
     namespace: str = ""
     labels: str = ""
     fields: str = ""
+    facts: Callable[[O], Any] | None = None
+    """What of an object is looked at: a change that leaves it as it was wakes nobody. None is all of it."""
 
 
 class Controller:
@@ -117,7 +119,12 @@ class Controller:
         return self.metrics.reconcile_seconds.labels(self.name)
 
     def _waker(self, watch: Watch[O]) -> Callable[[O | None, O | None], None]:
+        facts = watch.facts
+
         def wake(old: O | None, new: O | None) -> None:
+            if facts is not None and old is not None and new is not None and old.uid == new.uid:
+                if facts(old) == facts(new):
+                    return
             for obj in (old, new):
                 if obj is not None:
                     for key in watch.keys(obj):

@@ -24,7 +24,12 @@ class Metrics:
             registry=self.registry,
         )
         self.leading = Gauge("fleetqueue_leading", "1 while this process acts", registry=self.registry)
+        self._requests: dict[tuple[str, str, int], Counter] = {}
+        """The counter of each sort of request, looked up once."""
 
     def count(self, cluster: str, request: Request, status: int) -> None:
-        verb = "WATCH" if "watch" in request.query else request.method
-        self.requests.labels(cluster, verb, str(status)).inc()
+        sort = (cluster, "WATCH" if "watch" in request.query else request.method, status)
+        counter = self._requests.get(sort)
+        if counter is None:
+            counter = self._requests[sort] = self.requests.labels(*sort)
+        counter.inc()

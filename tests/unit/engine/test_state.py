@@ -109,7 +109,7 @@ def test_a_folder_of_another_engine_is_refused_with_what_to_do(tmp_path):
     [
         pytest.param([], True, id="an empty folder"),
         pytest.param(["fleet.json", "kubeconfig"], True, id="a fleet"),
-        pytest.param(["lock", "supervisor.log"], True, id="a fleet that never started"),
+        pytest.param(["lock", "ports.json", "supervisor.log"], True, id="a fleet that never started"),
         pytest.param(["thesis.txt"], False, id="somebody's work"),
         pytest.param(["lock", "thesis.txt"], False, id="somebody's work, where a fleet was tried"),
     ],

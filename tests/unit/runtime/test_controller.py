@@ -237,3 +237,37 @@ async def test_how_long_work_takes_is_measured(hub):
         "fleetqueue_reconcile_seconds_sum", {"controller": "recording"}
     )
     assert taken == pytest.approx(10)
+
+
+class Choosy(Recording):
+    def watches(self):
+        return (Watch(ConfigMap, by_key, facts=lambda config_map: config_map.data),)
+
+
+async def test_a_change_of_what_is_not_looked_at_wakes_nobody(api, hub):
+    controller = Choosy(hub)
+    api.add(ConfigMap.manifest("a", "ns", data={"key": "one"}))
+
+    async with running(Manager(hub, [controller]).run()):
+        await settle()
+        await hub.client.merge(ConfigMap.resource, "a", "ns", {"metadata": {"labels": {"new": "true"}}})
+        await settle()
+        labelled = list(controller.keys)
+        await hub.client.merge(ConfigMap.resource, "a", "ns", {"data": {"key": "two"}})
+        await settle()
+
+    assert labelled == ["ns/a"]
+    assert controller.keys == ["ns/a", "ns/a"]
+
+
+async def test_another_object_of_the_same_name_wakes_whatever_it_says(api, hub):
+    controller = Choosy(hub)
+    api.add(ConfigMap.manifest("a", "ns", data={"key": "one"}))
+
+    async with running(Manager(hub, [controller]).run()):
+        await settle()
+        await hub.client.delete(ConfigMap.resource, "a", "ns")
+        await hub.client.create(ConfigMap.resource, ConfigMap.manifest("a", "ns", data={"key": "one"}))
+        await settle()
+
+    assert len(controller.keys) > 1

@@ -7,22 +7,27 @@ from collections.abc import Callable, Sequence
 
 from fleetqueue.api import errors
 from fleetqueue.api.admission_hooks import AdmissionHook
-from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.admission.chain import Review
+from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.apiserver.admission.chain import Operation, Review
 from fleetqueue.apiserver.auth.attributes import Attributes
 
 May = Callable[[Attributes], bool]
 """Tells whether somebody may do something."""
+Asked = tuple[Resource, str, Operation]
+"""A sort of write: of which resource, through which subresource, and what it does."""
 
 
 class InProcessWebhooks:
     def __init__(self, may: May) -> None:
         self._may = may
         self._hooks: dict[str, Sequence[AdmissionHook]] = {}
+        self._asked: dict[Asked, list[AdmissionHook]] = {}
+        """Who is asked about a sort of write, as long as nobody comes or goes."""
 
     def install(self, owner: str, hooks: Sequence[AdmissionHook]) -> None:
         """Let a part have its say in writes, in place of what it had before; none takes it away."""
         self._hooks.pop(owner, None)
+        self._asked.clear()
         if hooks:
             self._hooks[owner] = hooks
 
@@ -39,10 +44,20 @@ class InProcessWebhooks:
         new = review.new
         if new is None:
             return None
-        asked = [hook for hook in self.hooks if _concerns(hook, review)]
-        for hook in sorted(asked, key=lambda hook: not hook.is_mutating):
-            new = self._called(hook, review, new)
+        asked = self._asked_about((review.resource, review.subresource, review.operation))
+        namespace = review.metadata.get("namespace", "") if asked else ""
+        for hook in asked:
+            if namespace not in hook.spared:
+                new = self._called(hook, review, new)
         return new
+
+    def _asked_about(self, sort: Asked) -> list[AdmissionHook]:
+        """Return who is asked, those that change objects first."""
+        found = self._asked.get(sort)
+        if found is None:
+            concerned = (hook for hook in self.hooks if _concerns(hook, *sort))
+            found = self._asked[sort] = sorted(concerned, key=lambda hook: not hook.is_mutating)
+        return found
 
     def _called(self, hook: AdmissionHook, review: Review, new: Manifest) -> Manifest:
         try:
@@ -62,12 +77,10 @@ class InProcessWebhooks:
                 raise errors.Forbidden(f'{what} "{right.name}" is forbidden: {why}', reason="Forbidden")
 
 
-def _concerns(hook: AdmissionHook, review: Review) -> bool:
-    resource = review.resource
-    path = f"{resource.plural}/{review.subresource}" if review.subresource else resource.plural
+def _concerns(hook: AdmissionHook, resource: Resource, subresource: str, operation: Operation) -> bool:
+    path = f"{resource.plural}/{subresource}" if subresource else resource.plural
     return (
         (hook.group, hook.version) == (resource.group, resource.version)
         and path in hook.resources
-        and review.operation in hook.operations
-        and review.metadata.get("namespace", "") not in hook.spared
+        and operation in hook.operations
     )

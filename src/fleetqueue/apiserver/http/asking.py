@@ -27,6 +27,7 @@ from fleetqueue.apiserver.http.landmarks import OLD_OPENAPI, OLD_PROTOBUF, not_a
 from fleetqueue.apiserver.http.media_types import KNOWN, Accepted, body_type, negotiated
 from fleetqueue.apiserver.http.metrics import Asked
 from fleetqueue.apiserver.http.request_info import RequestInfo, request_info
+from fleetqueue.apiserver.http.verbs.parts import STREAMED
 from fleetqueue.apiserver.http.verbs.writing import PATCHES
 from fleetqueue.apiserver.kinds import facts
 from fleetqueue.apiserver.kinds.table import BuiltIn
@@ -121,7 +122,7 @@ class Asking:
         return Reply(await self._asked(ask, question), accepted.media_type)
 
     async def _body(self, raw: RawRequest, info: RequestInfo, query: Mapping[str, str], media_type: str) -> Body:
-        if not info.is_resource or info.verb not in WRITES:
+        if not info.is_resource or info.verb not in WRITES or info.subresource in STREAMED:
             return Body(None, [])
         counts = query.get("fieldValidation") != "Ignore"
         if info.verb == "patch":

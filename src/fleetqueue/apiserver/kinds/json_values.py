@@ -103,7 +103,7 @@ def time(value: Any) -> str | None:
     moment = _moment(value, go_time.RFC3339)
     if moment is None:
         return None
-    text = f"{moment.replace(microsecond=0, tzinfo=None).isoformat()}Z"
+    text = f"{moment.isoformat(timespec='seconds')[:19]}Z"
     return str(value) if text == value else text
 
 
@@ -111,7 +111,7 @@ def micro_time(value: Any) -> str | None:
     moment = _moment(value, go_time.RFC3339_MICRO)
     if moment is None:
         return None
-    text = f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+    text = f"{moment.isoformat(timespec='microseconds')[:26]}Z"
     return str(value) if text == value else text
 
 

@@ -38,6 +38,7 @@ _SCALARS: Final[Mapping[str, json_values.Read]] = {
         f"{_APIEXTENSIONS}.JSONSchemaPropsOr{other}": json_values.anything for other in ("Array", "Bool", "StringArray")
     },
 }
+_NO_FIELDS: Final[Mapping[str, Any]] = {}
 _ABSENT: Final = object()
 """What a field becomes that is not written."""
 
@@ -71,16 +72,17 @@ def _told(error: Mismatch, where: Where) -> str:
     return f"json: cannot unmarshal {error.found} into {into} of type {error.wanted}"
 
 
-Reader = Callable[[Any, Where, Notes], Any]
+Reader = Callable[[Any, Where, Notes, Any], Any]
+"""From a value, the way to it, the notes, and a value in order of which it may have kept parts, or None."""
 
 
 def normalised(obj: Manifest, known: Manifest | None = None, *, type_name: str) -> tuple[Manifest, list[str]]:
     """Return an object in order, and the paths of the fields that it may not have; raises Unreadable.
 
-    Parts that are the very ones of `known`, an object in order, are not looked at.
+    Parts that are the very ones of `known`, an object in order, at the same place are not looked at.
     """
     notes = Notes()
-    after: Manifest = _struct(type_name).read(obj, None, notes, known or {})
+    after: Manifest = _struct(type_name).read(obj, None, notes, known)
     if notes.mismatch:
         raise Unreadable(notes.mismatch)
     return after, notes.unknown
@@ -115,11 +117,12 @@ class _Struct:
         self.always: list[tuple[str, str]] = []
         """The fields that are written even if they are empty, with their types."""
 
-    def read(self, value: Any, where: Where, notes: Notes, known: Mapping[str, Any] | None = None) -> Any:
+    def read(self, value: Any, where: Where, notes: Notes, known: Any = None) -> Any:
         if type(value) is not dict:
             return self._without(value, where, notes)
         made: dict[str, Any] | None = None
         properties, struct = self.properties, self.short_name
+        known = known if type(known) is dict else _NO_FIELDS
         for name, item in value.items():
             found = properties.get(name)
             if found is None:
@@ -129,9 +132,10 @@ class _Struct:
                 scalar, keeps_empty, read = found
                 if type(item) is scalar and (item or keeps_empty):
                     continue
-                if known and item is known.get(name, _ABSENT):
+                was = known.get(name, _ABSENT)
+                if item is was:
                     continue
-                new = read(item, (where, name, struct), notes)
+                new = read(item, (where, name, struct), notes, was)
                 if new is item:
                     continue
             if made is None:
@@ -197,8 +201,8 @@ def _nullable(read: Reader, *, keeps_null: bool) -> Reader:
     """Return the reader of a pointer, to which null is nothing."""
     nothing = None if keeps_null else _ABSENT
 
-    def of_pointer(value: Any, where: Where, notes: Notes) -> Any:
-        return nothing if value is None else read(value, where, notes)
+    def of_pointer(value: Any, where: Where, notes: Notes, known: Any) -> Any:
+        return nothing if value is None else read(value, where, notes, known)
 
     return of_pointer
 
@@ -206,8 +210,8 @@ def _nullable(read: Reader, *, keeps_null: bool) -> Reader:
 def _unless_empty(read: Reader, empty: Any) -> Reader:
     """Return the reader of what does not survive empty; a list or map neither is written nor stored as such."""
 
-    def of_value(value: Any, where: Where, notes: Notes) -> Any:
-        return read(value, where, notes) or empty
+    def of_value(value: Any, where: Where, notes: Notes, known: Any) -> Any:
+        return read(value, where, notes, known) or empty
 
     return of_value
 
@@ -228,7 +232,7 @@ def _reader(kind: str, named: str = "") -> Reader:
 def _own_reader(read: json_values.Read) -> Reader:
     """Return the reader of a type that reads its own JSON: after what it cannot read, Go reads no further."""
 
-    def of_value(value: Any, where: Where, notes: Notes) -> Any:
+    def of_value(value: Any, where: Where, notes: Notes, known: Any) -> Any:
         try:
             return read(value)
         except Mismatch as error:
@@ -238,7 +242,7 @@ def _own_reader(read: json_values.Read) -> Reader:
 
 
 def _scalar_reader(read: json_values.Read, named: str) -> Reader:
-    def of_scalar(value: Any, where: Where, notes: Notes) -> Any:
+    def of_scalar(value: Any, where: Where, notes: Notes, known: Any) -> Any:
         try:
             return read(value)
         except Mismatch as error:
@@ -255,14 +259,18 @@ def _list_reader(kind: str, named: str) -> Reader:
     read_item = _reader(kind, named[2:] if named.startswith("[]") else "")
     wanted, scalar = named or f"[]{_go_type(kind)}", _PYTHON.get(kind)
 
-    def read(value: Any, where: Where, notes: Notes) -> Any:
+    def read(value: Any, where: Where, notes: Notes, known: Any) -> Any:
         if type(value) is not list:
             return _no_collection(value, wanted, where, notes)
         made: list[Any] | None = None
+        known = known if type(known) is list else ()
         for position, item in enumerate(value):
             if type(item) is scalar:
                 continue
-            new = read_item(item, (where, position, ""), notes)
+            was = known[position] if position < len(known) else _ABSENT
+            if item is was:
+                continue
+            new = read_item(item, (where, position, ""), notes, was)
             if new is not item:
                 made = list(value) if made is None else made
                 made[position] = new
@@ -277,14 +285,18 @@ def _map_reader(kind: str, named: str) -> Reader:
     if kind == "bytes":
         read_item = _unless_empty(read_item, "")
 
-    def read(value: Any, where: Where, notes: Notes) -> Any:
+    def read(value: Any, where: Where, notes: Notes, known: Any) -> Any:
         if type(value) is not dict:
             return _no_collection(value, wanted, where, notes)
         made: dict[str, Any] | None = None
+        known = known if type(known) is dict else _NO_FIELDS
         for key, item in value.items():
             if type(item) is scalar:
                 continue
-            new = read_item(item, (where, key, ""), notes)
+            was = known.get(key, _ABSENT)
+            if item is was:
+                continue
+            new = read_item(item, (where, key, ""), notes, was)
             if new is not item:
                 made = dict(value) if made is None else made
                 made[key] = new

@@ -130,7 +130,7 @@ def _apply(
     except ItemError as problem:
         raise _unreadable(problem) from None
     mine = _mine_after(mine.owning(own), before, write.now if merged is not live else "")
-    entries = entries_of([owner for owner in (mine, *others) if owner.fields])
+    entries = entries_of([owner for owner in (mine, *others) if owner.fields], write.versions.schema_of)
     return with_entries(merged, without_entries(merged), entries)
 
 

@@ -99,7 +99,7 @@ def update_managed_fields(
         owners = updated(owners, changes, write)
     except (ItemError, Misfit):
         return bare  # an object that cannot be read by its schema is better stored without them than not at all
-    return with_entries(new, bare, entries_of(owners.values()))
+    return with_entries(new, bare, entries_of(owners.values(), write.versions.schema_of))
 
 
 def _check_reset(changes: Comparison, new: Manifest, write: Write) -> None:

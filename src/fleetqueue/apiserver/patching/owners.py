@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.kinds import go_text
 from fleetqueue.apiserver.kinds.schema import ANY, ATOMIC, Schema
@@ -49,15 +51,15 @@ class Owner(NamedTuple):
         """Return the same owner with another time."""
         return self if time == self.time else self._replace(time=time, stored=None)
 
-    def as_entry(self) -> Manifest:
-        """Return the entry to store."""
+    def as_entry(self, schema: Schema | None = None) -> Manifest:
+        """Return the entry to store; its fields are known to fit a schema if that is given."""
         if self.stored is not None:
             return self.stored
         entry = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
         if self.time:
             entry["time"] = self.time
-        fields = ordered(self.fields)
-        _remember(fields)
+        fields = _in_order(self.fields)
+        _remember(fields, schema)
         stored = {**entry, "fieldsType": "FieldsV1", "fieldsV1": fields}
         return {**stored, "subresource": self.subresource} if self.subresource else stored
 
@@ -114,6 +116,20 @@ def _remember(fields: Fields, schema: Schema | None = None) -> None:
     if len(_remembered) >= REMEMBERED:
         _remembered.clear()  # simple, and rare enough: each is then read once more
     _remembered[id(fields)] = (fields, schema)
+
+
+_written: dict[bytes, Fields] = {}
+"""Sets as they are written, by the JSON of the set that they were made of: objects of a sort share theirs."""
+
+
+def _in_order(fields: Fields) -> Fields:
+    key = orjson.dumps(fields)
+    found = _written.get(key)
+    if found is None:
+        if len(_written) >= REMEMBERED:
+            _written.clear()
+        found = _written[key] = ordered(fields)
+    return found
 
 
 def _read_fields(stored: Fields, schema: Schema) -> Fields:
@@ -173,9 +189,9 @@ def _inner(element: str, schema: Schema) -> Schema | None:
     return None if inner is ANY else inner
 
 
-def entries_of(owners: Iterable[Owner]) -> list[Manifest]:
+def entries_of(owners: Iterable[Owner], schema_of: Callable[[str], Schema | None]) -> list[Manifest]:
     """Return the managedFields to store: appliers first, then by time and name."""
-    return [owner.as_entry() for owner in sorted(owners, key=_order)]
+    return [owner.as_entry(schema_of(owner.api_version)) for owner in sorted(owners, key=_order)]
 
 
 def _order(owner: Owner) -> tuple[str, ...]:

@@ -51,6 +51,10 @@ class Entry:
             found = self._encoded[form] = encode(self.object)
         return found
 
+    def forget_encoded(self) -> None:
+        """Keep only the object: who still asks for a version that is no longer the newest is rare, and may wait."""
+        self._json = self._encoded = None
+
     def __repr__(self) -> str:
         return f"<Entry {self.key} at {self.revision}>"
 

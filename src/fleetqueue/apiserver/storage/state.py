@@ -52,6 +52,8 @@ class State:
         return self._collections[collection].history if collection else self.history
 
     def apply(self, change: Change) -> None:
+        if change.previous is not None:
+            change.previous.forget_encoded()  # it is remembered for minutes, and its JSON takes as much again
         self._collections[keys.collection_of(change.key)].apply(change)
         self.history.append(change)
         self.revision = change.revision

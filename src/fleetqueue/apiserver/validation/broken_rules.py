@@ -26,92 +26,80 @@ class BudgetExceeded(Exception):
     """No further rules are asked."""
 
 
-class Ratchet:
-    """Where the walk is in the old object, for deciding whether a fault is old, too."""
-
-    __slots__ = ("here", "parent")
-
-    def __init__(self, here: Correlation | None, parent: Correlation | None) -> None:
-        self.here = here
-        self.parent = parent
-
-    @property
-    def holds(self) -> bool:
-        nearest = self.here or self.parent
-        return nearest is not None and nearest.is_equal
-
-    def key(self, name: str) -> "Ratchet":
-        if self.here is None:
-            return self
-        if self.parent is None and name in ("apiVersion", "kind"):
-            return Ratchet(None, None)  # both objects were converted to the version of the request
-        return Ratchet(self.here.key(name), self.here)
-
-    def index(self, position: int) -> "Ratchet":
-        return self if self.here is None else Ratchet(self.here.index(position), self.here)
+Way = tuple[Any, str | int] | None
+"""Where a walk is: the way to the parent, and the last field, key or index; None at the object itself."""
 
 
 def broken_rules(node: RuleNode, obj: Any, old: Any, correlation: Correlation | None, path: str = "") -> list[Cause]:
     """Ask all rules about an object; `old` is None for a new one."""
-    walk = _Walk()
+    walk = _Walk(correlation)
     try:
-        walk.visit(node, obj, old, path, Ratchet(correlation, None))
+        walk.visit(node, obj, old, path, None)
     except BudgetExceeded:
         pass
     return walk.found
 
 
 class _Walk:
-    def __init__(self) -> None:
+    def __init__(self, correlation: Correlation | None) -> None:
+        self.correlation = correlation
         self.found: list[Cause] = []
         self.budget = BUDGET
+        self.trusts_old = False
+        """Whether the part as it was, in which the walk is, is known to break no rule that speaks of it alone."""
+        self.spares = False
+        """Whether a broken rule was let pass, since it was broken before."""
 
-    def visit(self, node: RuleNode, value: Any, old: Any, path: str, ratchet: Ratchet) -> None:
-        if value is None:
+    def visit(self, node: RuleNode, value: Any, old: Any, path: str, way: Way) -> None:
+        if value is None or (value is old and self.trusts_old and not node.minds_old):
             return
         if node.rules:
-            self.ask(node, value, old, path, ratchet)
+            self.ask(node, value, old, path, way)
         if type(value) is list and node.items is not None:
-            self.visit_list(node, node.items, value, old, path, ratchet)
+            self.visit_list(node, node.items, value, old, path, way)
         elif type(value) is dict and (node.fields or node.values is not None):
-            self.visit_dict(node, value, old, path, ratchet)
+            self.visit_dict(node, value, old, path, way)
 
-    def visit_dict(self, node: RuleNode, value: dict[str, Any], old: Any, path: str, ratchet: Ratchet) -> None:
+    def visit_dict(self, node: RuleNode, value: dict[str, Any], old: Any, path: str, way: Way) -> None:
         before = old if isinstance(old, dict) else {}
         for name, item in value.items():
             child = node.fields.get(name)
             if child is not None and not path:
-                self.visit_part(child, item, before.get(name), name, ratchet)
+                self.visit_part(child, item, before.get(name), name)
             elif child is not None:
-                self.visit(child, item, before.get(name), f"{path}.{name}", ratchet.key(name))
+                self.visit(child, item, before.get(name), f"{path}.{name}", (way, name))
             elif node.values is not None and name not in node.schema.properties:
-                self.visit(node.values, item, before.get(name), f"{path}[{name}]", ratchet.key(name))
+                self.visit(node.values, item, before.get(name), f"{path}[{name}]", (way, name))
 
-    def visit_part(self, node: RuleNode, value: Any, old: Any, name: str, ratchet: Ratchet) -> None:
+    def visit_part(self, node: RuleNode, value: Any, old: Any, name: str) -> None:
         """Visit a field of the object itself; one that is left as it was and is known to be in order needs no look."""
         is_kept = value is old
-        if is_kept and node.known.has(name, value):
+        if is_kept and node.settled.has(name, value):
             return
         faults = len(self.found)
-        self.visit(node, value, old, name, ratchet.key(name))
-        if is_kept and len(self.found) == faults:
-            node.known.add(name, value)
+        self.trusts_old = node.known.has(name, old)
+        self.visit(node, value, old, name, (None, name))
+        self.trusts_old = False
+        if len(self.found) > faults or not isinstance(value, (dict, list)):
+            return
+        if is_kept:
+            node.settled.add(name, value)
+        if not self.spares:
+            node.known.follow(name, old, value)
 
-    def visit_list(
-        self, node: RuleNode, child: RuleNode, value: list[Any], old: Any, path: str, ratchet: Ratchet
-    ) -> None:
+    def visit_list(self, node: RuleNode, child: RuleNode, value: list[Any], old: Any, path: str, way: Way) -> None:
         before = keyed(old, node.schema) if node.schema.list_type == MAP and old else {}
         for position, item in enumerate(value):
             was = before.get(key_of(item, node.schema)) if before else None
-            self.visit(child, item, was, f"{path}[{position}]", ratchet.index(position))
+            self.visit(child, item, was, f"{path}[{position}]", (way, position))
 
-    def ask(self, node: RuleNode, value: Any, old: Any, path: str, ratchet: Ratchet) -> None:
+    def ask(self, node: RuleNode, value: Any, old: Any, path: str, way: Way) -> None:
         for rule in node.rules:
             if rule.uses_old and old is None and not rule.is_optional:
                 continue
-            self.ask_one(rule, node, value, old, path or NOWHERE, ratchet)
+            self.ask_one(rule, node, value, old, path or NOWHERE, way)
 
-    def ask_one(self, rule: Rule, node: RuleNode, value: Any, old: Any, path: str, ratchet: Ratchet) -> None:
+    def ask_one(self, rule: Rule, node: RuleNode, value: Any, old: Any, path: str, way: Way) -> None:
         try:
             variables = _variables(rule, node, value, old)
             holds = self.evaluated(rule.program, variables)
@@ -121,7 +109,10 @@ class _Walk:
         except CelError as error:
             self.found.append(invalid_value(path, node.shown_type, _failure(str(error), rule)))
             return
-        if holds is True or (not rule.uses_old and ratchet.holds):
+        if holds is True:
+            return
+        if not rule.uses_old and is_old(self.correlation, way):
+            self.spares = True
             return
         at = rule.path if path == NOWHERE and rule.path else f"{path}.{rule.path}" if rule.path else path
         self.found.append(_fault(rule, node, value, at, self.message(rule, variables)))
@@ -147,6 +138,27 @@ class _Walk:
             return rule.default_message
         is_usable = told and "\n" not in told and len(told.encode()) <= MAX_MESSAGE_BYTES
         return told if is_usable else rule.default_message
+
+
+def is_old(correlation: Correlation | None, way: Way) -> bool:
+    """Tell whether a fault at the end of a way is old, too: where nothing has changed, or nearest to where it was."""
+    here, parent = correlation, None
+    for step in _steps(way):
+        if here is None:
+            break
+        if parent is None and step in ("apiVersion", "kind"):
+            return False  # both objects were converted to the version of the request
+        here, parent = (here.index(step) if isinstance(step, int) else here.key(step)), here
+    nearest = here or parent
+    return nearest is not None and nearest.is_equal
+
+
+def _steps(way: Way) -> list[str | int]:
+    steps: list[str | int] = []
+    while way is not None:
+        way, step = way
+        steps.append(step)
+    return steps[::-1]
 
 
 def _variables(rule: Rule, node: RuleNode, value: Any, old: Any) -> tuple[Any, Any]:

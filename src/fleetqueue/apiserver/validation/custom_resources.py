@@ -30,7 +30,7 @@ def validate(
     """
     before = None if old is None else Correlation(obj, old, custom.schema)
     found = list(earlier)
-    if not custom.check(obj):
+    if not _fits(obj, custom, old or {}):
         found += Reporter().ratcheted(obj, custom.openapi, "", before).faults.values()
     found += embedded_objects.faults_below(obj, custom.schema)
     found += new_duplicates(obj, custom, old)
@@ -42,11 +42,29 @@ def validate_status(obj: Manifest, custom: CustomSchema, old: Manifest, earlier:
     found = list(earlier)
     openapi = (custom.openapi.get("properties") or {}).get("status")
     status = obj.get("status")
-    if "status" in obj and openapi is not None and not custom.status_check(status):
+    if "status" in obj and openapi is not None and not _status_fits(status, custom, old.get("status")):
         before = Correlation(status, old.get("status"), custom.schema.properties["status"])
         found += Reporter("status").ratcheted(status, openapi, "", before).faults.values()
     found += new_duplicates(obj, custom, old)
     return found + rule_faults(obj, custom, old, Correlation(obj, old, custom.schema), found)
+
+
+def _fits(obj: Manifest, custom: CustomSchema, old: Manifest) -> bool:
+    """Tell whether an object has the shape of its kind; what it shares with parts of the old one that had it has it."""
+    fitting = custom.fitting
+    if not custom.check(obj, {name: part for name, part in old.items() if fitting.has(name, part)}):
+        return False
+    for name, part in obj.items():
+        if name != "metadata" and isinstance(part, (dict, list)):
+            fitting.follow(name, old.get(name), part)
+    return True
+
+
+def _status_fits(status: Any, custom: CustomSchema, old: Any) -> bool:
+    fits = custom.status_check(status, custom.fitting.known("status", old))
+    if fits and isinstance(status, (dict, list)):
+        custom.fitting.follow("status", old, status)
+    return fits
 
 
 def new_duplicates(obj: Manifest, custom: CustomSchema, old: Manifest | None) -> list[Cause]:
@@ -65,10 +83,10 @@ def _repeats(obj: Manifest, custom: CustomSchema, old: Manifest) -> bool:
         child = properties.get(name)
         if child is None or unique.has(name, item) or not isinstance(item, (dict, list)):
             continue
-        if list_types.has_duplicates(item, child):
+        before = old.get(name)
+        if list_types.has_duplicates(item, child, unique.known(name, before)):
             return True
-        if old.get(name) is item:
-            unique.add(name, item)
+        unique.follow(name, before, item)
     return False
 
 

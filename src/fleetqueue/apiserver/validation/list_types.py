@@ -1,31 +1,54 @@
 """Lists that are sets or maps: no value, and no key, may occur twice."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from fleetqueue.apiserver.kinds.causes import Cause, duplicate, invalid_value
 from fleetqueue.apiserver.kinds.go_text import json_text
 from fleetqueue.apiserver.kinds.schema import ATOMIC, MAP, SET, Schema
 
+_NOTHING: Final[dict[str, Any]] = {}
 
-def has_duplicates(value: Any, schema: Schema) -> bool:
-    """Whether anything occurs twice; quicker than saying what and where."""
-    if type(value) is dict:
-        properties, values = schema.properties, schema.values
-        for name, item in value.items():
-            if type(item) is dict or type(item) is list:
-                child = properties.get(name) or values
-                if child is not None and has_duplicates(item, child):
-                    return True
-        return False
-    items = schema.items
-    if schema.list_type != ATOMIC and next(_of_list(value, schema, ""), None) is not None:
-        return True
-    if items is not None:
-        for item in value:
-            if (type(item) is dict or type(item) is list) and has_duplicates(item, items):
+
+def has_duplicates(value: Any, schema: Schema, before: Any = None) -> bool:
+    """Whether anything occurs twice; quicker than saying what and where.
+
+    Args:
+        before: a value without any, of which the value may have kept parts.
+    """
+    if type(value) is list:
+        return _list_has_duplicates(value, schema, before if type(before) is list else ())
+    properties, values = schema.properties, schema.values
+    before = before if type(before) is dict else _NOTHING
+    for name, item in value.items():
+        if type(item) is dict or type(item) is list:
+            child, was = properties.get(name) or values, before.get(name)
+            if child is not None and item is not was and has_duplicates(item, child, was):
                 return True
     return False
+
+
+def _list_has_duplicates(value: list[Any], schema: Schema, before: Sequence[Any]) -> bool:
+    is_open = schema.list_type != ATOMIC and not _differ(value, schema)
+    if is_open and next(_of_list(value, schema, ""), None) is not None:
+        return True
+    items = schema.items
+    if items is not None:
+        for position, item in enumerate(value):
+            if type(item) is dict or type(item) is list:
+                was = before[position] if position < len(before) else None
+                if item is not was and has_duplicates(item, items, was):
+                    return True
+    return False
+
+
+def _differ(value: list[Any], schema: Schema) -> bool:
+    """Tell of most lists without doubles, quickly, that they have none: of those whose one key is a text."""
+    if len(schema.list_keys) != 1 or schema.list_type != MAP:
+        return False
+    (name,) = schema.list_keys
+    keys = [item.get(name) if type(item) is dict else None for item in value]
+    return all(type(key) is str for key in keys) and len({*keys}) == len(keys)
 
 
 def duplicates(value: Any, schema: Schema, path: str = "") -> Iterator[Cause]:

@@ -22,6 +22,7 @@ _META: Final = frozenset({"apiVersion", "kind", "metadata"})
 _NOTHING: Final = Schema()
 _ANYTHING: Final = Schema(keeps_unknown=True)
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_NO_FIELDS: Final[Manifest] = {}
 
 
 def prune(
@@ -34,8 +35,8 @@ def prune(
     """Return the object in order: the same object if it is so already; raises Unreadable.
 
     The paths of what the schema does not know, such as `spec.list[0].x`, are added to `dropped` in order. Metadata of
-    `known`, an object in order, need no second look; nor do fields that are `in_order`, which gets those that are found
-    to be so.
+    `known`, an object in order, need no second look; nor do fields that are `in_order`, and what is shared with fields
+    of `known` that are; it gets those that are found to be so.
     """
     walk = _Walk(in_order=in_order, known=known)
     kept = walk.root(obj, schema, known)
@@ -90,23 +91,23 @@ class _Walk:
             return self.value(value, schema, name)
         if self.in_order.has(name, value):
             return value
-        found = len(self.dropped) + len(self.of_embedded)
-        kept = self.value(value, schema, name)
-        is_kept = kept is value and self.known.get(name) is value  # what a write brings seldom comes again
-        if is_kept and found == len(self.dropped) + len(self.of_embedded):
-            self.in_order.add(name, value)
+        before = self.known.get(name)
+        kept = self.value(value, schema, name, self.in_order.known(name, before))
+        self.in_order.follow(name, before, kept)
         return kept
 
-    def value(self, value: Any, schema: Schema, path: str) -> Any:
+    def value(self, value: Any, schema: Schema, path: str, before: Any = None) -> Any:
+        """Bring a value in order; `before` is one in order, of which it may have kept parts."""
         if type(value) is dict:
-            kept = self.fields(value, schema, path, is_object=schema.is_embedded)
+            kept = self.fields(value, schema, path, is_object=schema.is_embedded, before=before)
             return self.embedded(kept, path) if schema.is_embedded and not self.only_prunes else kept
         if type(value) is list:
-            return self.items(value, schema, path)
+            return self.items(value, schema, path, before)
         return value
 
-    def fields(self, value: Manifest, schema: Schema, path: str, *, is_object: bool) -> Manifest:
+    def fields(self, value: Manifest, schema: Schema, path: str, *, is_object: bool, before: Any = None) -> Manifest:
         properties, values, keeps = schema.properties, schema.values, schema.keeps_unknown
+        before = before if type(before) is dict else _NO_FIELDS
         changed: Manifest = {}
         gone: list[str] = []
         for name, item in value.items():
@@ -128,7 +129,10 @@ class _Walk:
                     gone.append(name)
                 continue
             if kind is dict or kind is list:
-                kept = self.value(item, child, _joined(path, name)) if path else self.part(item, child, name)
+                was = before.get(name)
+                if item is was:
+                    continue
+                kept = self.value(item, child, _joined(path, name), was) if path else self.part(item, child, name)
             else:
                 kept = item if self.only_prunes else _number(item, child)
             if kept is not item:
@@ -140,19 +144,23 @@ class _Walk:
             del made[name]
         return made
 
-    def items(self, value: list[Any], schema: Schema, path: str) -> list[Any]:
+    def items(self, value: list[Any], schema: Schema, path: str, before: Any = None) -> list[Any]:
         items = schema.items
         if items is None:
             items = _ANYTHING if schema.keeps_unknown else _NOTHING
         elif schema.keeps_unknown:
             items = _keeping(items)
         made: list[Any] | None = None
+        before = before if type(before) is list else ()
         for position, item in enumerate(value):
             kind = type(item)
             if kind is str or item is None:
                 continue
             if kind is dict or kind is list:
-                kept = self.value(item, items, f"{path}[{position}]")
+                was = before[position] if position < len(before) else None
+                if item is was:
+                    continue
+                kept = self.value(item, items, f"{path}[{position}]", was)
             else:
                 kept = item if self.only_prunes else _number(item, items)
             if kept is not item:

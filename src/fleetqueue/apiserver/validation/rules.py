@@ -79,8 +79,13 @@ class RuleNode:
         self.fields = {name: node for name, child in schema.properties.items() if (node := _below(child))}
         self.items = _below(schema.items)
         self.values = _below(schema.values)
+        below = [*self.fields.values(), *(node for node in (self.items, self.values) if node is not None)]
+        self.minds_old: bool = any(rule.uses_old for rule in self.rules) or any(node.minds_old for node in below)
+        """Whether a rule here or below speaks of what was before."""
         self.known = KnownParts()
-        """Values that, left as they were, break no rule."""
+        """Values that break no rule, unless one that speaks of what was before."""
+        self.settled = KnownParts()
+        """Values that, left as they were, break no rule at all."""
 
     @property
     def shown_type(self) -> str:

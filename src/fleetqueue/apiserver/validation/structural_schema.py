@@ -34,6 +34,7 @@ class CustomSchema:
         self.pruned = KnownParts()
         self.defaulted = KnownParts()
         self.unique = KnownParts()
+        self.fitting = KnownParts()
 
     @cached_property
     def check(self) -> Check:

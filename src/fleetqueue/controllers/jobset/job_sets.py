@@ -33,16 +33,20 @@ class Service(Object):
     resource: ClassVar = Resource("", "v1", "Service", "services")
 
 
+class ChildJob(Job):
+    """A Job that a JobSet made; of a cluster's other Jobs nothing is heard."""
+
+
 class JobSetController(Controller):
     name = "jobsets"
 
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
         super().__init__(hub, metrics)
         self.events = SeriesRecorder(hub.client, "jobset")
-        hub.informer(Job).store.add_index(BY_JOB_SET, _job_set_of)
+        hub.informer(ChildJob, labels=NAME).store.add_index(BY_JOB_SET, _job_set_of)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return Watch(JobSet, by_key), Watch(Job, _job_set_of), Watch(Service, _job_set_of)
+        return Watch(JobSet, by_key), Watch(ChildJob, _job_set_of, labels=NAME), Watch(Service, _job_set_of)
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
@@ -109,7 +113,7 @@ class JobSetController(Controller):
             await say(view, reason, note, action="Reconciling")
 
     def _jobs(self, key: str, uid: str) -> list[Manifest]:
-        store = self.hub.informer(Job).store
+        store = self.hub.informer(ChildJob, labels=NAME).store
         found = [raw for view in store.by_index(BY_JOB_SET, key) if (raw := store.raw(view.key)) is not None]
         return [raw for raw in found if any(o["uid"] == uid for o in raw["metadata"].get("ownerReferences") or ())]
 

@@ -14,7 +14,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.conditions import find
 from fleetqueue.api.meta import split_key
 from fleetqueue.controllers.kubernetes.job_objects import COMPLETE, FAILED, Job
-from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 
 log = Log("finished-jobs")
@@ -24,7 +24,7 @@ class FinishedJobController(Controller):
     name = "finished-jobs"
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return (Watch(Job, by_key),)
+        return (Watch(Job, lambda job: (job.key,) if due_at(job) is not None else ()),)
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)

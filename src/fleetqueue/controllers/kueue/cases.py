@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import FALSE, TRUE, Condition
 from fleetqueue.api.events_v1 import NORMAL
@@ -66,8 +65,17 @@ class Case:
         found: Manifest = self.raw.get("status") or {}
         return found
 
+    @cached_property
+    def _conditions(self) -> dict[str, Condition]:
+        return {condition.type: condition for condition in self.view.status.conditions}
+
     def condition(self, kind: str) -> Condition | None:
-        return conditions.find(self.view.status.conditions, kind)
+        return self._conditions.get(kind)
+
+    def says(self, kind: str) -> bool:
+        """Tell whether a condition is true."""
+        told = self._conditions.get(kind)
+        return told is not None and told.is_true
 
     def since(self, kind: str) -> timedelta:
         """Return for how long a condition has been as it is."""
@@ -77,15 +85,15 @@ class Case:
 
     @cached_property
     def has_quota(self) -> bool:
-        return self.view.is_true(kueue.QUOTA_RESERVED)
+        return self.says(kueue.QUOTA_RESERVED)
 
     @cached_property
     def is_admitted(self) -> bool:
-        return self.view.is_true(kueue.ADMITTED)
+        return self.says(kueue.ADMITTED)
 
     @cached_property
     def is_evicted(self) -> bool:
-        return self.view.is_true(kueue.EVICTED)
+        return self.says(kueue.EVICTED)
 
     @property
     def generation(self) -> int:

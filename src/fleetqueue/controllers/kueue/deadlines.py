@@ -55,7 +55,7 @@ def _pods_not_ready(case: Case) -> Step:
 def _execution_deadline(case: Case) -> float | None:
     """Return how many seconds it may still run."""
     longest = case.raw["spec"].get("maximumExecutionTimeSeconds")
-    if longest is None or not case.is_admitted or case.view.is_true(n.DEACTIVATION_TARGET):
+    if longest is None or not case.is_admitted or case.says(n.DEACTIVATION_TARGET):
         return None
     past = case.status.get("accumulatedPastExecutionTimeSeconds") or 0
     return float(longest - past) - case.since(kueue.ADMITTED).total_seconds()

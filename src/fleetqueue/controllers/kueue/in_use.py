@@ -33,7 +33,10 @@ class InUseController(Controller):
         hub.informer(kueue.ClusterQueue).store.add_index(index, named)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return Watch(self.kind, by_key), Watch(kueue.ClusterQueue, self.named)
+        return Watch(self.kind, by_key), Watch(kueue.ClusterQueue, self.named, facts=self._facts)
+
+    def _facts(self, queue: kueue.ClusterQueue) -> list[str]:
+        return [*self.named(queue)]
 
     async def reconcile(self, key: str) -> None:
         found = self.hub.get(self.kind, key)

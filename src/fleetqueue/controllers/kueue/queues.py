@@ -23,6 +23,7 @@ from fleetqueue.controllers.kueue.scheduling.standings import Standings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.workqueue import WorkQueue
 
 GATHERING: Final = 1.0
 """Seconds in which changes of a queue's numbers are gathered before they are written."""
@@ -39,7 +40,11 @@ class ClusterQueueController(Controller):
         standings.subscribe(self._told)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return (Watch(kueue.ClusterQueue, by_key),)
+        return (Watch(kueue.ClusterQueue, by_key, facts=_asked),)
+
+    def subscribe(self) -> None:
+        super().subscribe()
+        self.hub.informer(kueue.ClusterQueue).subscribe(lambda old, new: _look_soon(self.queue, new))
 
     async def reconcile(self, key: str) -> None:
         queue = self.hub.get(kueue.ClusterQueue, key)
@@ -72,7 +77,12 @@ class LocalQueueController(Controller):
         standings.subscribe(self._told)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return Watch(kueue.LocalQueue, by_key), Watch(kueue.ClusterQueue, self._leading_to)
+        yield Watch(kueue.LocalQueue, by_key, facts=_asked)
+        yield Watch(kueue.ClusterQueue, self._leading_to, facts=lambda queue: (_asked(queue), queue.status.conditions))
+
+    def subscribe(self) -> None:
+        super().subscribe()
+        self.hub.informer(kueue.LocalQueue).subscribe(lambda old, new: _look_soon(self.queue, new))
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
@@ -89,6 +99,18 @@ class LocalQueueController(Controller):
 
     def _leading_to(self, target: kueue.ClusterQueue) -> Iterable[str]:
         return [queue.key for queue in self.hub.by_index(kueue.LocalQueue, BY_CLUSTER_QUEUE, target.name)]
+
+
+def _asked(queue: Object) -> tuple[Any, ...]:
+    """Return all but the numbers, which are written all the time, mostly by ourselves."""
+    metadata = queue.metadata
+    return metadata.generation, metadata.deletion_timestamp, metadata.finalizers
+
+
+def _look_soon(work: WorkQueue, changed: Object | None) -> None:
+    """Look at a status that was written: what is wrong in it is written anew, with what has changed meanwhile."""
+    if changed is not None:
+        work.add_after(changed.key, GATHERING)
 
 
 async def _write(hub: Cluster, queue: Object, numbers: Manifest, told: Condition) -> None:

@@ -41,7 +41,7 @@ def _orphan(case: Case) -> Step | None:
 
 
 def _finished(case: Case) -> Step | None:
-    if not case.view.is_finished:
+    if not case.says(kueue.FINISHED):
         return None
     keep = case.settings.keep_finished
     if keep is None or case.view.is_deleting:
@@ -67,7 +67,7 @@ def _retry_time(case: Case) -> Step | None:
 
 
 def _deactivation(case: Case) -> Step | None:
-    if case.view.spec.active and case.view.is_true(n.DEACTIVATION_TARGET):
+    if case.view.spec.active and case.says(n.DEACTIVATION_TARGET):
         return Step(deactivates=True)
     return None
 

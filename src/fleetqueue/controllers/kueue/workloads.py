@@ -21,6 +21,7 @@ from fleetqueue.controllers.kueue.scheduling.measures import ROLE, Measures
 from fleetqueue.controllers.kueue.scheduling.standings import Standings
 from fleetqueue.controllers.kueue.scheduling.work import local_queue
 from fleetqueue.controllers.kueue.settings import KueueSettings
+from fleetqueue.controllers.kueue.workload_facts import facts
 from fleetqueue.controllers.kueue.workload_life import decide
 from fleetqueue.controllers.kueue.workload_status import apply_status
 from fleetqueue.runtime.cluster import Cluster
@@ -63,7 +64,7 @@ class WorkloadController(Controller):
         standings.subscribe(self._told)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return (Watch(kueue.QueuedWorkload, by_key),)
+        return (Watch(kueue.QueuedWorkload, by_key, facts=facts),)
 
     def subscribe(self) -> None:
         super().subscribe()

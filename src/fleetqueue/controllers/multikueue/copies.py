@@ -15,7 +15,7 @@ from fleetqueue.api.meta import key_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.controllers.multikueue import messages
 from fleetqueue.controllers.multikueue.adapters.interface import workload_of
-from fleetqueue.controllers.multikueue.decisions import Wanted, wanted_on
+from fleetqueue.controllers.multikueue.decisions import Wanted, wanted_on_each
 from fleetqueue.controllers.multikueue.group import PRIORITY, Copy, Group
 from fleetqueue.controllers.multikueue.groups import Groups, Refusal
 from fleetqueue.controllers.multikueue.measures import ROLE, Measures
@@ -25,7 +25,8 @@ from fleetqueue.controllers.multikueue.names import (
     IN_USE,
     WORKLOAD_CONTROLLER,
 )
-from fleetqueue.controllers.multikueue.remote import Remote, Sent
+from fleetqueue.controllers.multikueue.remote import Remote
+from fleetqueue.controllers.multikueue.remote_objects import Sent
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.events import Recorder
@@ -68,7 +69,7 @@ class CopyController(Controller):
         copy = group.copies.get(self.remote.name)
         if copy is None:
             return
-        match wanted_on(group, copy):
+        match wanted_on_each(group)[copy.cluster]:
             case Wanted.NOTHING:
                 await self._remove(key)
             case Wanted.WORKLOAD:

@@ -193,13 +193,17 @@ def _wait(group: Group, holders: list[Copy]) -> Step:
 # What each worker has to have
 
 
-def wanted_on(group: Group, copy: Copy) -> Wanted:
-    """Return what one worker has to have of a Workload that the hub knows."""
+def wanted_on_each(group: Group) -> dict[str, Wanted]:
+    """Return what each worker has to have of a Workload that the hub knows."""
     if group.needs_nothing:
-        return Wanted.NOTHING
+        return dict.fromkeys(group.copies, Wanted.NOTHING)
     if group.local.is_leaving:
-        return _wanted_while_leaving(copy)
+        return {cluster: _wanted_while_leaving(copy) for cluster, copy in group.copies.items()}
     chosen = winner(group)
+    return {cluster: _wanted_of_live(group, copy, chosen) for cluster, copy in group.copies.items()}
+
+
+def _wanted_of_live(group: Group, copy: Copy, chosen: Copy | None) -> Wanted:
     if chosen is not None and chosen.cluster == copy.cluster:
         return Wanted.JOB
     placed = group.local.status.cluster_name

@@ -12,6 +12,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, find
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.multikueue.adapters.interface import Adapter
+from fleetqueue.controllers.multikueue.names import DEACTIVATION_TARGET
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,24 @@ class Group:
     def wait_for(self, copies: Sequence[Copy]) -> float:
         """Return in how many seconds the first of some lost workers is given up; 0 where none is waited for."""
         return min((self.lost_timeout - copy.lost_for for copy in copies if not copy.is_connected), default=0.0)
+
+
+def hub_facts(local: kueue.Workload) -> tuple[Any, ...]:
+    """Return all of the hub's Workload that a group is decided by."""
+    metadata, status = local.metadata, local.status
+    asked = metadata.generation, metadata.deletion_timestamp, metadata.owner_references
+    where = status.admission_checks, status.cluster_name, status.nominated_cluster_names, status.scheduling_stats
+    return asked, where, _said(local, kueue.QUOTA_RESERVED, kueue.EVICTED, kueue.FINISHED)
+
+
+def copy_facts(view: kueue.Workload) -> tuple[Any, ...]:
+    """Return all of a worker's Workload that a group is decided by."""
+    told = _said(view, kueue.ADMITTED, kueue.EVICTED, kueue.FINISHED, DEACTIVATION_TARGET)
+    return view.metadata.generation, view.metadata.deletion_timestamp, told
+
+
+def _said(view: kueue.Workload, *kinds: str) -> list[Condition]:
+    return [condition for condition in view.status.conditions if condition.type in kinds]
 
 
 def is_same_spec(local: Manifest, remote: Manifest) -> bool:

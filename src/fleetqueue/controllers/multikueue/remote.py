@@ -6,21 +6,19 @@ else. What was seen of a worker is kept while it is not connected: its jobs go o
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.meta import O, Object, key_of
-from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.meta import Object
 from fleetqueue.client import Client
 from fleetqueue.client.credentials import Credential
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin
 from fleetqueue.controllers.multikueue import messages
-from fleetqueue.controllers.multikueue.adapters.interface import workload_of
+from fleetqueue.controllers.multikueue.followers import followed
+from fleetqueue.controllers.multikueue.remote_objects import Heard, RemoteObjects
 from fleetqueue.runtime.controller import Controller
-from fleetqueue.runtime.informer import Informer
 from fleetqueue.runtime.logs import Log
 
 FIRST_RETRY: Final = 5.0
@@ -30,10 +28,8 @@ FIRST_PATIENCE, LAST_PATIENCE = 60.0, 600.0
 """Seconds that the watches may take to begin; twice as many after each failure."""
 LEAST_SECONDS: Final = 2.0
 """What did not last so long counts as a failed attempt: else it would be tried without end."""
-REOPEN_SECONDS: Final = 0.5
 ANSWER_SECONDS: Final = 15.0
 """A worker that takes longer for an answer is connected anew."""
-BY_WORKLOAD: Final = "workload"
 
 Dial = Callable[[Connection], Client]
 RunPlugin = Callable[[ExecPlugin, Connection], Awaitable[Credential]]
@@ -42,43 +38,7 @@ RunPlugin = Callable[[ExecPlugin, Connection], Awaitable[Credential]]
 log = Log("multikueue")
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A job that was sent and not seen yet."""
-
-    kind: type[Object]
-    name: str
-    namespace: str
-
-
-class Follower(Informer[O]):
-    """Follows one kind on one worker until anything goes wrong, and raises that."""
-
-    def __init__(self, kind: type[O], *, labels: str, cluster: str) -> None:
-        super().__init__(_NOBODY, kind, labels=labels, cluster=cluster)
-        self.up = asyncio.Event()
-        """Set while the watch is open and all there is was seen."""
-
-    def begin(self, client: Client) -> None:
-        """Go on by another connection; it may be to another cluster, so that all is listed anew."""
-        self._client = client
-        self._version = ""
-        self.up.clear()
-
-    async def run(self) -> None:
-        while True:
-            try:
-                await self._follow()
-            except errors.Gone:
-                self._version = ""
-            await asyncio.sleep(clock.jitter(REOPEN_SECONDS))
-
-    def _well(self) -> None:
-        super()._well()
-        self.up.set()
-
-
-class Remote:
+class Remote(RemoteObjects):
     def __init__(
         self,
         name: str,
@@ -88,23 +48,16 @@ class Remote:
         dial: Dial,
         run_plugin: RunPlugin | None,
         told: Callable[[str], None],
-        heard: Callable[["Remote", str, bool], None],
+        heard: Heard,
     ) -> None:
         """Take what a worker needs.
 
         Args:
             kinds: of the jobs that are sent there.
             told: is called with the name when the connection has changed.
-            heard: is called with the key of a Workload of which something was seen, and whether it was a job going on.
+            heard: is called when something was seen.
         """
-        labels = f"{kueue.ORIGIN_LABEL}={origin}"
-        self.name = name
-        self.workloads = Follower(kueue.QueuedWorkload, labels=labels, cluster=name)
-        self.jobs: dict[type[Object], Follower[Any]] = {
-            kind: Follower(kind, labels=labels, cluster=name) for kind in kinds
-        }
-        self.sent: dict[str, Sent] = {}
-        """By the key of the Workload."""
+        super().__init__(name, kinds, origin=origin, heard=heard)
         self.copies: Controller | None = None
         """Brings what the worker has right."""
         self.is_connected = False
@@ -120,14 +73,7 @@ class Remote:
         self._dial = dial
         self._run_plugin = run_plugin
         self._told = told
-        self._heard = heard
         self._client: Client | None = None
-        self.workloads.subscribe(self._workload_changed)
-        for follower in self.jobs.values():
-            follower.store.add_index(BY_WORKLOAD, _workload_key)
-            follower.subscribe(self._job_changed)
-
-    # What it has
 
     @property
     def client(self) -> Client:
@@ -135,33 +81,9 @@ class Remote:
             raise errors.Unreachable(f"{self.name} is not connected")
         return self._client
 
-    def workload(self, key: str) -> Manifest | None:
-        return self.workloads.store.raw(key)
-
-    def job(self, key: str) -> tuple[type[Object], Manifest] | None:
-        """Return the job of a Workload, and of which kind it is."""
-        for kind, follower in self.jobs.items():
-            for view in follower.store.by_index(BY_WORKLOAD, key):
-                raw = follower.store.raw(view.key)
-                if raw is not None:
-                    return kind, raw
-        return None
-
-    def has_anything(self, key: str) -> bool:
-        return key in self.workloads.store or key in self.sent or self.job(key) is not None
-
-    def keys(self) -> list[str]:
-        """Return the keys of all Workloads of which it has anything."""
-        found = set(self.workloads.store.keys()) | set(self.sent)
-        for follower in self.jobs.values():
-            found.update(key for view in follower.store.all() for key in _workload_key(view))
-        return sorted(found)
-
     @property
     def lost_for(self) -> float:
         return 0.0 if self.is_connected else clock.monotonic() - self.lost_since
-
-    # The connection
 
     async def run(self, connection: Connection) -> None:
         """Keep connected until cancelled."""
@@ -227,7 +149,7 @@ class Remote:
             async with asyncio.timeout(patience):
                 for follower in (self.workloads, *self.jobs.values()):
                     follower.begin(client)
-                    tasks.create_task(_followed(follower), name=f"{self.name} {follower.kind.__name__}")
+                    tasks.create_task(followed(follower), name=f"{self.name} {follower.kind.__name__}")
                     await follower.up.wait()
         except TimeoutError:
             raise errors.Unreachable(messages.TIMED_OUT) from None
@@ -270,52 +192,7 @@ class Remote:
             self.lost_since = clock.monotonic()
             self._told(self.name)
 
-    # What it hears
-
-    def _workload_changed(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
-        seen = new or old
-        if seen is not None:
-            self._heard(self, seen.key, False)
-
-    def _job_changed(self, old: Object | None, new: Object | None) -> None:
-        seen = new or old
-        for key in _workload_key(seen) if seen is not None else ():
-            is_new = old is None or new is None
-            if new is not None:
-                self.sent.pop(key, None)
-            self._heard(self, key, not is_new)
-
 
 def retry_after(attempts: int) -> float:
     """Return how many seconds to wait after so many failed attempts."""
     return FIRST_RETRY * 2.0 ** (min(attempts, LONGEST_STEP) - 1)
-
-
-async def _followed(follower: Follower[Any]) -> None:
-    """Say of a kind that is not there what Kueue says of it."""
-    try:
-        await follower.run()
-    except errors.NotFound:
-        resource = follower.kind.resource
-        raise errors.Unreachable(f'no matches for kind "{resource.kind}" in version "{resource.api_version}"') from None
-
-
-def _workload_key(job: Object) -> Sequence[str]:
-    name = workload_of(job)
-    return (key_of(job.namespace, name),) if name else ()
-
-
-class _Nobody:
-    """A door before there is one."""
-
-    async def request(self, *args: Any, **kwargs: Any) -> Any:
-        raise errors.Unreachable("not connected")
-
-    def stream(self, *args: Any, **kwargs: Any) -> Any:
-        raise errors.Unreachable("not connected")
-
-    async def close(self) -> None:
-        """Nothing is open."""
-
-
-_NOBODY: Final = Client(_Nobody())

@@ -18,12 +18,11 @@ from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.api.meta import Object, replacement
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.multikueue import messages
-from fleetqueue.controllers.multikueue.decisions import Act, Step, decide, is_there, wanted_on
-from fleetqueue.controllers.multikueue.group import Group
+from fleetqueue.controllers.multikueue.decisions import Act, Step, decide, is_there, wanted_on_each
+from fleetqueue.controllers.multikueue.group import Group, hub_facts
 from fleetqueue.controllers.multikueue.groups import Groups, Refusal, owner_of
 from fleetqueue.controllers.multikueue.measures import ROLE, Measures
 from fleetqueue.controllers.multikueue.names import EVENT, WORKLOAD_CONTROLLER
-from fleetqueue.controllers.multikueue.remote import Remote
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder
@@ -52,7 +51,7 @@ class WorkloadController(Controller):
         store.add_index(BY_JOB, _job_keys)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        yield Watch(kueue.QueuedWorkload, by_key)
+        yield Watch(kueue.QueuedWorkload, by_key, facts=hub_facts)
         yield Watch(kueue.AdmissionCheck, lambda check: self._of_check(check.name))
         yield Watch(kueue.MultiKueueConfig, self._of_config)
         for adapter in self.groups.adapters.values():
@@ -76,7 +75,7 @@ class WorkloadController(Controller):
         if step.act is Act.WAIT:
             raise errors.RetryLater(step.seconds, "a worker is given up then")
 
-    def heard(self, remote: Remote, key: str, is_progress: bool) -> None:
+    def heard(self, key: str, is_progress: bool) -> None:
         """Hear that something changed on a worker; the progress of a job can wait a little."""
         if self.groups.local(key) is None:
             return  # what is left of it is looked for from time to time
@@ -93,9 +92,9 @@ class WorkloadController(Controller):
                     self.wake(key)
 
     def _wake_workers(self, key: str, group: Group) -> None:
-        for copy in group.copies.values():
-            remote = self.groups.remotes.get(copy.cluster)
-            if remote is not None and remote.copies is not None and not is_there(wanted_on(group, copy), copy):
+        for cluster, what in wanted_on_each(group).items():
+            remote = self.groups.remotes.get(cluster)
+            if remote is not None and remote.copies is not None and not is_there(what, group.copies[cluster]):
                 remote.copies.wake(key)
 
     def _clean_up(self, key: str) -> None:

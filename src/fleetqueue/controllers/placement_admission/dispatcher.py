@@ -11,7 +11,6 @@ may run there.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from decimal import Decimal
 from math import inf
 from typing import Any, Final
@@ -24,8 +23,9 @@ from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.quantity import Amounts, add
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
+from fleetqueue.controllers.placement_admission.arrivals import Arrivals
 from fleetqueue.controllers.placement_admission.copies import Copies
-from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing, with_quota
 from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
@@ -35,7 +35,7 @@ from fleetqueue.controllers.placement_admission.selection import add_on_scores, 
 from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
-from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
@@ -75,6 +75,7 @@ class DispatcherController(Controller):
         self.measures = measures
         self.copies = copies
         self.whereabouts = whereabouts
+        self.arrivals = Arrivals(self.settings.settle)
         self._nominated: dict[str, tuple[str, float]] = {}
         """When each Workload (key, with uid) got its last nomination, as far as this process knows."""
         self._waiting: dict[str, None] = {}
@@ -82,7 +83,7 @@ class DispatcherController(Controller):
     def watches(self) -> Iterable[Watch[Any]]:
         namespace, fields = self.settings.kueue_namespace, f"metadata.name={CONFIG_MAP}"
         return (
-            Watch(kueue.Workload, by_key),
+            Watch(kueue.Workload, with_quota, facts=lambda w: (standing(w), w.annotation(ALLOWED_CLUSTERS))),
             Watch(kueue.AdmissionCheck, lambda check: self._undecided()),
             Watch(kueue.MultiKueueConfig, lambda config: self._undecided()),
             Watch(kueue.MultiKueueCluster, lambda member: self._undecided()),
@@ -92,6 +93,7 @@ class DispatcherController(Controller):
     def subscribe(self) -> None:
         super().subscribe()
         self.hub.informer(kueue.Workload).subscribe(self.ledger.seen)
+        self.hub.informer(kueue.Workload).subscribe(self.arrivals.seen)
         self.hub.informer(kueue.Workload).subscribe(self.whereabouts.seen)
 
     def wake_waiting(self) -> None:
@@ -209,15 +211,8 @@ class DispatcherController(Controller):
 
     def _unseen(self, member: str, config: str) -> Amounts:
         """Add up what was sent to a member and does not show in its usage or its scores yet."""
-        now = clock.now()
-        fresh = [w.requests for w, entry in self.objects.entries_on(member, config) if self._is_fresh(w, entry, now)]
-        return add([*fresh, *self.ledger.requests_on(member)])
-
-    def _is_fresh(self, workload: kueue.Workload, entry: kueue.CheckState, now: datetime) -> bool:
-        if not workload.status.cluster_name:
-            return not self.ledger.covers(workload.key)
-        since = entry.last_transition_time
-        return since is not None and (now - since).total_seconds() < self.settings.settle
+        checks = self.objects.multikueue_checks_on(config)
+        return add([self.arrivals.on(member, checks), *self.ledger.requests_on(member)])
 
     def _is_connected(self, member: str) -> bool:
         found = self.objects.member(member)

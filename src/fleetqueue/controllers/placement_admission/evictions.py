@@ -26,7 +26,7 @@ from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.runtime.cluster import Cluster
-from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
@@ -57,7 +57,7 @@ class EvictionController(Controller):
         self.measures = measures
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return (Watch(kueue.Workload, by_key),)
+        return (Watch(kueue.Workload, lambda workload: (workload.key,) if workload.is_leaving else ()),)
 
     async def reconcile(self, key: str) -> None:
         namespace, _, name = key.partition("/")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -77,6 +77,11 @@ class HubObjects:
                 return state, check.config_name
         return None
 
+    def multikueue_checks_on(self, config: str) -> list[str]:
+        """Return the checks by which Workloads go by a config."""
+        checks = self.hub.list(kueue.AdmissionCheck)
+        return [check.name for check in checks if check.is_multikueue and check.config_name == config]
+
     def config_of(self, workload: kueue.Workload) -> str:
         """Return the MultiKueueConfig that a Workload goes by, or nothing."""
         found = self.multikueue_check(workload)
@@ -84,13 +89,8 @@ class HubObjects:
 
     def workloads_on(self, member: str, config: str) -> list[kueue.Workload]:
         """Return the live Workloads of a config that run on, or are nominated for, a member."""
-        return [workload for workload, _ in self.entries_on(member, config)]
-
-    def entries_on(self, member: str, config: str) -> list[tuple[kueue.Workload, kueue.CheckState]]:
-        """Return the same Workloads, each with its MultiKueue entry."""
         on_member = self.hub.by_index(kueue.Workload, BY_MEMBER, member)
-        found = ((workload, self.multikueue_check(workload)) for workload in on_member)
-        return [(workload, entry[0]) for workload, entry in found if entry is not None and entry[1] == config]
+        return [workload for workload in on_member if self.config_of(workload) == config]
 
     def clusters_of_workloads(self, config: str) -> set[str]:
         """Return the members that the live Workloads of a config run on, or are nominated for."""
@@ -170,6 +170,18 @@ def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:
         return {member: _moment(since) for member, since in orjson.loads(text).items()}
     except (ValueError, AttributeError, TypeError):
         return {}  # edited by hand; the drain begins anew
+
+
+def with_quota(workload: kueue.Workload) -> Iterable[str]:
+    """Wake a Workload that holds quota: no other has to be answered for, or sent anywhere."""
+    return (workload.key,) if workload.is_live and workload.has_quota else ()
+
+
+def standing(workload: kueue.Workload) -> tuple[Any, ...]:
+    """Return all that decides about a Workload here: whether it holds quota, what its checks say, where it is."""
+    status = workload.status
+    where = status.cluster_name, status.nominated_cluster_names
+    return workload.is_live and workload.has_quota, status.admission_checks, where
 
 
 def _serves(member: kueue.MultiKueueCluster, placement: str) -> bool:

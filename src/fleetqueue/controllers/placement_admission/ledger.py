@@ -22,6 +22,8 @@ class Nomination:
     uid: str
     since: float
     members: tuple[str, ...]
+    new: tuple[str, ...]
+    """Those of them that the Workload did not show before."""
     requests: Amounts
 
 
@@ -31,7 +33,9 @@ class Ledger:
 
     def enter(self, workload: kueue.Workload, members: Sequence[str]) -> None:
         """Note a nomination before it is written."""
-        self._under_way[workload.key] = Nomination(workload.uid, clock.monotonic(), tuple(members), workload.requests)
+        new = tuple(member for member in members if member not in workload.status.nominated_cluster_names)
+        entry = Nomination(workload.uid, clock.monotonic(), tuple(members), new, workload.requests)
+        self._under_way[workload.key] = entry
 
     def strike(self, key: str) -> None:
         """Forget a nomination that was not written."""
@@ -51,11 +55,8 @@ class Ledger:
         return any(member in entry.members for entry in self._recent())
 
     def requests_on(self, member: str) -> Iterable[Amounts]:
-        return [entry.requests for entry in self._recent() if member in entry.members]
-
-    def covers(self, key: str) -> bool:
-        """Tell whether a Workload's nomination is under way."""
-        return self.seconds_left(key) > 0
+        """Return what is under way to a member; what its Workload shows already is not."""
+        return [entry.requests for entry in self._recent() if member in entry.new]
 
     def seconds_left(self, key: str) -> float:
         """Return for how long a Workload's nomination may still be under way; 0 where none is."""

@@ -19,12 +19,12 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find, timestamp
 from fleetqueue.controllers.placement_admission import messages
-from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing, with_quota
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ACTIVE, CHECK_MANAGER_PREFIX, placement_of
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
-from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
@@ -55,7 +55,7 @@ class WorkloadCheckController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
-            Watch(kueue.Workload, by_key),
+            Watch(kueue.Workload, with_quota, facts=standing),
             Watch(kueue.AdmissionCheck, lambda check: [w.key for w in self.objects.workloads_of(check.name)]),
             Watch(kueue.MultiKueueConfig, self._workloads_concerned),
             Watch(kueue.MultiKueueCluster, self._workloads_of_member),

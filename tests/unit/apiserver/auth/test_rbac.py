@@ -2,6 +2,7 @@
 
 import pytest
 
+from fleetqueue.apiserver.auth import rbac
 from fleetqueue.apiserver.auth.attributes import Attributes, forbidden
 from fleetqueue.apiserver.auth.bootstrap_policy import cluster_role_bindings, cluster_roles
 from fleetqueue.apiserver.auth.rbac import Rbac, compile_policy
@@ -156,3 +157,33 @@ def test_the_policy_is_compiled_again_only_when_something_changed():
 )
 def test_who_may_not_is_told_what_exactly(asked, message):
     assert forbidden(asked).message == message
+
+
+def test_what_was_asked_before_is_told_apart_by_all_that_counts():
+    given = [rule("get", "", ["pods"], names=["a"]), rule("get", "", ["*/log"])]
+    bindings = [binding("b", "ClusterRole", "r", user("alice")), binding("g", "ClusterRole", "r", group("ops"))]
+    policy = compile_policy([role("r", *given)], bindings)
+    bob = User("bob", ("ops",))
+    questions = [
+        (Attributes(ALICE, "get", resource="pods", name="a"), True),
+        (Attributes(ALICE, "get", resource="pods", name="b"), False),
+        (Attributes(ALICE, "get", resource="pods", subresource="log"), True),
+        (Attributes(ALICE, "get", resource="pods/log"), False),
+        (Attributes(ALICE, "list", resource="pods", name="a"), False),
+        (Attributes(ALICE, "get", group="apps", resource="pods", name="a"), False),
+        (Attributes(bob, "get", resource="pods", name="a"), True),
+        (Attributes(User("bob", ("dev",)), "get", resource="pods", name="a"), False),
+    ]
+
+    for _ in range(2):
+        assert [policy.reason(asked) is not None for asked, _ in questions] == [allowed for _, allowed in questions]
+
+
+def test_of_many_sorts_of_questions_only_some_are_remembered(monkeypatch):
+    monkeypatch.setattr(rbac, "MOST_FOUND", 3)
+    policy = compile_policy([role("r", rule("get", "", ["pods"]))], [binding("b", "ClusterRole", "r", user("alice"))])
+
+    for number in range(10):
+        assert policy.reason(Attributes(ALICE, "get", resource="pods", namespace=f"n{number}")) is not None
+
+    assert len(policy._found) <= 3

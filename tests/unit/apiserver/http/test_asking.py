@@ -56,6 +56,17 @@ async def test_an_object_is_made_and_read(ask):
     assert body_of(found)["data"] == {"k": "1"}
 
 
+@pytest.mark.parametrize("part", ["attach", "exec", "portforward"])
+async def test_who_wants_to_reach_into_a_pod_sends_no_body_and_hears_why_that_cannot_be(ask, part):
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "main", "image": "example.com/sleep"}]}}
+    await ask("POST", "/api/v1/namespaces/default/pods", orjson.dumps(pod))
+
+    refused = await ask("POST", f"/api/v1/namespaces/default/pods/p/{part}?command=ls")
+
+    assert refused.answer.status == 501
+    assert body_of(refused)["message"].startswith('pod "default/p" is a stand-in')
+
+
 async def test_a_body_may_be_yaml(ask):
     made = await ask("POST", CONFIG_MAPS, b"metadata: {name: a}\ndata: {k: '1'}", Content_Type="application/yaml")
 

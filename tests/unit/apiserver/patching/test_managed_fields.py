@@ -3,6 +3,7 @@
 import pytest
 
 from fleetqueue.apiserver.kinds.schema import Schema
+from fleetqueue.apiserver.patching import owners
 from fleetqueue.apiserver.patching.field_sets import of_paths
 from fleetqueue.apiserver.patching.managed_fields import keep_times_of_no_change, update_managed_fields
 from fleetqueue.apiserver.patching.reset_fields import Reset
@@ -59,6 +60,22 @@ def test_the_time_of_an_owner_moves_only_with_its_own_changes(write):
 
     assert entries(obj)["creator"]["time"] == EARLY
     assert entries(obj)["other"]["time"] == LATE
+
+
+def test_objects_with_the_same_fields_share_one_set(write):
+    one, other = stored(write, a="1"), stored(write, a="2")
+
+    assert entries(one)["creator"]["fieldsV1"] is entries(other)["creator"]["fieldsV1"]
+
+
+def test_of_many_sets_only_some_are_remembered(write, monkeypatch):
+    monkeypatch.setattr(owners, "REMEMBERED", 3)
+
+    objects = [stored(write, **{f"a{number}": "1"}) for number in range(10)]
+
+    assert [[*entries(obj)["creator"]["fieldsV1"]["f:data"]][1] for obj in objects] == [f"f:a{n}" for n in range(10)]
+    assert len(owners._written) <= 3
+    assert len(owners._remembered) <= 3
 
 
 def test_entries_of_owners_that_lose_nothing_are_shared(write):

@@ -31,6 +31,17 @@ async def test_what_was_handed_in_is_not_changed_and_its_parts_are_shared(storag
     assert entry.object["data"] is manifest["data"]
 
 
+async def test_of_a_version_that_is_no_longer_the_newest_only_the_object_is_kept(storage):
+    first = await create(storage, "a")
+    json, encoded = first.json, first.encoded("kinds", lambda obj: b"kind")
+
+    await storage.update(key("a"), config_map("a", color="blue"), expected=first.revision)
+
+    assert first.json == json
+    assert first.json is not json
+    assert first.encoded("kinds", lambda obj: b"other") != encoded
+
+
 async def test_an_object_is_encoded_once(storage):
     entry = await create(storage, "a")
 

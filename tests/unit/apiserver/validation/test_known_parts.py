@@ -20,7 +20,18 @@ PART = {
     "x-kubernetes-validations": [SMALL, NOT_LESS],
 }
 OPENAPI = {"type": "object", "properties": {"spec": PART, "status": PART}}
-OF_ALL = ("pruned", "defaulted", "unique")
+CONDITION = {"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}, "size": {}}}
+CONDITIONS = {
+    "type": "array",
+    "items": {**CONDITION, "x-kubernetes-validations": [{"rule": "self.type != 'Bad'", "message": "is bad"}]},
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["type"],
+    "maxItems": 20,
+}
+WITH_CONDITIONS = {
+    "type": "object",
+    "properties": {"status": {"type": "object", "properties": {"conditions": CONDITIONS}}},
+}
 
 
 @pytest.fixture
@@ -30,6 +41,10 @@ def custom():
 
 def widget(**parts):
     return {"apiVersion": "t.io/v1", "kind": "Widget", "metadata": {"name": "w"}, **parts}
+
+
+def conditions(*items):
+    return widget(status={"conditions": list(items)})
 
 
 def messages(faults):
@@ -56,6 +71,24 @@ def test_all_are_forgotten_when_they_become_too_many(monkeypatch):
     assert [known.has("spec", part) for part in parts] == [False, False, True]
 
 
+def test_what_takes_the_place_of_a_part_is_known_instead_of_it():
+    known, before, after = KnownParts(), {"size": 1}, {"size": 2}
+    known.add("spec", before)
+
+    known.follow("spec", before, after)
+
+    assert known.known("spec", before) is None
+    assert known.known("spec", after) is after
+
+
+def test_a_part_that_follows_itself_stays_known():
+    known, part = KnownParts(), {"size": 1}
+
+    known.follow("spec", part, part)
+
+    assert known.has("spec", part)
+
+
 def test_a_spec_that_a_change_of_the_status_leaves_alone_is_looked_at_once(custom):
     spec = {"size": 5, "names": ["a"]}
     old = widget(spec=spec, status={"size": 1})
@@ -66,10 +99,64 @@ def test_a_spec_that_a_change_of_the_status_leaves_alone_is_looked_at_once(custo
         assert with_defaults(pruned, custom.schema, custom.defaulted) is new
         assert validate_status(new, custom, old) == []
 
-    assert all(getattr(custom, look).has("spec", spec) for look in OF_ALL)
-    assert custom.rules.fields["spec"].known.has("spec", spec)
-    assert not custom.unique.has("status", new["status"])
-    assert not custom.pruned.has("status", new["status"])
+    assert all(known.has("spec", spec) for known in (custom.pruned, custom.defaulted, custom.unique))
+    assert custom.rules.fields["spec"].settled.has("spec", spec)
+
+
+def test_of_a_known_status_only_what_is_new_is_looked_at(monkeypatch):
+    custom, asked = CustomSchema(WITH_CONDITIONS), []
+    old = conditions({"type": "A"}, {"type": "B"})
+    assert validate_status(old, custom, widget()) == []
+    new = conditions(*old["status"]["conditions"], {"type": "C"})
+    (rule,) = custom.rules.fields["status"].fields["conditions"].items.rules
+    evaluate = rule.program.evaluate
+    monkeypatch.setattr(
+        rule.program, "evaluate", lambda *of, limit: (asked.append(of[0]), evaluate(*of, limit=limit))[1]
+    )
+
+    assert validate_status(new, custom, old) == []
+
+    assert asked == [{"type": "C"}]
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [
+        pytest.param({"type": "Bad"}, "is bad", id="a rule"),
+        pytest.param({}, "Required value", id="its shape"),
+        pytest.param({"type": "A"}, "Duplicate value", id="its key"),
+    ],
+)
+def test_what_is_wrong_beside_parts_that_are_known_is_found(item, told):
+    custom = CustomSchema(WITH_CONDITIONS)
+    old = conditions({"type": "A"}, {"type": "B"})
+    assert validate_status(old, custom, widget()) == []
+
+    found = messages(validate_status(conditions(*old["status"]["conditions"], item), custom, old))
+
+    assert any(told in message for message in found)
+
+
+def test_what_a_known_part_has_at_another_place_is_looked_at_there():
+    custom = CustomSchema({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}, "closed": {"type": "object"},
+    }}}})  # fmt: skip
+    inner = {"other": 1}
+    old = prune(widget(spec={"open": inner}), custom.schema, in_order=custom.pruned)
+
+    moved = prune(widget(spec={"closed": inner}), custom.schema, known=old, in_order=custom.pruned)
+
+    assert moved["spec"] == {"closed": {}}
+
+
+def test_a_rule_about_changes_is_asked_also_where_all_else_is_known(custom):
+    large, small = {"size": 5}, {"size": 2}
+    assert validate(widget(spec=large), custom) == []
+    assert validate(widget(spec=small), custom) == []
+
+    found = messages(validate(widget(spec=small), custom, widget(spec=large)))
+
+    assert found == ["Invalid value: must not shrink"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The subresources that are no part of the stored object: scale, binding, eviction, token."""
+"""The subresources that are no part of the stored object: scale, binding, eviction, token; what is in containers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -25,6 +25,10 @@ Verb = Callable[[Served, Question], Awaitable[Answer]]
 
 SUCCESS: Final[Manifest] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 PODS, BINDINGS = ("", "v1", "pods"), ("", "bindings", "")
+WORDS: Final = {"attach": "attach to", "exec": "run a command in", "log": "read", "portforward": "connect to"}
+"""What people want of a container, by the subresource for it."""
+STREAMED: Final = ("attach", "exec", "portforward")
+"""Those whose requests have no body: what is asked stands in the query, and streams would follow."""
 BINDING: Final = Resource("", "v1", "Binding", "bindings")
 EVICTION: Final = Resource("policy", "v1", "Eviction", "evictions")
 
@@ -39,6 +43,8 @@ class Parts:
             ("", "pods", "binding"): {"create": self._bind},
             ("", "pods", "eviction"): {"create": self._evict},
             ("", "serviceaccounts", "token"): {"create": Tokens(resources, store, authentication).create},
+            ("", "pods", "log"): {"get": self._reach_into},
+            **{("", "pods", part): {"create": self._reach_into, "get": self._reach_into} for part in STREAMED},
             **{(*resource, "scale"): self._scale for resource in scaling.SCALED},
         }
 
@@ -85,6 +91,14 @@ class Parts:
         write.dry_run = write.dry_run or options.dry_run
         await self.store.delete(served, question.info.namespace, question.info.name, options, write)
         return Answer(201, SUCCESS, write.warnings)
+
+    async def _reach_into(self, served: Served, question: Question) -> Answer:
+        """Say that there is nothing to reach into: a real server asks the kubelet, which has containers."""
+        info, pod = question.info, f'pod "{question.info.namespace}/{question.info.name}"'
+        if self.store.storage.head(served.key(info.namespace, info.name)) is None:
+            raise served.not_found(info.name)
+        why = f"{pod} is a stand-in: no container runs in it, so there is nothing to {WORDS[info.subresource]}"
+        raise errors.ServerError(why, reason="NotImplemented", code=501)
 
 
 def _check_named(body: Manifest, name: str, kind: str) -> None:

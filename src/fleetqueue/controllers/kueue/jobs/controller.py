@@ -24,6 +24,7 @@ from fleetqueue.controllers.kueue.jobs.matching import Matching
 from fleetqueue.controllers.kueue.jobs.workload_endings import readiness
 from fleetqueue.controllers.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.controllers.kueue.settings import KueueSettings
+from fleetqueue.controllers.kueue.workload_facts import facts
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder
@@ -69,7 +70,7 @@ class JobController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(self.integration.kind, by_key)
-        yield Watch(kueue.QueuedWorkload, self._jobs_of)
+        yield Watch(kueue.QueuedWorkload, self._jobs_of, facts=facts)
         read: list[type[Any]] = [kueue.ResourceFlavor, Namespace, PriorityClass, WorkloadPriorityClass]
         for kind in (*read, *self.parents.values()):
             if kind is not self.integration.kind:
@@ -116,17 +117,17 @@ class JobController(Controller):
             return
         if await self._tell_of_pods(job, workload):
             return
-        evicted = conditions.find(_view(workload).status.conditions, kueue.EVICTED)
+        evicted = conditions.find(self._seen(workload).status.conditions, kueue.EVICTED)
         if evicted is not None and evicted.is_true:
             await self._give_way(job, workload, evicted)
         elif self.integration.is_suspended(job):
             await self._start(job, workload)
-        elif not _view(workload).is_true(kueue.ADMITTED):
+        elif not self._seen(workload).is_true(kueue.ADMITTED):
             await self.jobs.stop(job, workload, "Not admitted by cluster queue")
 
     async def _is_over(self, job: Manifest, workload: Manifest) -> bool:
         """Let a Workload go that has finished, or is deleted."""
-        if _view(workload).is_finished:
+        if self._seen(workload).is_finished:
             await self.workloads.let_finished_go(self._view(job), workload)
             return True
         if "deletionTimestamp" in workload["metadata"]:
@@ -141,7 +142,7 @@ class JobController(Controller):
             return True
         if self.settings.pods_ready is None:
             return False
-        told = readiness(_view(workload), self.integration.pods_ready(job))
+        told = readiness(self._seen(workload), self.integration.pods_ready(job))
         if told is None:
             return False
         await self.workloads.set_condition(workload, told)
@@ -150,10 +151,10 @@ class JobController(Controller):
     async def _give_way(self, job: Manifest, workload: Manifest, evicted: conditions.Condition) -> None:
         """Stop an evicted job; when nothing of it is left, give its quota back."""
         job = await self.jobs.stop(job, workload, evicted.message)
-        if _view(workload).is_true(kueue.QUOTA_RESERVED) and not self.integration.is_active(job):
+        if self._seen(workload).is_true(kueue.QUOTA_RESERVED) and not self.integration.is_active(job):
             await self.workloads.release(workload, evicted)
         keep = self.settings.keep_deactivated
-        if keep is None or _view(workload).spec.active or not evicted.reason.startswith("DeactivatedDueTo"):
+        if keep is None or self._seen(workload).spec.active or not evicted.reason.startswith("DeactivatedDueTo"):
             return
         since = evicted.last_transition_time or clock.now()
         left = keep - (clock.now() - since).total_seconds()
@@ -162,7 +163,7 @@ class JobController(Controller):
         await self.jobs.delete(job, "Deleted job: deactivation retention period expired")
 
     async def _start(self, job: Manifest, workload: Manifest) -> None:
-        view = _view(workload)
+        view = self._seen(workload)
         if view.is_true(kueue.ADMITTED):
             why_not = await self.jobs.start(job, workload)
             if why_not:
@@ -214,6 +215,13 @@ class JobController(Controller):
     def _view(self, job: Manifest) -> Object:
         return self.integration.kind.view(job)
 
+    def _seen(self, workload: Manifest) -> kueue.Workload:
+        """Read a Workload; mostly it is the cached one, which was read already."""
+        store = self.hub.informer(kueue.QueuedWorkload).store
+        key = key_of(workload["metadata"]["namespace"], workload["metadata"]["name"])
+        known = store.get(key)
+        return known if known is not None and store.raw(key) is workload else kueue.QueuedWorkload.view(workload)
+
     def _jobs_of(self, workload: kueue.QueuedWorkload) -> Iterable[str]:
         """Wake the job of a Workload, who waits for it by its name, and the jobs below."""
         owner, resource = workload.owner, self.integration.kind.resource
@@ -229,10 +237,6 @@ class JobController(Controller):
 def _nobody(obj: Object) -> Iterable[str]:
     """Wake nobody: who could not go on without it tries again by itself."""
     return ()
-
-
-def _view(workload: Manifest) -> kueue.Workload:
-    return kueue.QueuedWorkload.view(workload)
 
 
 def _tells(check: kueue.CheckState) -> bool:

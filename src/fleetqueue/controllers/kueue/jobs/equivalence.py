@@ -20,23 +20,23 @@ def is_equivalent(integration: Integration, job: Manifest, workload: Manifest, f
         return False
     if workload["spec"].get("maximumExecutionTimeSeconds") != job_fields.maximum_execution_time(job):
         return False
-    pod_sets = integration.pod_sets(job)
-    view = kueue.Workload.view(workload)
-    with_tolerations = not view.is_true(kueue.ADMITTED)
-    running = _running(workload, flavor) if view.is_true(kueue.QUOTA_RESERVED) else None
-    if running is not None:
-        if are_same(pod_sets, running, with_tolerations=with_tolerations):
-            return True
-        if not integration.is_suspended(job):
-            return False
-    return are_same(pod_sets, workload["spec"]["podSets"], with_tolerations=with_tolerations)
+    pod_sets, is_suspended = integration.pod_sets(job), integration.is_suspended(job)
+    with_tolerations = not job_fields.says(workload, kueue.ADMITTED)
+    is_as_asked = are_same(pod_sets, workload["spec"]["podSets"], with_tolerations=with_tolerations)
+    if is_suspended and is_as_asked:
+        return True
+    running = _running(workload, flavor) if job_fields.says(workload, kueue.QUOTA_RESERVED) else None
+    if running is None:
+        return is_as_asked
+    return are_same(pod_sets, running, with_tolerations=with_tolerations)
 
 
 def are_same(some: Sequence[Manifest], others: Sequence[Manifest], *, with_tolerations: bool = True) -> bool:
     """Tell whether pod sets ask for the same."""
     fields = ("containers", "initContainers", *(("tolerations",) if with_tolerations else ()))
     return len(some) == len(others) and all(
-        _looks(one, fields) == _looks(other, fields) for one, other in zip(some, others, strict=True)
+        _sizes(one) == _sizes(other) and _are_same_pods(one, other, fields)
+        for one, other in zip(some, others, strict=True)
     )
 
 
@@ -57,9 +57,14 @@ def _running(workload: Manifest, flavor: Flavor) -> list[Manifest] | None:
         return None
 
 
-def _looks(pod_set: Manifest, fields: Sequence[str]) -> list[Any]:
-    spec = (pod_set.get("template") or {}).get("spec") or {}
-    return [pod_set.get("count", 1), pod_set.get("minCount"), *(_filled(spec.get(field)) for field in fields)]
+def _sizes(pod_set: Manifest) -> tuple[Any, Any]:
+    return pod_set.get("count", 1), pod_set.get("minCount")
+
+
+def _are_same_pods(one: Manifest, other: Manifest, fields: Sequence[str]) -> bool:
+    spec, others = ((pod_set.get("template") or {}).get("spec") or {} for pod_set in (one, other))
+    pairs = ((spec.get(field), others.get(field)) for field in fields)
+    return all(some == same or _filled(some) == _filled(same) for some, same in pairs)
 
 
 def _filled(value: Any) -> Any:

@@ -149,4 +149,4 @@ class Matching:
 
 
 def _has_quota(workload: Manifest) -> bool:
-    return kueue.Workload.view(workload).is_true(kueue.QUOTA_RESERVED)
+    return job_fields.says(workload, kueue.QUOTA_RESERVED)

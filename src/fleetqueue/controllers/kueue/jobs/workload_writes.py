@@ -28,7 +28,7 @@ class WorkloadWrites:
 
     async def finish(self, job: Object | None, workload: Manifest, reason: str, message: str) -> Manifest:
         """Say that a Workload's job has ended."""
-        if kueue.Workload.view(workload).is_finished:
+        if job_fields.says(workload, kueue.FINISHED):
             return workload
         status = workload_endings.finished(workload, reason, message, clock.now())
         written = await apply_status(self.hub.client, workload, status)

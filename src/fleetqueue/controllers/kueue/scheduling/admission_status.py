@@ -7,7 +7,6 @@ Mirrors: Kueue pkg/workload/patching, pkg/workload/evict
 """
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from datetime import datetime
 from typing import Final
 
@@ -63,8 +62,9 @@ def evicted(raw: Manifest, reason: str, message: str, now: datetime, *, cause: s
     blocked = _find(status, "BlockedOnPreemptionGates")
     if blocked is not None and blocked["status"] == conditions.TRUE:
         _set(status, "BlockedOnPreemptionGates", conditions.FALSE, said, message, generation, now)
-    for gate in status.get("preemptionGates") or ():
-        gate |= {"position": "Closed", "lastTransitionTime": conditions.timestamp(now)}
+    if status.get("preemptionGates"):
+        closed = {"position": "Closed", "lastTransitionTime": conditions.timestamp(now)}
+        status["preemptionGates"] = [{**gate, **closed} for gate in status["preemptionGates"]]
     _count_eviction(status, reason, cause)
     return status
 
@@ -73,7 +73,7 @@ def with_condition(
     status: Manifest, kind: str, value: str, reason: str, message: str, generation: int, now: datetime
 ) -> Manifest:
     """Return a status with one condition set; its date stays while its status stays the same."""
-    changed = deepcopy(status)
+    changed = {**status}
     _set(changed, kind, value, reason, message, generation, now)
     return changed
 
@@ -114,13 +114,13 @@ def _count_eviction(status: Manifest, reason: str, cause: str) -> None:
     if known is None:
         stats = [*stats, {"reason": reason, "underlyingCause": cause, "count": 1}]
     else:
-        known["count"] += 1
+        stats = [{**each, "count": each["count"] + 1} if each is known else each for each in stats]
     status["schedulingStats"] = {"evictions": stats}
 
 
 def _status(raw: Manifest) -> Manifest:
-    """Copy the status: what is cached is never changed."""
-    return deepcopy(raw.get("status") or {})
+    """Copy the status, but not what is in it: what is cached is never changed, only replaced."""
+    return {**(raw.get("status") or {})}
 
 
 def _generation(raw: Mapping[str, Manifest]) -> int:

@@ -7,20 +7,17 @@ it changes.
 Mirrors: Kueue pkg/cache
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.controllers.kueue.scheduling.adjusting import Summary
-from fleetqueue.controllers.kueue.scheduling.cohorts import Forest, Queue
-from fleetqueue.controllers.kueue.scheduling.holdings import Holdings
-from fleetqueue.controllers.kueue.scheduling.lines import Lines
+from fleetqueue.controllers.kueue.scheduling.open_books import CLUSTER_QUEUE, LOCAL_QUEUE, OpenBooks
 from fleetqueue.controllers.kueue.scheduling.queues import Requeue
 from fleetqueue.controllers.kueue.scheduling.quota import quotas
+from fleetqueue.controllers.kueue.scheduling.seen_workloads import SeenWorkloads
 from fleetqueue.controllers.kueue.scheduling.settings import SchedulingSettings
-from fleetqueue.controllers.kueue.scheduling.standings import Problem, Told, Usage
-from fleetqueue.controllers.kueue.scheduling.surroundings import Surroundings
 from fleetqueue.controllers.kueue.scheduling.work import (
     Work,
     holding,
@@ -31,25 +28,18 @@ from fleetqueue.controllers.kueue.scheduling.work import (
     waiting,
 )
 
-CLUSTER_QUEUE, LOCAL_QUEUE = "ClusterQueue", "LocalQueue"
 
-
-class Books:
+class Books(OpenBooks):
     """Everything here happens at once: nothing is awaited, so a reader always sees a whole state."""
 
     def __init__(self, settings: SchedulingSettings) -> None:
+        super().__init__()
         self.settings = settings
-        self.around = Surroundings()
-        self.forest = Forest()
-        self.holdings = Holdings(self.forest)
-        self.lines = Lines()
+        self.seen = SeenWorkloads()
         self.stir: Callable[[], None] = _nobody
         """Called when somebody is to be tried."""
         self.retry: Callable[[str], None] = _nobody_of
         """Called with a tree in which the parked are to be tried again, soon."""
-        self._told: list[Told] = []
-        self._views: dict[str, kueue.QueuedWorkload] = {}
-        self._by_local: dict[str, dict[str, None]] = {}
         self._assumed: dict[str, int] = {}
         """The version that our admission of a Workload was written as; 0 while it is being written."""
         self._preempting: dict[str, str] = {}
@@ -58,8 +48,7 @@ class Books:
     # What the cluster tells
 
     def set_workload(self, view: kueue.QueuedWorkload) -> None:
-        self._index(view)
-        self._views[view.key] = view
+        self.seen.put(view)
         assumed = self._assumed.get(view.key)
         if assumed is not None:
             if not assumed or _version(view) < assumed:
@@ -68,9 +57,7 @@ class Books:
         self._place(view)
 
     def drop_workload(self, key: str) -> None:
-        view = self._views.pop(key, None)
-        if view is not None:
-            self._unindex(view)
+        self.seen.drop(key)
         self._assumed.pop(key, None)
         self._preempting.pop(key, None)
         self._release(key)
@@ -84,7 +71,7 @@ class Books:
         self.lines.open(name, queue.spec.queueing_strategy)
         if is_new:
             self.holdings.adopt(name)
-            self._place_all(key for local in self.lines.leading_to(name) for key in self._by_local.get(local, ()))
+            self._place_all(key for local in self.lines.leading_to(name) for key in self.seen.of(local))
         self._concern((name,))
 
     def drop_cluster_queue(self, name: str) -> None:
@@ -103,7 +90,7 @@ class Books:
         self.drop_local_queue(queue.key)
         if target:
             self.lines.open_local(queue.key, target)
-            self._place_all(self._by_local.get(queue.key, ()))
+            self._place_all(self.seen.of(queue.key))
 
     def drop_local_queue(self, key: str) -> None:
         target = self.lines.target(key)
@@ -147,7 +134,7 @@ class Books:
 
     def set_overhead(self, runtime_class: str, overhead: Mapping[str, Quantity] | None) -> None:
         self.around.set_overhead(runtime_class, overhead)
-        self._place_all(key for key in self.lines.waiting() if _runs_as(self._views[key], runtime_class))
+        self._place_all(key for key in self.lines.waiting() if _runs_as(self.seen[key], runtime_class))
 
     # What the scheduler decides
 
@@ -157,7 +144,7 @@ class Books:
     def back(self, work: Work, why: Requeue) -> bool:
         """Put a head back; return whether it will be tried again without a change."""
         key, queue = work.key, self.lines.queues.get(work.cluster_queue)
-        view = self._views.get(key)
+        view = self.seen.get(key)
         target = self.lines.target(local_queue(view)) if view is not None else ""
         if queue is None or view is None or not may_wait(view) or target != work.cluster_queue:
             self._leave(key)
@@ -183,7 +170,7 @@ class Books:
         if key not in self._assumed:
             return
         self._assumed[key] = int(version)
-        view = self._views.get(key)
+        view = self.seen.get(key)
         if view is not None and _version(view) >= int(version):
             del self._assumed[key]
             self._place(view)
@@ -192,7 +179,7 @@ class Books:
         """Take an assumption back, since it could not be written."""
         self._assumed.pop(key, None)
         self._release(key)
-        view = self._views.get(key)
+        view = self.seen.get(key)
         if view is not None:
             self._place(view)
 
@@ -210,50 +197,6 @@ class Books:
         """Let those be tried again who are parked anywhere in a tree."""
         if self.lines.wake(self.forest.queues_of(tree), self._may_be_tried):
             self.stir()
-
-    # What a cycle asks
-
-    @property
-    def flavors(self) -> Mapping[str, kueue.ResourceFlavor]:
-        return self.around.flavors
-
-    def queue(self, name: str) -> Queue | None:
-        return self.forest.queues.get(name)
-
-    def spec(self, name: str) -> kueue.ClusterQueueSpec:
-        return self.around.spec(name)
-
-    def is_closed(self, name: str) -> bool:
-        return not self.around.is_open(name) or self.forest.is_in_cycle(name)
-
-    def selects(self, name: str, namespace: str) -> bool:
-        return self.around.selects(name, namespace)
-
-    def holders(self, name: str) -> Iterable[Work]:
-        return self.holdings.of(name)
-
-    # How queues stand
-
-    def of_cluster_queue(self, name: str) -> Usage:
-        tally, queue = self.holdings.tally(name), self.lines.queues.get(name)
-        pending = len(queue) if queue is not None else 0
-        return Usage(pending, tally.reserving, tally.admitted, dict(tally.reservation), dict(tally.usage))
-
-    def of_local_queue(self, key: str) -> Usage:
-        tally = self.holdings.local_tally(key)
-        pending = self.lines.pending_local(key)
-        return Usage(pending, tally.reserving, tally.admitted, dict(tally.reservation), dict(tally.usage))
-
-    def problems(self, name: str) -> Sequence[Problem]:
-        return self.around.problems(name)
-
-    def in_order(self, cluster_queue: str) -> list[str]:
-        """Return who waits for a ClusterQueue, the next one first."""
-        queue = self.lines.queues.get(cluster_queue)
-        return [work.key for work in queue.all()] if queue is not None else []
-
-    def subscribe(self, told: Told) -> None:
-        self._told.append(told)
 
     # Within
 
@@ -281,8 +224,11 @@ class Books:
 
     def _hold(self, view: kueue.QueuedWorkload) -> None:
         assert view.status.admission is not None
-        work = holding(view, view.status.admission, by_eviction=self.settings.order_by_eviction)
         before = self.holdings.get(view.key)
+        if before is not None and _holds_the_same(before.view, view):
+            before.view = view
+            return
+        work = holding(view, view.status.admission, by_eviction=self.settings.order_by_eviction)
         self.holdings.put(work)
         self._tell_of(work)
         if before is not None and _gives_way(before, work):
@@ -312,7 +258,7 @@ class Books:
     def _place_all(self, keys: Iterable[str]) -> None:
         for key in [*keys]:
             if key not in self._assumed:
-                self._place(self._views[key])
+                self._place(self.seen[key])
 
     def _waiting(self, view: kueue.QueuedWorkload, cluster_queue: str) -> Work:
         return waiting(
@@ -342,25 +288,15 @@ class Books:
     def _may_be_tried(self, name: str, work: Work) -> bool:
         return self.selects(name, work.view.namespace) and not is_backing_off(work.view, clock.now())
 
-    def _index(self, view: kueue.QueuedWorkload) -> None:
-        old = self._views.get(view.key)
-        if old is not None and local_queue(old) != local_queue(view):
-            self._unindex(old)
-        self._by_local.setdefault(local_queue(view), {})[view.key] = None
 
-    def _unindex(self, view: kueue.QueuedWorkload) -> None:
-        keys = self._by_local.get(local_queue(view), {})
-        keys.pop(view.key, None)
-        if not keys:
-            self._by_local.pop(local_queue(view), None)
+def _holds_the_same(old: kueue.QueuedWorkload, new: kueue.QueuedWorkload) -> bool:
+    """Tell whether a Workload holds what it held, and stands where it stood, whatever else it says."""
+    return old.uid == new.uid and _hold_of(old) == _hold_of(new)
 
-    def _tell_of(self, work: Work) -> None:
-        self._tell(CLUSTER_QUEUE, work.cluster_queue)
-        self._tell(LOCAL_QUEUE, work.local_queue)
 
-    def _tell(self, kind: str, key: str) -> None:
-        for told in self._told:
-            told(kind, key)
+def _hold_of(view: kueue.QueuedWorkload) -> tuple[object, ...]:
+    told = view.is_true(kueue.QUOTA_RESERVED), view.is_true(kueue.ADMITTED), view.is_true(kueue.EVICTED)
+    return view.metadata.generation, view.status.admission, view.status.reclaimable_pods, told
 
 
 def _gives_way(before: Work, now: Work) -> bool:

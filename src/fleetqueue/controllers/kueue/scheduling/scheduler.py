@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.controllers.kueue.scheduling.books import CLUSTER_QUEUE, Books
+from fleetqueue.controllers.kueue.scheduling.books import Books
 from fleetqueue.controllers.kueue.scheduling.cycle import Cycle, Entry, Fate
 from fleetqueue.controllers.kueue.scheduling.hearing import listen
 from fleetqueue.controllers.kueue.scheduling.measures import ROLE, Measures
+from fleetqueue.controllers.kueue.scheduling.open_books import CLUSTER_QUEUE
 from fleetqueue.controllers.kueue.scheduling.queues import Requeue
 from fleetqueue.controllers.kueue.scheduling.work import Work
 from fleetqueue.controllers.kueue.scheduling.writing import Asked, Writer

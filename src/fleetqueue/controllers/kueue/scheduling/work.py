@@ -6,6 +6,7 @@ Mirrors: Kueue pkg/workload/workload.go (Info)
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any, Final
 
 import orjson
@@ -72,7 +73,7 @@ class Work:
     parts: Sequence[Part]
     pod_sets: Sequence[PodSet]
     shape: bytes
-    """Workloads of one shape have the same chances."""
+    """Workloads of one shape have the same chances. A digest: thousands of Workloads may wait."""
     since: datetime
     """Since when it waits, for the order of the queue."""
     wrong: str = ""
@@ -215,7 +216,7 @@ def _total(one: PodSet, count: int) -> Requests:
 def _shape(view: kueue.QueuedWorkload, parts: Sequence[Part]) -> bytes:
     sizes = [(part.count, part.requests) for part in parts]
     said = [view.spec.priority, [_looks(raw) for raw in view.spec.pod_sets], sizes]
-    return orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
+    return blake2b(orjson.dumps(said, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
 def _looks(raw: Manifest) -> Manifest:

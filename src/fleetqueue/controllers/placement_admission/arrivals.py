@@ -1,0 +1,83 @@
+"""What each cluster was given and does not show yet, added up.
+
+A job that is nominated for a cluster, or was placed there a moment ago, is not yet in the usage and the scores of that
+cluster: whoever chooses one counts it as well. The sums follow the Workloads as they change, so that a choice costs
+the same however many jobs run.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from heapq import heappop, heappush
+
+from fleetqueue import clock
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.quantity import Amounts, add
+
+
+@dataclass(slots=True, eq=False)
+class Arrival:
+    """One Workload on one member, by one of its checks: which of them is MultiKueue's may not be known yet."""
+
+    place: tuple[str, str]
+    """Member and check."""
+    requests: Amounts
+    is_counted: bool = True
+
+
+class Arrivals:
+    def __init__(self, settle: float) -> None:
+        """`settle`: seconds until a job that was placed shows by itself."""
+        self._settle = timedelta(seconds=settle)
+        self._arrivals: dict[str, list[Arrival]] = {}
+        """By the keys of Workloads."""
+        self._sums: dict[tuple[str, str], Amounts] = {}
+        self._ageing: list[tuple[datetime, int, Arrival]] = []
+        """A heap of those that are placed, by when they show; the number keeps equal moments apart."""
+        self._number = 0
+
+    def seen(self, old: kueue.Workload | None, new: kueue.Workload | None) -> None:
+        """Note what the cache shows."""
+        if old is not None and new is not None and _standing(old) == _standing(new):
+            return
+        if old is not None:
+            for arrival in self._arrivals.pop(old.key, ()):
+                self._uncount(arrival)
+        if new is not None and new.is_live and new.clusters:
+            requests = new.requests
+            self._arrivals[new.key] = [
+                self._arrive(Arrival((member, check.name), requests), new, check)
+                for member in new.clusters
+                for check in new.status.admission_checks
+            ]
+
+    def on(self, member: str, checks: Iterable[str]) -> Amounts:
+        """Add up what a member was given by some checks and does not show yet."""
+        now = clock.now()
+        while self._ageing and self._ageing[0][0] <= now:
+            self._uncount(heappop(self._ageing)[-1])
+        return add(self._sums.get((member, check), {}) for check in checks)
+
+    def _arrive(self, arrival: Arrival, workload: kueue.Workload, check: kueue.CheckState) -> Arrival:
+        if workload.status.cluster_name:
+            since = check.last_transition_time
+            arrival.is_counted = since is not None and since + self._settle > clock.now()
+            if since is not None and arrival.is_counted:
+                self._number += 1
+                heappush(self._ageing, (since + self._settle, self._number, arrival))
+        if arrival.is_counted:
+            self._sums[arrival.place] = add([self._sums.get(arrival.place, {}), arrival.requests])
+        return arrival
+
+    def _uncount(self, arrival: Arrival) -> None:
+        if arrival.is_counted:
+            arrival.is_counted = False
+            less = {name: -amount for name, amount in arrival.requests.items()}
+            left = add([self._sums[arrival.place], less])
+            self._sums[arrival.place] = {name: amount for name, amount in left.items() if amount != Decimal(0)}
+
+
+def _standing(workload: kueue.Workload) -> tuple[object, ...]:
+    status = workload.status
+    return workload.uid, workload.is_live, workload.clusters, status.admission, status.admission_checks
