@@ -38,11 +38,11 @@ class Arrivals:
         self._number = 0
 
     def seen(self, old: kueue.Workload | None, new: kueue.Workload | None) -> None:
-        """Note what the cache shows."""
+        """Note what the cache shows; one that is told of again counts once."""
         if old is not None and new is not None and _standing(old) == _standing(new):
             return
-        if old is not None:
-            for arrival in self._arrivals.pop(old.key, ()):
+        for workload in filter(None, (old, new)):
+            for arrival in self._arrivals.pop(workload.key, ()):
                 self._uncount(arrival)
         if new is not None and new.is_live and new.clusters:
             requests = new.requests

@@ -40,6 +40,13 @@ async def test_what_is_nominated_counts_for_as_long_as_it_is(arrivals, a_workloa
     assert gpus_on(arrivals, "gpu-c1") == 1
 
 
+async def test_one_that_is_told_of_again_counts_once(arrivals, a_workload):
+    for _ in range(2):
+        arrivals.seen(None, a_workload(nominated=["gpu-c1"]))
+
+    assert gpus_on(arrivals, "gpu-c1") == 1
+
+
 async def test_only_the_checks_that_are_asked_for_count(arrivals, a_workload):
     arrivals.seen(None, a_workload(nominated=["gpu-c1"]))
 
