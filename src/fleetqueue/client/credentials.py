@@ -1,4 +1,4 @@
-"""What a request proves itself with: a fixed token, a token file that rotates, or what an exec plugin prints."""
+"""What a request proves itself with: what is fixed, files that are renewed, or what an exec plugin prints."""
 
 import asyncio
 import base64
@@ -14,8 +14,8 @@ from fleetqueue import clock
 from fleetqueue.api.errors import Unreachable
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin
 
-TOKEN_FILE_SECONDS: Final = 60
-"""How long a token file's content is trusted; the kubelet writes a new one well before the old one ends."""
+FILE_SECONDS: Final = 60
+"""How long a file's content is trusted; the kubelet writes a new one well before the old one ends."""
 EXEC_SECONDS: Final = 60
 
 
@@ -48,7 +48,8 @@ class CredentialSource:
 
     def renew(self, refused: Credential) -> bool:
         """Forget a refused credential; False where another one cannot be had."""
-        if self._connection.exec is None and self._connection.token_file is None:
+        connection = self._connection
+        if connection.exec is None and connection.token_file is None and connection.certificate_files is None:
             return False
         if self._current is refused:
             self._current = None
@@ -58,10 +59,8 @@ class CredentialSource:
         connection = self._connection
         if connection.exec is not None:
             return await run_plugin(connection.exec, connection)
-        if connection.token_file is not None:
-            token = await asyncio.to_thread(_token, connection.token_file)
-            until = clock.now() + timedelta(seconds=TOKEN_FILE_SECONDS)
-            return Credential(token, connection.client_certificate, connection.client_key, until)
+        if connection.token_file is not None or connection.certificate_files is not None:
+            return await asyncio.to_thread(_from_files, connection, clock.now() + timedelta(seconds=FILE_SECONDS))
         return Credential(connection.token, connection.client_certificate, connection.client_key)
 
 
@@ -147,8 +146,18 @@ def _exec_info(plugin: ExecPlugin, connection: Connection) -> str:
     return orjson.dumps({"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}).decode()
 
 
-def _token(path: Path) -> str:
+def _from_files(connection: Connection, until: datetime) -> Credential:
+    token, certificate, key = connection.token, connection.client_certificate, connection.client_key
+    if connection.token_file is not None:
+        token = _read("token file", connection.token_file).decode().strip()
+    if connection.certificate_files is not None:
+        of_certificate, of_key = connection.certificate_files
+        certificate, key = _read("client certificate", of_certificate), _read("client key", of_key)
+    return Credential(token, certificate, key, until)
+
+
+def _read(what: str, path: Path) -> bytes:
     try:
-        return path.read_text().strip()
+        return path.read_bytes()
     except OSError as error:
-        raise Unreachable(f"cannot read the token file {path}: {error.strerror}") from error
+        raise Unreachable(f"cannot read the {what} {path}: {error.strerror}") from error

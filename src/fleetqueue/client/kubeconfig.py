@@ -42,6 +42,8 @@ class Connection:
     """PEM; None means the system's certificate authorities."""
     client_certificate: bytes | None = None
     client_key: bytes | None = field(default=None, repr=False)
+    certificate_files: tuple[Path, Path] | None = None
+    """Where the client's certificate and its key were read, and are renewed."""
     token: str = field(default="", repr=False)
     token_file: Path | None = None
     exec: ExecPlugin | None = None
@@ -109,6 +111,7 @@ def parse(text: str | Mapping[str, Any], *, context: str = "", base: Path | None
         ca=_content(cluster, "certificate-authority", base),
         client_certificate=_content(user, "client-certificate", base),
         client_key=_content(user, "client-key", base),
+        certificate_files=_certificate_files(user, base),
         token=user.get("token") or "",
         token_file=_file(user, "tokenFile", base),
         exec=_exec(user.get("exec"), cluster, base),
@@ -211,6 +214,13 @@ def _file(section: Mapping[str, Any], name: str, base: Path | None) -> Path | No
     if base is None:
         raise KubeconfigError(f"{name} names a file, which is not allowed here; put its content into {name}-data")
     return base / str(value)
+
+
+def _certificate_files(user: Mapping[str, Any], base: Path | None) -> tuple[Path, Path] | None:
+    if user.get("client-certificate-data") or user.get("client-key-data"):
+        return None  # what stands in the kubeconfig itself wins
+    certificate, key = _file(user, "client-certificate", base), _file(user, "client-key", base)
+    return (certificate, key) if certificate and key else None
 
 
 def _exec(section: Mapping[str, Any] | None, cluster: Mapping[str, Any], base: Path | None) -> ExecPlugin | None:

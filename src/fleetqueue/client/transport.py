@@ -94,7 +94,7 @@ class HttpDoor:
     async def _client(self, credential: Credential) -> aiohttp.ClientSession:
         if self._session is not None and self._session_certificate != credential.client_certificate:
             old, self._session = self._session, None
-            await self._retire(old)  # an exec plugin gave a new certificate
+            await self._retire(old)  # there is a new certificate
         if self._session is None:
             context = _tls(self.connection, credential)
             connector = aiohttp.TCPConnector(ssl=context, limit=0, keepalive_timeout=60, socket_factory=_socket)

@@ -73,6 +73,28 @@ async def test_a_refused_token_file_is_read_at_once(tmp_path):
     assert (await source.current()).token == "two"
 
 
+async def test_a_renewed_certificate_is_read_after_a_minute_or_when_the_old_one_is_refused(tmp_path):
+    files = tmp_path / "tls.crt", tmp_path / "tls.key"
+
+    def renew(number):
+        for path in files:
+            path.write_text(f"{path.name} {number}")
+
+    renew(1)
+    source = CredentialSource(Connection(server="https://x", certificate_files=files))
+    first = await source.current()
+    renew(2)
+    soon = await source.current()
+    with clock.use(ShiftedClock(timedelta(seconds=61))):
+        later = await source.current()
+        renew(3)
+        assert source.renew(later)
+        after = await source.current()
+
+    seen = [(one.client_certificate, one.client_key) for one in (first, soon, later, after)]
+    assert seen == [(f"tls.crt {number}".encode(), f"tls.key {number}".encode()) for number in (1, 1, 2, 3)]
+
+
 async def test_a_missing_token_file_is_named(tmp_path):
     source = CredentialSource(Connection(server="https://x", token_file=tmp_path / "none"))
 

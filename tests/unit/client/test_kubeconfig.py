@@ -74,6 +74,7 @@ def test_files_are_found_beside_the_kubeconfig(tmp_path):
     connection = load(path)
 
     assert (connection.ca, connection.client_certificate, connection.client_key) == (b"CA", b"CERT", b"KEY")
+    assert connection.certificate_files == (tmp_path / "me.crt", tmp_path / "me.key")
     assert connection.token_file == tmp_path / "token"
 
 
@@ -81,6 +82,14 @@ def test_data_comes_before_a_file(tmp_path):
     cluster = {"certificate-authority-data": encoded("CA"), "certificate-authority": "missing.crt"}
 
     assert parse(config(cluster=cluster), base=tmp_path).ca == b"CA"
+
+
+def test_a_certificate_in_the_kubeconfig_itself_is_not_looked_for_in_files(tmp_path):
+    user = {"client-certificate-data": encoded("C"), "client-key-data": encoded("K"), "client-certificate": "me.crt"}
+
+    connection = parse(config(user=user), base=tmp_path)
+
+    assert (connection.client_certificate, connection.certificate_files) == (b"C", None)
 
 
 def test_a_context_is_chosen_by_name():
