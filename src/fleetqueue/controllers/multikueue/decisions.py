@@ -111,7 +111,7 @@ def _pending(group: Group, *, nominates: bool) -> Step:
     if nominates and (wanted := _nominated(group)) is not None:
         return Step(Act.NOMINATE, clusters=wanted)
     for copy in group.copies.values():
-        finished = copy.condition(kueue.FINISHED)
+        finished = copy.condition(kueue.FINISHED) if copy.is_connected else None
         if finished is not None and finished.reason != OUT_OF_SYNC and copy.cluster in group.local.clusters:
             return _finish(group, copy)
     if (chosen := winner(group)) is not None:
@@ -173,9 +173,14 @@ def _differs(group: Group, copy: Copy) -> bool:
 
 
 def _finish(group: Group, copy: Copy) -> Step:
-    """Bring the last status first: when the Workload has finished, the copy goes."""
+    """Bring the last status first: when the Workload has finished, the copy goes.
+
+    A worker's Workloads and jobs come by watches of their own: how the job ended may be seen a moment later.
+    """
     if copy.job is not None and _differs(group, copy):
         return Step(Act.COPY_STATUS, copy.cluster)
+    if copy.is_sending or (copy.job is not None and not group.adapter.has_ended(copy.job)):
+        return Step()
     finished = copy.condition(kueue.FINISHED)
     assert finished is not None
     return Step(Act.FINISH, copy.cluster, reason=finished.reason, message=finished.message)

@@ -12,6 +12,7 @@ from fleetqueue.testing.virtual_time import START
 
 JOB = {"metadata": {"name": "j"}, "spec": {"suspend": False}, "status": {"active": 1}}
 HUB_JOB = {"metadata": {"name": "j"}, "spec": {"suspend": False}, "status": {"active": 1}}
+ENDED = {**JOB, "status": {"conditions": [{"type": "Complete", "status": "True"}]}}
 STOPPED = {"metadata": {"name": "j"}, "spec": {"suspend": True}, "status": {"active": 1}}
 
 
@@ -66,6 +67,10 @@ LEAVING = {"local": ("QuotaReserved", "Evicted"), "job": STOPPED}
         pytest.param(
             group(copy("b", "Finished=Succeeded"), **NOMINATED), Act.FINISH, "b", id="finished before it was recorded"
         ),
+        pytest.param(
+            group(copy("b", "Finished=Succeeded", job=JOB, is_connected=False, lost_for=1), **NOMINATED),
+            Act.WAIT, 899.0, id="finished, but its job was not seen since the worker was lost",
+        ),
         pytest.param(group(copy("b", "Finished=OutOfSync"), **NOMINATED), Act.NOTHING, None, id="out of sync"),
         pytest.param(group(copy("a", *ADMITTED, job=JOB), **ON_A), Act.NOTHING, None, id="runs, nothing has changed"),
         pytest.param(
@@ -73,7 +78,17 @@ LEAVING = {"local": ("QuotaReserved", "Evicted"), "job": STOPPED}
             Act.COPY_STATUS, "a", id="the job's status comes back",
         ),
         pytest.param(
-            group(copy("a", *ADMITTED, "Finished=Succeeded", job=JOB), **ON_A), Act.FINISH, "a", id="finished"
+            group(copy("a", *ADMITTED, "Finished=Succeeded", job=ENDED), job=ENDED, **ON_A),
+            Act.FINISH, "a", id="finished",
+        ),
+        pytest.param(group(copy("a", "Finished=Succeeded"), **ON_A), Act.FINISH, "a", id="finished, and the job gone"),
+        pytest.param(
+            group(copy("a", "Finished=Succeeded", job=JOB), **ON_A), Act.NOTHING, None,
+            id="the job's end is not seen yet",
+        ),
+        pytest.param(
+            group(copy("a", "Finished=Succeeded", is_sending=True), **ON_A), Act.NOTHING, None,
+            id="the job itself is not seen yet",
         ),
         pytest.param(
             group(copy("a", "Finished=Succeeded", job={**JOB, "status": {"succeeded": 1}}), **ON_A),

@@ -34,15 +34,18 @@ class BatchJobs:
         status = job.get("status") or {}
         if not job["spec"].get("suspend"):
             return _with_start_of(status, copy.get("status") or {})
-        if copy["spec"].get("suspend") or _has_ended(copy):
+        if copy["spec"].get("suspend") or self.has_ended(copy):
             return copy.get("status") or {}
         if _says(status, SUSPENDED):
             return status
         return _suspended(status, "MultiKueueAdapter", "Set by MultiKueue adapter", now)
 
+    def has_ended(self, job: Manifest) -> bool:
+        return any(_says(job.get("status") or {}, kind) for kind in (COMPLETE, FAILED))
+
     def last_status(self, job: Manifest, now: datetime) -> Manifest:
         status = job.get("status") or {}
-        if not job["spec"].get("suspend") or _has_ended(job):
+        if not job["spec"].get("suspend") or self.has_ended(job):
             return status
         if not status.get("active") and (not status.get("startTime") or _says(status, SUSPENDED)):
             return status
@@ -61,10 +64,6 @@ def _foreign(template: Manifest) -> Manifest:
     labels = {name: value for name, value in (metadata.get("labels") or {}).items() if name not in OWN_LABELS}
     rest = {name: value for name, value in metadata.items() if name != "labels"}
     return {**template, "metadata": {**rest, **({"labels": labels} if labels else {})}}
-
-
-def _has_ended(job: Manifest) -> bool:
-    return any(_says(job.get("status") or {}, kind) for kind in (COMPLETE, FAILED))
 
 
 def _says(status: Manifest, kind: str) -> bool:

@@ -22,6 +22,9 @@ class JobSets:
     def status(self, job: Manifest, copy: Manifest, now: datetime) -> Manifest:
         return copy.get("status") or {}
 
+    def has_ended(self, job: Manifest) -> bool:
+        return JobSet.view(job).has_ended
+
     def last_status(self, job: Manifest, now: datetime) -> Manifest:
         status = job.get("status") or {}
         if not job["spec"].get("suspend"):
