@@ -98,6 +98,9 @@ class FrontEnd:
 
     async def _serve(self, connection: Connection) -> None:
         """Answer one request after another."""
+        if self._listener is None:  # it shook hands while we stopped
+            connection.abort()
+            return
         self._connections.add(connection)
         if self._is_frozen:
             connection.freeze()

@@ -39,10 +39,14 @@ class Listener:
 
     async def pause(self) -> asyncio.Server | None:
         """Take nobody more; return what took them until now."""
-        asyncio.get_running_loop().remove_reader(self._socket)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._socket)
         if self._opening is None:
             return None
         server, self._opening = await self._opening, None
+        for own in server.sockets:
+            loop.remove_reader(own)
+        await asyncio.sleep(0)  # who was just taken is met first: asyncio would forget them, and they would wait
         server.close()
         return server
 
