@@ -369,6 +369,7 @@ async def test_kueue_connects_and_a_job_runs_to_its_end(corner):
     assert (condition.reason, condition.message) == ("Active", "Connected")
 
 
+@pytest.mark.checklist("C-1")
 async def test_renewed_token_reaches_kueue_and_running_jobs_go_on(corner):
     await corner.submit("long")
     where = await corner.runs("long")
