@@ -44,6 +44,12 @@ def test_a_job_is_copied_without_what_belongs_to_the_hub():
     [
         pytest.param(job(), job(active=1), {"active": 1}, id="both run"),
         pytest.param(job(suspend=True, active=1), job(suspend=True), {}, id="both are stopped"),
+        pytest.param(
+            job(suspend=True),
+            job(suspend=True, active=1, startTime="T"),
+            {"active": 1},
+            id="both are stopped, and the copy's own controller has not seen it yet",
+        ),
         pytest.param(job(suspend=True), job(**ENDED), ENDED, id="the copy has ended"),
         pytest.param(
             job(suspend=True, **STOPPED), job(active=1, startTime="T"), STOPPED, id="the hub's must start first"

@@ -29,13 +29,17 @@ class BatchJobs:
         """Copy the status, but not the start of a copy whose hub's job still has to be changed.
 
         A suspended Job that was started refuses changes; one that does not say that it is suspended does too, in
-        Kubernetes 1.36. The hub's job starts soon, which wakes us again.
+        Kubernetes 1.36. The hub's job starts soon, which wakes us again. Of one that is being stopped Kueue takes the
+        start away; it must not come back from a copy whose own controller is slow, or both would write without end.
         """
         status = job.get("status") or {}
         if not job["spec"].get("suspend"):
             return _with_start_of(status, copy.get("status") or {})
-        if copy["spec"].get("suspend") or self.has_ended(copy):
-            return copy.get("status") or {}
+        copied = copy.get("status") or {}
+        if self.has_ended(copy):
+            return copied
+        if copy["spec"].get("suspend"):
+            return {name: value for name, value in copied.items() if name != "startTime"}
         if _says(status, SUSPENDED):
             return status
         return _suspended(status, "MultiKueueAdapter", "Set by MultiKueue adapter", now)
