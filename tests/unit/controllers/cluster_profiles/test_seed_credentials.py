@@ -17,6 +17,7 @@ from tests.invariants.second_look import managed
 KUEUE = "kueue-system"
 SECRET = "kueue-admin-c1-kubeconfig"
 ENTRY = {"consumer": "kueue-admin", "accessRef": {"kind": "Secret", "name": SECRET, "namespace": KUEUE}}
+HERE_ONLY = pytest.mark.embedded_only("a real server would have the changed CRD for all tests that follow")
 OTHER = {"consumer": "somebody", "accessRef": {"kind": "Secret", "name": "theirs", "namespace": "default"}}
 
 
@@ -49,6 +50,7 @@ def at_work(hub):
     return managed(Manager(hub, [SeedCredentialsController(hub, Metrics())]))
 
 
+@HERE_ONLY
 @pytest.mark.checklist("ENV-6")
 async def test_a_profile_names_the_secret_while_there_is_one(api, hub, profiles):
     async with at_work(hub):
@@ -63,6 +65,7 @@ async def test_a_profile_names_the_secret_while_there_is_one(api, hub, profiles)
         assert profiles()["default"] == []
 
 
+@HERE_ONLY
 async def test_the_profiles_of_kueues_namespace_are_left_to_who_writes_the_secrets(api, hub, profiles):
     api.add(core.secret(SECRET, KUEUE, {"kubeconfig": "x"}))
 
@@ -72,6 +75,7 @@ async def test_the_profiles_of_kueues_namespace_are_left_to_who_writes_the_secre
         assert profiles() == {"default": [ENTRY], KUEUE: []}
 
 
+@HERE_ONLY
 async def test_a_profile_of_another_manager_is_left_alone(api, hub, profiles):
     api.add(core.secret(SECRET, KUEUE, {"kubeconfig": "x"}))
     api.change(ClusterProfile, "c1", "default", metadata={"labels": {"x-k8s.io/cluster-manager": "somebody"}})
