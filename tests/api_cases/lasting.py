@@ -17,7 +17,8 @@ OTHER_CASE = re.compile(r"case-\d+")
 OWN_DESCRIPTION = "What it looks like"
 """That of a column in `definitions.yaml`."""
 END = "k8s.io/initial-events-end"
-AGE = re.compile(r"\d+(ms|s)")
+AGE = re.compile(r"\d+(ms|s)|\d+y(\d+d)?")
+"""That of what a case made, or of what `bases.yaml` dates years back."""
 ENTRY = ("operation", "manager", "subresource", "apiVersion", "time")
 MASKS = tuple(
     (re.compile(pattern, re.DOTALL), sign)
