@@ -41,6 +41,11 @@ class Told:
     broken: Found = field(default_factory=dict)
     """What broke each invariant, after all was told."""
 
+    def check(self, expectation: str) -> None:
+        outcome = self.record.of(expectation)
+        assert outcome is not None, f"{expectation} was not reached; before it: {self.record.outcomes[-1:]}"
+        assert outcome.held, "\n".join([f"{outcome.sentence}: {outcome.note}", *self.lines[-60:]])
+
 
 @dataclass(frozen=True)
 class World:

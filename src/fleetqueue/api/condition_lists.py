@@ -1,4 +1,4 @@
-"""Lists of conditions as they are written: set one, or take one away, and leave the others where they are."""
+"""Conditions as they are written: ask for one; set one, or take one away, and leave the others where they are."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -8,6 +8,12 @@ import msgspec
 from fleetqueue.api import conditions
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.scheme import Manifest
+
+
+def says(obj: Manifest, kind: str) -> bool:
+    """Tell whether a condition of an object is true, without reading all of it."""
+    told = (obj.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == kind and each["status"] == conditions.TRUE for each in told)
 
 
 def with_conditions(live: Sequence[Manifest], wanted: Iterable[Condition], now: datetime) -> list[Manifest]:

@@ -48,8 +48,7 @@ class CredentialSource:
 
     def renew(self, refused: Credential) -> bool:
         """Forget a refused credential; False where another one cannot be had."""
-        connection = self._connection
-        if connection.exec is None and connection.token_file is None and connection.certificate_files is None:
+        if self._connection.exec is None and not self._connection.has_files:
             return False
         if self._current is refused:
             self._current = None
@@ -59,7 +58,7 @@ class CredentialSource:
         connection = self._connection
         if connection.exec is not None:
             return await run_plugin(connection.exec, connection)
-        if connection.token_file is not None or connection.certificate_files is not None:
+        if connection.has_files:
             return await asyncio.to_thread(_from_files, connection, clock.now() + timedelta(seconds=FILE_SECONDS))
         return Credential(connection.token, connection.client_certificate, connection.client_key)
 

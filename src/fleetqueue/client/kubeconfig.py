@@ -56,6 +56,11 @@ class Connection:
     name: str = ""
     """The context's name, for messages."""
 
+    @property
+    def has_files(self) -> bool:
+        """Tell whether a credential stands in files, which are renewed."""
+        return self.token_file is not None or self.certificate_files is not None
+
 
 def load(path: Path | str | None = None, context: str = "") -> Connection:
     """Read a kubeconfig: the path, else $KUBECONFIG, else ~/.kube/config, else the pod's own account."""

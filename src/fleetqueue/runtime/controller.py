@@ -119,18 +119,20 @@ class Controller:
         return self.metrics.reconcile_seconds.labels(self.name)
 
     def _waker(self, watch: Watch[O]) -> Callable[[O | None, O | None], None]:
-        facts = watch.facts
-
         def wake(old: O | None, new: O | None) -> None:
-            if facts is not None and old is not None and new is not None and old.uid == new.uid:
-                if facts(old) == facts(new):
-                    return
+            if watch.facts is not None and not is_news(watch.facts, old, new):
+                return
             for obj in (old, new):
                 if obj is not None:
                     for key in watch.keys(obj):
                         self.queue.add(key)
 
         return wake
+
+
+def is_news(facts: Callable[[O], Any], old: O | None, new: O | None) -> bool:
+    """Tell whether an object came, went, or changed in what is looked at."""
+    return old is None or new is None or old.uid != new.uid or facts(old) != facts(new)
 
 
 def by_key(obj: Any) -> Iterable[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fleetqueue.api.batch_v1 import COMPLETE, FAILED, Job
+from fleetqueue.api.condition_lists import says
 from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.api.meta import owner_reference
 from fleetqueue.api.scheme import Manifest
@@ -43,9 +44,9 @@ def sorted_out(jobs: Sequence[Manifest], restarts: int) -> Children:
     for job in jobs:
         if int(labels(job).get(RESTARTS, "0")) < restarts:
             children.previous.append(job)
-        elif _has(job, FAILED):
+        elif says(job, FAILED):
             children.failed.append(job)
-        elif _has(job, COMPLETE):
+        elif says(job, COMPLETE):
             children.successful.append(job)
         else:
             children.active.append(job)
@@ -158,8 +159,3 @@ def _labelled(metadata: Manifest, own: dict[str, str]) -> Manifest:
 def _add(count: dict[str, int], what: str, counts: bool) -> None:
     if count and counts:
         count[what] += 1
-
-
-def _has(job: Manifest, kind: str) -> bool:
-    told = (job.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == kind and each["status"] == "True" for each in told)

@@ -10,6 +10,7 @@ from typing import Final
 from fleetqueue import clock
 from fleetqueue.api import errors, workload_admission
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import says
 from fleetqueue.api.conditions import TRUE, find, timestamp
 from fleetqueue.api.meta import key_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
@@ -173,7 +174,7 @@ class CopyController(Controller):
     async def _evict(self, key: str, local: kueue.Workload) -> None:
         """Let the worker's Kueue stop the job, so that its last status comes back."""
         raw, evicted = self.remote.workload(key), find(local.status.conditions, kueue.EVICTED)
-        if raw is None or evicted is None or _has(raw, DEACTIVATION_TARGET) or raw["spec"].get("active") is False:
+        if raw is None or evicted is None or says(raw, DEACTIVATION_TARGET) or raw["spec"].get("active") is False:
             return
         told = {
             "type": DEACTIVATION_TARGET,
@@ -245,8 +246,3 @@ def clone(raw: Manifest, origin: str) -> Manifest:
 
 def _seen(raw: Manifest) -> Manifest:
     return {name: raw["metadata"][name] for name in ("uid", "resourceVersion")}
-
-
-def _has(raw: Manifest, kind: str) -> bool:
-    conditions = (raw.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == kind and each["status"] == TRUE for each in conditions)

@@ -10,6 +10,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.multikueue.adapters.interface import workload_of
 from fleetqueue.controllers.multikueue.followers import Follower
 from fleetqueue.controllers.multikueue.group import copy_facts
+from fleetqueue.runtime.controller import is_news
 
 BY_WORKLOAD: Final = "workload"
 
@@ -67,8 +68,7 @@ class RemoteObjects:
 
     def _workload_changed(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
         seen = new or old
-        is_news = old is None or new is None or old.uid != new.uid or copy_facts(old) != copy_facts(new)
-        if seen is not None and is_news:
+        if seen is not None and is_news(copy_facts, old, new):
             self._heard(seen.key, False)
 
     def _job_changed(self, old: Object | None, new: Object | None) -> None:

@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Amounts, add
+from fleetqueue.runtime.controller import is_news
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +40,7 @@ class Arrivals:
 
     def seen(self, old: kueue.Workload | None, new: kueue.Workload | None) -> None:
         """Note what the cache shows; one that is told of again counts once."""
-        if old is not None and new is not None and _standing(old) == _standing(new):
+        if not is_news(_standing, old, new):
             return
         for workload in filter(None, (old, new)):
             for arrival in self._arrivals.pop(workload.key, ()):
@@ -80,4 +81,4 @@ class Arrivals:
 
 def _standing(workload: kueue.Workload) -> tuple[object, ...]:
     status = workload.status
-    return workload.uid, workload.is_live, workload.clusters, status.admission, status.admission_checks
+    return workload.is_live, workload.clusters, status.admission, status.admission_checks

@@ -1,7 +1,6 @@
-"""What a job of any kind says to Kueue in its labels and annotations, and what its Workload says of it."""
+"""What a job of any kind says to Kueue in its labels and annotations."""
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import TRUE
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.kueue import names
 
@@ -34,12 +33,6 @@ def maximum_execution_time(job: Manifest) -> int | None:
     text = labels(job).get(names.MAXIMUM_EXECUTION_TIME, "")
     seconds = int(text) if text.isdecimal() else 0
     return seconds if 0 < seconds < 2**31 else None
-
-
-def says(workload: Manifest, condition: str) -> bool:
-    """Tell whether a condition of a Workload is true, without reading all of it."""
-    told = (workload.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == condition and each["status"] == TRUE for each in told)
 
 
 def controller(job: Manifest) -> Manifest | None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import says
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.kueue import messages
@@ -149,4 +150,4 @@ class Matching:
 
 
 def _has_quota(workload: Manifest) -> bool:
-    return job_fields.says(workload, kueue.QUOTA_RESERVED)
+    return says(workload, kueue.QUOTA_RESERVED)

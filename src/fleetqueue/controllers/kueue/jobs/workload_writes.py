@@ -6,6 +6,7 @@ from typing import Any
 from fleetqueue import clock
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import says
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
@@ -28,7 +29,7 @@ class WorkloadWrites:
 
     async def finish(self, job: Object | None, workload: Manifest, reason: str, message: str) -> Manifest:
         """Say that a Workload's job has ended."""
-        if job_fields.says(workload, kueue.FINISHED):
+        if says(workload, kueue.FINISHED):
             return workload
         status = workload_endings.finished(workload, reason, message, clock.now())
         written = await apply_status(self.hub.client, workload, status)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from fleetqueue.api.batch_v1 import COMPLETE, FAILED, SUSPENDED, Job
+from fleetqueue.api.condition_lists import says
 from fleetqueue.api.conditions import TRUE, timestamp
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.multikueue.adapters.interface import copied
@@ -40,18 +41,18 @@ class BatchJobs:
             return copied
         if copy["spec"].get("suspend"):
             return {name: value for name, value in copied.items() if name != "startTime"}
-        if _says(status, SUSPENDED):
+        if says(job, SUSPENDED):
             return status
         return _suspended(status, "MultiKueueAdapter", "Set by MultiKueue adapter", now)
 
     def has_ended(self, job: Manifest) -> bool:
-        return any(_says(job.get("status") or {}, kind) for kind in (COMPLETE, FAILED))
+        return any(says(job, kind) for kind in (COMPLETE, FAILED))
 
     def last_status(self, job: Manifest, now: datetime) -> Manifest:
         status = job.get("status") or {}
         if not job["spec"].get("suspend") or self.has_ended(job):
             return status
-        if not status.get("active") and (not status.get("startTime") or _says(status, SUSPENDED)):
+        if not status.get("active") and (not status.get("startTime") or says(job, SUSPENDED)):
             return status
         stopped = {**status, "active": 0, "ready": 0, "terminating": 0}
         return _suspended(stopped, "JobSuspended", "No cluster has a copy of this Job any more", now)
@@ -68,10 +69,6 @@ def _foreign(template: Manifest) -> Manifest:
     labels = {name: value for name, value in (metadata.get("labels") or {}).items() if name not in OWN_LABELS}
     rest = {name: value for name, value in metadata.items() if name != "labels"}
     return {**template, "metadata": {**rest, **({"labels": labels} if labels else {})}}
-
-
-def _says(status: Manifest, kind: str) -> bool:
-    return any(each["type"] == kind and each["status"] == TRUE for each in status.get("conditions") or ())
 
 
 def _suspended(status: Manifest, reason: str, message: str, now: datetime) -> Manifest:
