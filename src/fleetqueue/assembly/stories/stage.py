@@ -45,6 +45,7 @@ ON_HUB: Final[tuple[type[Object], ...]] = (
     kueue.AdmissionCheck,
     kueue.ClusterQueue,
     kueue.LocalQueue,
+    kueue.ResourceFlavor,
     kueue.MultiKueueConfig,
     kueue.MultiKueueCluster,
     kueue.Workload,
@@ -132,10 +133,11 @@ class Stage:
 
     def says(self, kind: type[Object], name: str, status: str, reason: str, message: str = "") -> bool:
         """Tell whether an object's Active condition says exactly this, of its present generation."""
-        found = self.condition(kind, name)
-        if found is None or (found.status, found.reason) != (status, reason):
+        found, live = self.condition(kind, name), self.hub.get(kind, name)
+        if found is None or live is None or (found.status, found.reason) != (status, reason):
             return False
-        return message in ("", found.message)
+        is_current = found.observed_generation in (0, live.metadata.generation)  # not everybody says of which it is
+        return is_current and message in ("", found.message)
 
     # What is done
 

@@ -5,8 +5,9 @@ from typing import Final
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
+from fleetqueue.api.fleetqueue import ACCESS_PROVIDER, KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.assembly.inventory import chosen
 from fleetqueue.assembly.stories import jobs
 from fleetqueue.assembly.stories.stage import Stage
@@ -36,7 +37,11 @@ async def choose(stage: Stage) -> None:
     await label(stage, "cluster3")
     await bind(stage)
     if stage.place.has_agents:
-        await stage.expect("ENV-6", lambda: all(has_one_way_in(stage, name) for name in stage.place.workers))
+        await stage.expect(
+            "ENV-6",
+            lambda: all(has_one_way_in(stage, name) for name in stage.place.workers),
+            why_not=lambda: str([ways_in(stage, name) for name in stage.place.workers]),
+        )
     await stage.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
     await stage.expect("S2-1", lambda: decided(stage) == ["cluster2", "cluster3"], why_not=lambda: str(decided(stage)))
 
@@ -163,6 +168,14 @@ def conditions(stage: Stage, wanted: list[str]) -> str:
 
 
 def has_one_way_in(stage: Stage, name: str) -> bool:
+    """Tell whether a profile names us alone, and where the seeds' field is served, the secret of its cluster alone."""
+    reference = {"kind": "Secret", "name": credentials_secret(name), "namespace": KUEUE_NAMESPACE}
+    entries = [{"consumer": "kueue-admin", "accessRef": reference}] if stage.place.has_pods else []
+    return ways_in(stage, name) == ([ACCESS_PROVIDER], entries)
+
+
+def ways_in(stage: Stage, name: str) -> tuple[list[str], list[Manifest]]:
     profile = stage.hub.get(ClusterProfile, name, KUEUE_NAMESPACE)
-    ways = (profile.status.access_providers, profile.status.credentials) if profile else ((), ())
-    return max(len(way) for way in ways) == 1
+    if profile is None:
+        return [], []
+    return [provider["name"] for provider in profile.status.access_providers], [*profile.status.credentials]

@@ -214,6 +214,7 @@ def leftovers(stage: Stage) -> list[str]:
     kinds = (
         kueue.ClusterQueue,
         kueue.LocalQueue,
+        kueue.ResourceFlavor,
         kueue.AdmissionCheck,
         kueue.MultiKueueConfig,
         kueue.MultiKueueCluster,

@@ -59,6 +59,16 @@ async def test_says(scene, status, reason, message, holds):
     assert scene.stage.says(kueue.AdmissionCheck, "a", status, reason, message) is holds
 
 
+@pytest.mark.parametrize(("generation", "holds"), [(1, True), (2, False)])
+async def test_only_what_is_said_of_the_present_generation_counts(scene, generation, holds):
+    said = check("a", "True", "Active")
+    said["status"]["conditions"][0]["observedGeneration"] = generation
+    scene.hub.add(said)
+    await settle()
+
+    assert scene.stage.says(kueue.AdmissionCheck, "a", "True", "Active") is holds
+
+
 async def test_an_object_that_is_not_there_says_nothing(scene):
     assert not scene.stage.says(kueue.AdmissionCheck, "a", "True", "Active")
 
