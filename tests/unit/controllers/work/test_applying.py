@@ -53,6 +53,19 @@ async def test_objects_belong_to_the_record_of_the_work(stage):
     ]
 
 
+async def test_a_work_that_failed_for_long_and_asks_for_something_else_is_tried_soon_again(stage):
+    stage.post(config_map(namespace="late"))
+
+    async with stage.agent():
+        await advance(1800)
+        stage.change(workload={"manifests": [config_map(namespace="late", a="2")]})
+        await advance(1)
+        stage.worker.namespace("late")
+        await advance(5)
+
+    assert stage.worker.get(ConfigMap, "cm", "late").data == {"a": "2"}
+
+
 async def test_a_quiet_work_is_written_about_no_more(stage):
     stage.post(config_map(a="1"))
 

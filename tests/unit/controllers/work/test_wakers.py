@@ -47,8 +47,10 @@ async def test_a_work_is_applied_when_it_asks_for_something_else_and_not_when_so
     said = await woken(applying)
     stage.change(workload={"manifests": [config_map(a="2")]})
     asked = await woken(applying)
+    stage.hub.change(work.ManifestWork, "w", CLUSTER, metadata={"labels": {"a": "b"}})
+    labelled = await woken(applying)
 
-    assert (new, said, asked) == ({"w"}, set(), {"w"})
+    assert (new, said, asked, labelled) == ({"w"}, set(), {"w"}, {"w"})
 
 
 async def test_what_is_said_of_a_work_lets_its_objects_be_looked_at(stage, agent):
