@@ -8,7 +8,6 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node, Pod, Secret, ServiceAccount
 from fleetqueue.api.usage_scores import GPU
 from fleetqueue.api.work_v1 import ManifestWork
@@ -214,11 +213,9 @@ async def freeze(world: World) -> str:
 
 
 async def freeze_leader(world: World) -> str:
-    leases = [raw for raw in world.objects("hub", Lease) if raw["metadata"]["namespace"] == "fleetqueue-system"]
-    holder = leases[0]["spec"].get("holderIdentity") if leases else ""
-    pods = [raw for raw in world.objects("hub", Pod) if raw["metadata"]["namespace"] == "fleetqueue-system"]
-    found = next((name for name in names(pods) if holder and holder.startswith(name)), "")
-    return freeze_pod(world, f"fleetqueue-system/{found}", "hub, the leader") if found else ""
+    leader = world.faults("hub").leader
+    is_there = leader in [Pod.view(raw).key for raw in world.objects("hub", Pod)]
+    return freeze_pod(world, leader, "hub, the leader") if is_there else ""
 
 
 def freeze_pod(world: World, pod: str, where: str) -> str:

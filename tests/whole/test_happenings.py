@@ -1,0 +1,36 @@
+"""What may happen does happen: a fault that finds nobody to strike would prove nothing, seed after seed."""
+
+import asyncio
+
+from fleetqueue import clock
+from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
+
+from .fleet_template import template
+from .happenings import WEIGHTS, create_job, heal
+from .seeds import unlogged
+from .world import World
+
+
+async def told() -> dict[str, str]:
+    """Let everything happen once, each to a fleet that is well and has a new job."""
+    world, said = World(0), {}
+    async with world.living(template()):
+        await advance(20)
+        for happening in WEIGHTS:
+            world.note(await create_job(world))
+            await advance(2)
+            said[happening.__name__] = await happening(world)
+            world.note(said[happening.__name__])
+            await heal(world)
+    return said
+
+
+def test_every_happening_finds_somebody_to_happen_to():
+    with (
+        unlogged(),
+        clock.use(VirtualClock(0, template().moment)),
+        asyncio.Runner(loop_factory=VirtualTimeLoop) as runner,
+    ):
+        said = runner.run(told())
+
+    assert [name for name, what in said.items() if not what] == []
