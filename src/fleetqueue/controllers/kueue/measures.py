@@ -46,6 +46,5 @@ class LifeMeasures:
 
     def forget_queue(self, name: str) -> None:
         """Stop telling of a ClusterQueue that has gone."""
-        for gauge in (self.reserving, self.admitted):
-            gauge.remove_by_labels({"cluster_queue": name})
-        self.status.remove_by_labels({"cluster_queue": name})
+        for measure in (self.reserving, self.admitted, self.status, self.checks_wait, self.finished):
+            measure.remove_by_labels({"cluster_queue": name})

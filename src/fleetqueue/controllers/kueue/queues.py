@@ -19,6 +19,7 @@ from fleetqueue.controllers.kueue import queue_status
 from fleetqueue.controllers.kueue.measures import LifeMeasures
 from fleetqueue.controllers.kueue.names import IN_USE
 from fleetqueue.controllers.kueue.scheduling.admission_status import with_condition
+from fleetqueue.controllers.kueue.scheduling.measures import Measures
 from fleetqueue.controllers.kueue.scheduling.standings import Standings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -33,10 +34,13 @@ BY_CLUSTER_QUEUE: Final = "cluster queue"
 class ClusterQueueController(Controller):
     name = "clusterqueues"
 
-    def __init__(self, hub: Cluster, metrics: Metrics, standings: Standings, measures: LifeMeasures) -> None:
+    def __init__(
+        self, hub: Cluster, metrics: Metrics, standings: Standings, *, measures: Measures, life: LifeMeasures
+    ) -> None:
         super().__init__(hub, metrics)
         self.standings = standings
         self.measures = measures
+        self.life = life
         standings.subscribe(self._told)
 
     def watches(self) -> Iterable[Watch[Any]]:
@@ -50,6 +54,7 @@ class ClusterQueueController(Controller):
         queue = self.hub.get(kueue.ClusterQueue, key)
         if queue is None:
             self.measures.forget_queue(key)
+            self.life.forget_queue(key)
             return
         usage = self.standings.of_cluster_queue(key)
         if queue.is_deleting and not usage.reserving:
@@ -59,7 +64,7 @@ class ClusterQueueController(Controller):
             return  # the change wakes us
         told = queue_status.activity(queue, self.standings.problems(key))
         status = "terminating" if queue.is_deleting else "active" if told.is_true else "pending"
-        self.measures.of_queue(key, usage, status)
+        self.life.of_queue(key, usage, status)
         await _write(self.hub, queue, queue_status.standing(queue, usage), told)
 
     def _told(self, kind: str, key: str) -> None:

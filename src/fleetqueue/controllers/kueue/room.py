@@ -39,7 +39,7 @@ def controllers(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> Sequ
         *scheduling.controllers(hub, metrics, books, measures),
         WorkloadController(hub, metrics, books, measures=measures, life=life, settings=settings),
         PriorityClassController(hub, metrics),
-        ClusterQueueController(hub, metrics, books, life),
+        ClusterQueueController(hub, metrics, books, measures=measures, life=life),
         LocalQueueController(hub, metrics, books),
         flavors_in_use(hub, metrics),
         checks_in_use(hub, metrics),

@@ -71,6 +71,25 @@ async def test_it_tells_its_numbers(world):
     assert number("kueue_admitted_workloads_total", cluster_queue="q", priority_class="") == 1
 
 
+async def test_it_tells_no_number_of_a_queue_that_has_gone(world):
+    async with running(manager_of(world).run()):
+        await world.add(workload_manifest("a"))
+        await advance(4)
+        known = told_of(world, "q")
+        await world.delete("Workload", "a", NAMESPACE)
+        await advance(4)
+        await world.delete("ClusterQueue", "q")
+        await advance(4)
+
+    assert known
+    assert told_of(world, "q") == set()
+
+
+def told_of(world, queue):
+    samples = (sample for metric in world.metrics.registry.collect() for sample in metric.samples)
+    return {sample.name for sample in samples if queue in sample.labels.values()}
+
+
 async def test_a_class_that_changes_its_value_changes_its_workloads(world):
     made = {**WorkloadPriorityClass.manifest("high"), "value": 10}
     await world.client.create(WorkloadPriorityClass.resource, made)

@@ -37,6 +37,18 @@ async def test_a_queue_says_how_it_stands(world):
     assert await world.told("q", "LocalQueue") == {"Active": "True Ready: Can submit new workloads to localQueue"}
 
 
+async def test_nobody_waits_in_a_local_queue_that_is_stopped(world):
+    async with world.managed():
+        await world.add(workload_manifest("a", cpu="3"))
+        await advance(1)
+        await world.add(workload_manifest("b", cpu="2"))
+        await advance(3)
+        await world.client.merge(kueue.LocalQueue.resource, "q", NAMESPACE, {"spec": {"stopPolicy": "Hold"}})
+        await advance(3)
+
+    assert await numbers(world, "LocalQueue", NAMESPACE) == [0, 1, 1]
+
+
 async def test_what_is_borrowed_is_told(world):
     lender = queue_manifest("lender", cohort="c")
     borrower = queue_manifest("borrower", group(default=quota(1)), cohort="c")

@@ -71,3 +71,10 @@ class Measures:
             ["preempting_cluster_queue", "reason", "replica_role"],
             registry=registry,
         )
+
+    def forget_queue(self, name: str) -> None:
+        """Stop telling of a ClusterQueue that has gone; one that comes with its name begins at nothing."""
+        numbers = (self.skips, self.pending, self.reserved, self.admitted, self.evicted)
+        for measure in (*numbers, self.reserved_wait, self.admitted_wait):
+            measure.remove_by_labels({"cluster_queue": name})
+        self.preempted.remove_by_labels({"preempting_cluster_queue": name})

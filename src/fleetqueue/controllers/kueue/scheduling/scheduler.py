@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.controllers.kueue.scheduling.books import Books
 from fleetqueue.controllers.kueue.scheduling.cycle import Cycle, Entry, Fate
 from fleetqueue.controllers.kueue.scheduling.hearing import listen
@@ -129,7 +130,7 @@ class SchedulerController(Controller):
         self.queue.add_after(RETRY + tree, self.books.settings.retry_batch)
 
     def _measure(self, kind: str, key: str) -> None:
-        if kind == CLUSTER_QUEUE:
+        if kind == CLUSTER_QUEUE and self.hub.get(kueue.ClusterQueue, key) is not None:
             queue = self.books.lines.queues.get(key)
             parked, everybody = (queue.parked, len(queue)) if queue is not None else (0, 0)
             self.measures.pending.labels(key, "active", ROLE).set(everybody - parked)
