@@ -124,6 +124,8 @@ class Remote(RemoteObjects):
                 self._connected(client, tasks)
                 await self._until_doubted(expires)
         except BaseExceptionGroup as group:
+            if _shall_end():
+                raise asyncio.CancelledError from None
             raise group.exceptions[0] from None
         finally:
             self._client = None
@@ -191,6 +193,12 @@ class Remote(RemoteObjects):
             self.is_connected = False
             self.lost_since = clock.monotonic()
             self._told(self.name)
+
+
+def _shall_end() -> bool:
+    """Tell whether we were cancelled: a TaskGroup in which something fails in the same moment tells only of that."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def retry_after(attempts: int) -> float:
