@@ -1,8 +1,9 @@
 """Why a job waits: every job that waits for longer than a moment says it, or stands behind one that does.
 
-A reason is the message of a condition or check of its Workload, or an Event about the Workload or the job. Kueue says
-nothing of a Workload that it has not tried yet, since an equal one before it in the same queue did not fit: such a one
-is excused while another Workload of its queue waits with a reason or holds quota.
+A reason is the message of a condition of its Workload or of a check that is not ready, or an Event about the Workload
+or the job; what only tells how far it has come is none. Kueue says nothing of a Workload that it has not tried yet,
+since an equal one before it in the same queue did not fit: such a one is excused while another Workload of its queue
+waits with a reason or holds quota.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +13,23 @@ from typing import Any
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.conditions import Condition
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 
 MOMENT = 60.0
 """Seconds for which a job may wait without a word."""
+MILESTONES = (
+    "CreatedWorkload",
+    "UpdatedWorkload",
+    "QuotaReserved",
+    "Admitted",
+    "Started",
+    "Suspended",
+    "SuccessfulCreate",
+)
+"""Reasons of Events that tell how far a job has come, and not what it waits for."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +55,15 @@ class Hub:
             return self.told(job["metadata"]["name"])
         if workload.is_true(kueue.ADMITTED):
             return "it is admitted"
-        said = [c.message for c in workload.status.conditions if c.type != "PodsReady"]
-        said += [check.message for check in workload.status.admission_checks]
+        said = [c.message for c in workload.status.conditions if is_reason(c)]
+        said += [check.message for check in workload.status.admission_checks if check.state != kueue.READY]
         return next(filter(None, said), "") or self.told(job["metadata"]["name"]) or self.told(workload.name)
 
     def told(self, name: str) -> str:
         """Return what an Event about an object says, in whichever form it comes."""
         for raw in self.events:
-            if (raw.get("regarding") or raw.get("involvedObject") or {}).get("name") == name:
+            about = (raw.get("regarding") or raw.get("involvedObject") or {}).get("name")
+            if about == name and raw["reason"] not in MILESTONES:
                 return str(raw.get("note") or raw.get("message"))
         return ""
 
@@ -82,6 +95,11 @@ class Reasons:
             for uid, raw in silent.items()
             if now - self.since[uid] > self.moment and not hub.others_explain(raw)
         ]
+
+
+def is_reason(condition: Condition) -> bool:
+    """Tell whether a condition says why somebody waits; that quota is reserved, or that pods are not ready, is none."""
+    return condition.type != "PodsReady" and not (condition.type == kueue.QUOTA_RESERVED and condition.is_true)
 
 
 def queue_of(raw: Manifest) -> str:
