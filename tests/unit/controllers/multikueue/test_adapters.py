@@ -5,6 +5,7 @@ import pytest
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.multikueue.adapters.batch_job import BatchJobs
 from fleetqueue.controllers.multikueue.adapters.job_set import JobSets
+from fleetqueue.controllers.multikueue.copies import clone
 from fleetqueue.testing.virtual_time import START
 
 ENDED = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}
@@ -37,6 +38,24 @@ def test_a_job_is_copied_without_what_belongs_to_the_hub():
         "suspend": True,
         "template": {"metadata": {"labels": {"mine": "yes"}}, "spec": {"containers": []}},
     }
+
+
+def test_a_workload_is_copied_with_its_labels_and_annotations_but_not_what_binds_it_to_the_hub():
+    labels = {"mine": "yes", "kueue.x-k8s.io/job-uid": "u"}
+    metadata = {"name": "w", "namespace": "ns", "uid": "u", "labels": labels, "annotations": {"a": "b"}}
+    bound = {"finalizers": ["f"], "ownerReferences": [{"uid": "u"}]}
+    spec = {"queueName": "q", "priority": 7, "podSets": []}
+
+    copied = clone({"metadata": {**metadata, **bound}, "spec": spec, "status": {"conditions": []}}, "multikueue")
+
+    assert copied["metadata"] == {
+        "name": "w",
+        "namespace": "ns",
+        "labels": {"mine": "yes", "kueue.x-k8s.io/multikueue-origin": "multikueue"},
+        "annotations": {"a": "b"},
+    }
+    assert copied["spec"] == spec
+    assert "status" not in copied
 
 
 @pytest.mark.parametrize(
