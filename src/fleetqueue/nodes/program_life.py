@@ -83,30 +83,50 @@ class ProgramLife:
 
     async def _run_once(self) -> End:
         started = self.state.started = clock.now()
-        self.state.is_ready = self._probe is None
-        self._changed()
         await self._say("Created", "Container created")
         await self._say("Started", "Container started")
-        looking = asyncio.create_task(self._look(self._probe)) if self._probe is not None else None
+        # A task of its own: so what the program ends by is never taken for our own cancellation.
+        working = asyncio.create_task(self._work(), name=f"{self.pod.key} {self.state.name}")
+        looking: list[asyncio.Task[None]] = []
+        try:
+            await asyncio.sleep(0)
+            if not working.done():  # what cannot even begin is never ready
+                looking.append(asyncio.create_task(self._look()))
+            self._changed()
+            await asyncio.wait({working})
+        finally:
+            for task in (*looking, working):
+                task.cancel()
+                await asyncio.wait({task})
+        try:
+            code, message = working.result()
+        except asyncio.CancelledError as error:  # nobody told it to stop: a cancellation of its own got loose
+            code, message = 1, explained(error)
+        return End(code, message, started, clock.now())
+
+    async def _work(self) -> tuple[int, str]:
+        """Run the program; return its exit code and what went wrong: whatever it raises, it has failed."""
         try:
             with tagged(pod=self.pod.key):
                 await self.program(self.place)
-            code, message = 0, ""
-        except Exception as error:
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
             log.exception("program failed", pod=self.pod.key, container=self.state.name)
-            code, message = 1, explained(error)
-        finally:
-            if looking is not None:
-                looking.cancel()
-                await asyncio.wait({looking})
-        return End(code, message, started, clock.now())
+            return 1, explained(error)
+        return 0, ""
 
-    async def _look(self, probe: Manifest) -> None:
-        """Ask now and then whether the program does its work."""
+    async def _look(self) -> None:
+        """Ask now and then whether the program does its work; without a probe it does while it runs."""
+        probe = self._probe
+        if probe is None:
+            self.state.is_ready = True
+            self._changed()
+            return
         await asyncio.sleep(probe.get("initialDelaySeconds") or 0)
         failures = 0
         while True:
-            why_not = self.place.why_not_ready()
+            why_not = self._why_not_ready()
             failures = failures + 1 if why_not else 0
             is_ready = failures == 0 or (self.state.is_ready and failures < UNREADY_AFTER)
             if is_ready != self.state.is_ready:
@@ -116,6 +136,12 @@ class ProgramLife:
                 note = f"Readiness probe failed: {why_not}"
                 await self.events.warning(self.pod, "Unhealthy", note, part=self._part)
             await asyncio.sleep(probe.get("periodSeconds") or PROBE_SECONDS)
+
+    def _why_not_ready(self) -> str:
+        try:
+            return self.place.why_not_ready()
+        except Exception as error:  # a probe that breaks has failed, and the next one is asked for all the same
+            return explained(error)
 
     async def _wait(self, pause: float) -> None:
         if not pause:

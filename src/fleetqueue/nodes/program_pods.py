@@ -146,8 +146,15 @@ class ProgramPods:
         ]
         task = asyncio.create_task(_live(lives, files, places), name=f"programs of {pod.key}")
         running = self._running[pod.key] = Running(pod.uid, lives, task)
+        task.add_done_callback(partial(self._ended, pod.key))
         log.info("programs started", cluster=self.cluster.name, pod=pod.key, node=pod.spec.node_name)
         return running
+
+    def _ended(self, key: str, task: "asyncio.Task[None]") -> None:
+        """Look at a pod whose programs ended without being told to: nobody else may notice that they are lost."""
+        running = self._running.get(key)
+        if running is not None and running.task is task:
+            self.wake(key)
 
     async def _places(self, pod: Pod, raw: Manifest, mounted: MountedFiles) -> dict[str, Place]:
         account, client = mounted.account, self.programs.reach(mounted.account)
@@ -161,13 +168,16 @@ class ProgramPods:
 
 
 async def _live(lives: Sequence[ProgramLife], files: MountedFiles, places: Mapping[str, Place]) -> None:
-    """Let all containers of a pod live until the last has ended, or until cancelled; meanwhile keep their files."""
-    keeping = asyncio.create_task(files.keep(places))
-    try:
-        await asyncio.gather(*(life.run() for life in lives))
-    finally:
+    """Let all containers of a pod live until the last has ended, or until cancelled; meanwhile keep their files.
+
+    Where anything is lost that should go on, all of it ends, and the pod is started anew.
+    """
+    async with asyncio.TaskGroup() as beside:
+        keeping = beside.create_task(files.keep(places))
+        async with asyncio.TaskGroup() as containers:
+            for life in lives:
+                containers.create_task(life.run())
         keeping.cancel()
-        await asyncio.wait({keeping})
 
 
 def _restarts(pod: Manifest, container: str) -> int:

@@ -9,6 +9,7 @@ from fleetqueue.api.core_v1 import ConfigMap, Node, Pod, Secret, ServiceAccount
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.assembly.pods.account_door import AccountDoor
 from fleetqueue.client import Client
+from fleetqueue.nodes.mounted_files import MountedFiles
 from fleetqueue.nodes.programs import Programs, image_endings
 from fleetqueue.testing.virtual_time import advance, settle
 
@@ -241,6 +242,71 @@ async def test_a_program_that_recovers_is_ready_again(scene, kubelet, part):
         found = await container(scene)
         assert (found["ready"], found["restartCount"], "running" in found["state"]) == (True, 2, True)
         assert found["lastState"]["terminated"]["message"] == "RuntimeError: no"
+
+
+class Torn(BaseException):
+    """What is no Exception, as what a test's own timeout raises into whatever runs just then."""
+
+
+@pytest.mark.parametrize("failure", [Torn("in two"), asyncio.CancelledError("a request of its own was")])
+async def test_a_program_that_is_torn_down_has_failed_too(scene, kubelet, part, failure):
+    part.failure = failure
+    beside = {"name": "beside", "image": "busybox"}
+    async with scene.running(kubelet()):
+        await run_pod(scene, containers=[{"name": "main", "image": IMAGE}, beside])
+        failed = await container(scene)
+        part.failure = None
+        await advance(10)
+
+        assert failed["lastState"]["terminated"]["message"] == f"{type(failure).__name__}: {failure}"
+        found = await container(scene)
+        assert (found["ready"], found["restartCount"], "running" in found["state"]) == (True, 2, True)
+
+
+async def test_what_is_lost_beside_the_programs_is_noticed_and_all_is_started_anew(scene, kubelet, part, monkeypatch):
+    async def tear(files, places):
+        await asyncio.sleep(60)
+        monkeypatch.undo()
+        raise Torn
+
+    monkeypatch.setattr(MountedFiles, "keep", tear)
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        await advance(61)
+
+        assert (part.stopped, len(part.places)) == (1, 2)
+        found = await container(scene)
+        assert (found["ready"], found["restartCount"]) == (True, 1)
+
+
+async def test_a_program_that_fails_while_it_stops_is_not_started_again(scene, kubelet, part):
+    async def fail(place):
+        raise RuntimeError("the lease was not given back")
+
+    part.last_words = fail
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        await scene.delete(Pod, "pod")
+        await advance(60)
+
+        assert (part.stopped, len(part.places), await scene.get(Pod, "pod")) == (1, 1, None)
+
+
+async def test_a_probe_that_breaks_has_failed_and_is_asked_again(scene, kubelet, part):
+    def broken():
+        raise KeyError("manager")
+
+    part.missing = "caches are not filled yet"
+    async with scene.running(kubelet()):
+        await run_pod(scene, container=PROBE)
+        part.places[0].why_not_ready = broken
+        await advance(5)
+        unready = (await scene.condition("Ready"))["status"]
+        part.places[0].why_not_ready = lambda: ""
+        await advance(5)
+
+        assert (unready, (await scene.condition("Ready"))["status"]) == ("False", "True")
+        assert (await scene.events("Unhealthy"))[-1] == "Readiness probe failed: KeyError: 'manager'"
 
 
 @pytest.mark.parametrize(
