@@ -5,6 +5,10 @@ timeouts costs milliseconds and every run is the same. Threads (`asyncio.to_thre
 still meanwhile. Sockets and child processes are not for this loop: it cannot know that an answer is on its way, and
 would jump over it; unless whoever waits for one says so (`expect`), as `real_server` does.
 
+Those who wake each other without end let no time pass at all. That is said (`Stuck`), and by whom, before the test's
+own timeout would strike: that one raises into whatever runs just then, perhaps a part of the fleet, and the test would
+go on without it.
+
     async def test_something():          # a test in virtual time: see tests/unit/conftest.py
         await settle()                   # let everything happen that needs no time
         await advance(60)                # a minute later
@@ -25,23 +29,27 @@ START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """What a virtual clock shows when its loop begins."""
 PATIENCE: Final = 20.0
 """Real seconds that something from outside may take."""
+MOST_TURNS: Final = 20_000
+"""So often the loop may turn without rest. A fleet with faults needs 330 at the most, and to create a thousand jobs one
+after the other 20."""
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
 class Stuck(RuntimeError):
-    """Everything waits for something that will never come."""
+    """Everything waits for something that will never come, or has no end."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._now = 0.0
+        self._turns = 0
         self._threads = 0
         self._expected: dict[object, str] = {}
         self._settling: list[asyncio.Future[None]] = []
         self._last: list[Callable[[], Coroutine[Any, Any, None]]] = []
-        super().__init__(_IdleSelector(self._jump, self._give_up))
+        super().__init__(_IdleSelector(self._jump, self._turn, self._give_up))
         # Timers within it of now are due. The default is less than the steps of a float after some months.
         self._clock_resolution = 1e-6
 
@@ -92,6 +100,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def _jump(self, timeout: float | None) -> bool:
         """Do what an idle loop does instead of waiting; False where it must really wait."""
+        self._turns = 0
         if self._threads or self._expected:
             return False
         if self._settling:
@@ -104,6 +113,18 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         else:
             self._now += timeout
         return True
+
+    def _turn(self) -> None:
+        """Count a turn in which somebody had something to do."""
+        self._turns += 1
+        if self._turns > MOST_TURNS:
+            self._turns = 0  # whoever is stopped now may need some turns to end
+            raise Stuck(f"time stands still at {self._now:g} s, since these never rest: {', '.join(self._busy())}")
+
+    def _busy(self) -> list[str]:
+        """Name the tasks that are about to run; asyncio shows them to nobody."""
+        ready = (getattr(handle._callback, "__self__", None) for handle in getattr(self, "_ready", ()))
+        return sorted({task.get_name() for task in ready if isinstance(task, asyncio.Task)})
 
     def _give_up(self) -> None:
         """Say what did not come, and expect it no more, so that all can end."""
@@ -119,14 +140,20 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 class _IdleSelector(selectors.DefaultSelector):
     """Asks what to do instead of waiting."""
 
-    def __init__(self, when_idle: Callable[[float | None], bool], give_up: Callable[[], None]) -> None:
+    def __init__(
+        self, when_idle: Callable[[float | None], bool], when_busy: Callable[[], None], give_up: Callable[[], None]
+    ) -> None:
         super().__init__()
         self._when_idle = when_idle
+        self._when_busy = when_busy
         self._give_up = give_up
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
-        if ready or (timeout is not None and timeout <= 0) or self._when_idle(timeout):
+        if timeout is not None and timeout <= 0:
+            self._when_busy()
+            return ready
+        if ready or self._when_idle(timeout):
             return ready
         while not (ready := super().select(PATIENCE)):
             self._give_up()

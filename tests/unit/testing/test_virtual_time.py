@@ -98,6 +98,39 @@ def test_what_waits_for_nothing_is_stuck():
         run(wait_for_ever())
 
 
+def test_those_who_wake_each_other_without_end_are_named(monkeypatch):
+    monkeypatch.setattr(virtual_time, "MOST_TURNS", 1000)
+
+    async def hand_on(mine, other):
+        while True:
+            await mine.wait()
+            mine.clear()
+            other.set()
+
+    async def quarrel():
+        ping, pong = asyncio.Event(), asyncio.Event()
+        await asyncio.sleep(5)
+        ping.set()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(hand_on(ping, pong), name="ping")
+            tasks.create_task(hand_on(pong, ping), name="pong")
+
+    with pytest.raises(Stuck, match=r"time stands still at 5 s, since these never rest: p[io]ng"):
+        run(quarrel())
+
+
+def test_much_that_is_done_at_one_moment_is_no_standstill(monkeypatch):
+    monkeypatch.setattr(virtual_time, "MOST_TURNS", 1000)
+
+    async def work():
+        for _ in range(3):
+            for _ in range(900):
+                await asyncio.sleep(0)
+            await asyncio.sleep(1)
+
+    run(work())
+
+
 def test_a_run_gives_its_result_and_ends_with_its_threads():
     async def work():
         await asyncio.to_thread(time.sleep, 0.001)
