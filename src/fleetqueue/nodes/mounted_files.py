@@ -1,7 +1,8 @@
 """Keep what is mounted in a pod's containers current: the token of its account, and what ConfigMaps and secrets hold.
 
 A change shows a while after it was made, all files of a pod at once. What was mounted stays where its object has gone,
-and a file that was mounted alone (`subPath`) stays as it was when its container was started.
+and a file that was mounted alone (`subPath`) stays as it was when its container was started. So does the environment,
+which is looked up at each start.
 
 Mirrors: kubernetes pkg/volume/util/atomic_writer.go, pkg/kubelet/token
 """
@@ -14,7 +15,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.nodes.pod_surroundings import TOKEN_SECONDS, NotThere, Surroundings
+from fleetqueue.nodes.pod_surroundings import TOKEN_SECONDS, NotThere, Surroundings, all_expanded
 from fleetqueue.nodes.programs import Account, Place
 from fleetqueue.runtime.logs import Log
 
@@ -43,6 +44,15 @@ class MountedFiles:
         self.account = account
         self.objects = frozenset(mounted_objects(surroundings.pod))
         self._news = asyncio.Event()
+        self._latest: dict[str, Mapping[str, bytes]] = {}
+        """What a container finds at its next start, where that is not what it was started with."""
+
+    async def renew(self, container: Manifest, place: Place) -> None:
+        """Give a container that is started again what is looked up at each start; raises NotThere where it cannot."""
+        env = await self.surroundings.env(container)
+        place.env = env
+        place.command, place.args = (all_expanded(container.get(part), env) for part in ("command", "args"))
+        place.refresh(self._latest.get(container["name"], place.files))
 
     async def read(self, container: Manifest) -> dict[str, bytes]:
         return await self.surroundings.files(container, self.account)
@@ -73,7 +83,7 @@ class MountedFiles:
             self._news.set()
             return
         for spec in self._containers():
-            place = places[spec["name"]]
+            place, self._latest[spec["name"]] = places[spec["name"]], found[spec["name"]]
             alone = {path: place.files[path] for path in mounted_alone(spec) if path in place.files}
             place.refresh({**found[spec["name"]], **alone})
 

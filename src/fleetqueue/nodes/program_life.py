@@ -1,20 +1,24 @@
 """How a program lives in its container: it starts, says whether it is ready, ends, and is started again."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from fleetqueue import clock
+from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.nodes.crash_back_off import BackOff
 from fleetqueue.nodes.objects import Pod
+from fleetqueue.nodes.pod_surroundings import NotThere
 from fleetqueue.nodes.programs import Place, Program
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log, tagged
 
 PROBE_SECONDS: Final = 10
+LOOK_AGAIN: Final = 10.0
+"""Seconds until a kubelet tries again to start a container for which something is missing."""
 UNREADY_AFTER: Final = 3
 """So many looks in a row have to fail until a container that was ready is not; as kubelets do it by default."""
 
@@ -42,6 +46,8 @@ class ContainerState:
     last: End | None = None
     pause: float = 0.0
     """For how many seconds it waits until it is started again."""
+    lacks: str = ""
+    """What is missing so that it cannot be started again."""
     has_ended: bool = False
     """Whether it will not be started again."""
 
@@ -56,14 +62,22 @@ class ProgramLife:
         *,
         restarts: int,
         events: Recorder,
+        renew: Callable[[], Awaitable[None]],
         changed: Callable[[], None],
     ) -> None:
+        """Take what a container needs.
+
+        Args:
+            renew: looks up anew what the place has from other objects, before each further start.
+            changed: is called when there is something new to say.
+        """
         self.pod = pod
         self.program = program
         self.place = place
         self.events = events
         self.state = ContainerState(spec["name"], spec["image"], restarts)
         self._probe: Manifest | None = spec.get("readinessProbe")
+        self._renew = renew
         self._changed = changed
 
     async def run(self) -> None:
@@ -78,6 +92,7 @@ class ProgramLife:
                 self._changed()
                 return
             await self._wait(back_off.pause_after(clock.monotonic()))
+            await self._prepare()
             self.state.restarts += 1
             back_off.starts(clock.monotonic())
 
@@ -153,6 +168,21 @@ class ProgramLife:
         await self.events.warning(self.pod, "BackOff", note, part=self._part)
         await asyncio.sleep(pause)
         self.state.pause = 0.0
+
+    async def _prepare(self) -> None:
+        """Look up what the container is started with; wait for what is not there."""
+        while True:
+            try:
+                await self._renew()
+                break
+            except NotThere as error:
+                self.state.lacks = str(error.__cause__ or error)
+                self._changed()
+                await self.events.warning(self.pod, error.reason, str(error), part=self._part)
+            except (errors.ApiError, errors.Unreachable) as error:
+                log.warning("environment not read", pod=self.pod.key, container=self.state.name, error=error)
+            await asyncio.sleep(LOOK_AGAIN)
+        self.state.lacks = ""
 
     async def _say(self, reason: str, note: str) -> None:
         await self.events.normal(self.pod, reason, note, part=self._part)

@@ -140,6 +140,7 @@ class ProgramPods:
                 places[spec["name"]],
                 restarts=_restarts(raw, spec["name"]),
                 events=self._events(pod),
+                renew=partial(files.renew, spec, places[spec["name"]]),
                 changed=partial(self.wake, pod.key),
             )
             for spec in raw["spec"]["containers"]

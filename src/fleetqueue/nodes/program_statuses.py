@@ -60,6 +60,8 @@ def _state(pod: Pod, state: ContainerState) -> Manifest:
         return {"running": {"startedAt": timestamp(state.started)}}
     if state.has_ended and state.last is not None:
         return {"terminated": terminated(state.last)}
+    if state.lacks:
+        return {"waiting": {"reason": "CreateContainerConfigError", "message": state.lacks}}
     if not state.pause:
         return {"waiting": {"reason": "ContainerCreating"}}
     name = f"{pod.name}_{pod.namespace}({pod.uid})"

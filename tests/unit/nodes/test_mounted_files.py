@@ -130,6 +130,17 @@ async def test_a_container_that_is_started_again_finds_the_new_files(scene, part
     assert seen == ["two"]
 
 
+async def test_a_file_that_was_mounted_alone_is_another_one_only_at_the_next_start(scene, part, started):
+    seen = []
+    part.starts = lambda place: seen.append(place.text("/alone"))
+    await scene.change(ConfigMap, "settings", data={"a": "two"})
+    await advance(LIFE - 1)
+    before = started.text("/alone")
+    await advance(1)
+
+    assert (before, seen) == ("one", ["two"])
+
+
 async def test_a_pod_that_mounts_nothing_that_changed_sees_the_same_files(scene, started):
     files = started.files
     await scene.change(Secret, "hub", metadata={"labels": {"a": "b"}})

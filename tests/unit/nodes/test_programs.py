@@ -24,6 +24,7 @@ class Part:
 
     def __init__(self):
         self.places = []
+        self.starts = []
         self.stopped = 0
         self.failure = None
         self.lasts = None
@@ -32,6 +33,7 @@ class Part:
 
     async def __call__(self, place):
         self.places.append(place)
+        self.starts.append((place.env, place.args))
         place.why_not_ready = lambda: self.missing
         try:
             if self.failure is not None:
@@ -139,6 +141,50 @@ async def test_a_program_is_told_what_its_pod_says(scene, kubelet, part):
         assert (place.namespace, place.pod, place.container) == ("default", "pod", "main")
         with pytest.raises(FileNotFoundError, match="/etc/other is not mounted"):
             place.text("/etc/other")
+
+
+SETTINGS = {
+    "args": ["--level=$(LEVEL)"],
+    "env": [{"name": "LEVEL", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "level"}}}],
+    "envFrom": [{"secretRef": {"name": "credentials"}}],
+}
+
+
+async def arrange_settings(scene):
+    await scene.client.create(ConfigMap.resource, ConfigMap.manifest("settings", "default", data={"level": "1"}))
+    await scene.client.create(Secret.resource, Secret.manifest("credentials", "default", data={"TOKEN": "b25l"}))
+
+
+async def test_a_program_that_is_started_again_has_the_environment_of_now(scene, kubelet, part):
+    await arrange_settings(scene)
+    part.lasts = 60
+    async with scene.running(kubelet()):
+        await run_pod(scene, container=SETTINGS)
+        await scene.change(ConfigMap, "settings", data={"level": "2"})
+        await scene.change(Secret, "credentials", data={"TOKEN": "dHdv"})
+        await advance(59)
+        unchanged = dict(part.places[0].env)
+        await advance(2)
+
+        assert unchanged == part.starts[0][0] == {"LEVEL": "1", "TOKEN": "one"}
+        assert part.starts[1] == ({"LEVEL": "2", "TOKEN": "two"}, ["--level=2"])
+
+
+async def test_a_program_that_cannot_be_started_again_says_what_is_missing_and_waits_for_it(scene, kubelet, part):
+    await arrange_settings(scene)
+    part.lasts = 60
+    async with scene.running(kubelet()):
+        await run_pod(scene, container=SETTINGS)
+        await scene.delete(ConfigMap, "settings")
+        await advance(65)
+        waiting = await container(scene)
+        await scene.client.create(ConfigMap.resource, ConfigMap.manifest("settings", "default", data={"level": "3"}))
+        await advance(10)
+
+        missing = {"reason": "CreateContainerConfigError", "message": 'configmap "settings" not found'}
+        assert (waiting["state"], waiting["ready"], waiting["restartCount"]) == ({"waiting": missing}, False, 0)
+        assert await scene.events("Failed") == ['Error: configmap "settings" not found']
+        assert (part.places[-1].env["LEVEL"], (await container(scene))["restartCount"]) == ("3", 1)
 
 
 async def test_a_program_may_do_what_its_account_may(scene, kubelet, part):
