@@ -69,7 +69,9 @@ class ApiServer:
 
     async def run(self) -> None:
         """Do what a server does by itself, until cancelled."""
-        await asyncio.gather(self.establishing.run(), Expiring(self.storage).run())
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.establishing.run(), name="definitions")
+            tasks.create_task(Expiring(self.storage).run(), name="old events")
 
     async def answer(
         self,

@@ -151,6 +151,25 @@ async def test_with_its_definition_all_objects_go(client):
         await client.list(WIDGETS)
 
 
+async def test_a_definition_that_waits_for_its_objects_goes_also_after_a_restart(client, server):
+    async with running(server.run()):
+        await settle()
+        await client.create(CRDS, definition())
+        await settle()
+        held = widget()
+        held["metadata"]["finalizers"] = ["test.io/held"]
+        await client.create(WIDGETS, held)
+        await client.delete(CRDS, "widgets.test.io")
+        await advance(2)
+    async with running(server.run()):
+        await settle()
+        await client.merge(WIDGETS, "w", "default", {"metadata": {"finalizers": None}})
+        await advance(2)
+
+        with pytest.raises(errors.NotFound, match=r'"widgets.test.io" not found'):
+            await client.get(CRDS, "widgets.test.io")
+
+
 @pytest.mark.usefixtures("following")
 @pytest.mark.parametrize(
     ("change", "message"),

@@ -3,6 +3,7 @@
 Everything follows from the stored definitions, so that a restart serves the same as before.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -25,7 +26,9 @@ from fleetqueue.apiserver.storage import keys
 
 VERSION: Final = "v1"
 RETRY_SECONDS: Final = 1.0
-"""Between two looks at instances that their own finalizers still hold."""
+"""Between two looks at instances that their own finalizers still hold, and at what failed."""
+
+_logger = logging.getLogger(__name__)
 
 
 class Establishing:
@@ -36,18 +39,30 @@ class Establishing:
         self.user = user
         self.converters = converters
         self.prefix = keys.prefix_of(GROUP, PLURAL)
+        self._problems: dict[str, str] = {}
+        """Why a definition could not be settled, so that each reason is told of once."""
 
     async def run(self) -> None:
         """Follow the definitions until cancelled; what is there already is served before anything else happens."""
-        since = self.storage.revision
-        for entry in self.storage.list(self.prefix).entries:
-            await self.settle(entry.object["metadata"]["name"])
-        watch = self.storage.watch(self.prefix, since=since)
-        waiting: set[str] = set()
+        page = self.storage.list(self.prefix)
+        watch = self.storage.watch(self.prefix, since=page.revision)
+        names = {entry.object["metadata"]["name"] for entry in page.entries}
         while True:
+            waiting = {name for name in sorted(names) if await self._try(name)}
             changes = await watch.read(timeout=RETRY_SECONDS if waiting else None)
             names = {keys.parts_of(change.key).name for change in changes} | waiting
-            waiting = {name for name in sorted(names) if await self.settle(name)}
+
+    async def _try(self, name: str) -> bool:
+        """Settle a definition; one that fails, by a full disk, say, is looked at again and holds up no other."""
+        try:
+            is_waiting = await self.settle(name)
+        except Exception as error:
+            if self._problems.get(name) != str(error):
+                _logger.warning("definition %s is not settled, and tried again: %s", name, error)
+            self._problems[name] = str(error)
+            return True
+        self._problems.pop(name, None)
+        return is_waiting
 
     async def settle(self, name: str) -> bool:
         """Do what one definition needs now; tell whether it must be looked at again."""

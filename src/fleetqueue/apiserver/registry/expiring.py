@@ -1,7 +1,7 @@
 """Events are forgotten an hour after their last write, as a real server forgets them."""
 
+import logging
 from collections import OrderedDict
-from contextlib import suppress
 from typing import Final
 
 from fleetqueue import clock
@@ -11,6 +11,8 @@ from fleetqueue.apiserver.storage import keys
 from fleetqueue.apiserver.storage.interface import Storage
 
 LIFETIME_SECONDS: Final = 3600.0
+
+_logger = logging.getLogger(__name__)
 
 
 class Expiring:
@@ -48,5 +50,13 @@ class Expiring:
             key, _ = self._ends.popitem(last=False)
             head = self.storage.head(key)
             if head is not None:
-                with suppress(errors.NotFound, errors.Conflict):  # somebody was faster, and that is told to us
-                    await self.storage.delete(key, expected=head.revision)
+                await self._delete(key, head.revision)
+
+    async def _delete(self, key: str, revision: int) -> None:
+        try:
+            await self.storage.delete(key, expected=revision)
+        except (errors.NotFound, errors.Conflict):
+            pass  # somebody was faster, and that is told to us
+        except errors.ApiError as error:
+            _logger.warning("event %s stays for another hour: %s", key, error)
+            self._written(key)
