@@ -16,3 +16,13 @@ class ClusterRoleBinding(Object):
     resource: ClassVar = Resource(
         "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False
     )
+
+
+class Role(Object):
+    resource: ClassVar = Resource("rbac.authorization.k8s.io", "v1", "Role", "roles")
+
+    rules: tuple[dict[str, Any], ...] = ()
+
+
+class RoleBinding(Object):
+    resource: ClassVar = Resource("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")

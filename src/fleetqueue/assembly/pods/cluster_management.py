@@ -84,7 +84,7 @@ async def _registration_controller(server: ApiServer, place: Place, options: Opt
     controllers = [
         *room.hub_controllers(hub, metrics, settings),
         *add_ons.registration_controllers(hub, metrics),
-        *profiles.controllers(hub, metrics, in_seed_form="seed-cluster-profiles" in options),
+        *profiles.controllers(hub, metrics),
     ]
     having_a_say = PodWebhooks(server, webhooks.OWNER, namespace=place.namespace)
     having_a_say.install(webhooks.hooks(settings, server.find))
@@ -157,11 +157,13 @@ async def _add_on_manager(place: Place, options: Options) -> None:
 
 
 async def _accounts_manager(place: Place, options: Options) -> None:
+    from fleetqueue.controllers.cluster_profiles import room as profiles
     from fleetqueue.controllers.managed_service_accounts import room
     from fleetqueue.controllers.managed_service_accounts.settings import HubAccountSettings
 
     hub, metrics = Cluster("hub", as_manager(place.client, "managed-serviceaccount")), Metrics()
-    await run_controllers(place, hub, room.hub_controllers(hub, metrics, HubAccountSettings()))
+    seeds = profiles.seed_controllers(hub, metrics) if "seed-cluster-profiles" in options else ()
+    await run_controllers(place, hub, [*room.hub_controllers(hub, metrics, HubAccountSettings()), *seeds])
 
 
 async def _accounts_agent(dial: Dial, place: Place, options: Options) -> None:

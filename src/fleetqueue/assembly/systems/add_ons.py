@@ -12,7 +12,7 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.assembly.systems.ocm import ADD_ON_MANAGER, ADD_ON_NAMESPACE
-from fleetqueue.assembly.systems.part import EVENTS, READ, STATUS, WRITE, Part, bound, rule
+from fleetqueue.assembly.systems.part import FOLLOW, Part, bound, rule
 from fleetqueue.manifests import shipped
 
 NAMESPACE: Final = "open-cluster-management-addon"
@@ -24,14 +24,13 @@ ACCOUNTS_MANAGER: Final = Part(
     "managed-serviceaccount-addon-manager",
     NAMESPACE,
     image="quay.io/open-cluster-management/managed-serviceaccount:v0.8.0",
-    args=("manager",),
+    args=("manager", "--seed-cluster-profiles"),
     account="managed-serviceaccount",
     rules=(
-        rule(_ACCOUNTS_GROUP, "managedserviceaccounts", WRITE),
-        rule(_ACCOUNTS_GROUP, "managedserviceaccounts/status", STATUS),
-        rule("multicluster.x-k8s.io", "clusterprofiles", READ),
-        rule("", "secrets", WRITE),
-        EVENTS,
+        rule(_ACCOUNTS_GROUP, "managedserviceaccounts", f"{FOLLOW} delete"),
+        rule("multicluster.x-k8s.io", "clusterprofiles", FOLLOW),
+        rule("multicluster.x-k8s.io", "clusterprofiles/status", "patch"),
+        rule("", "secrets", f"get {FOLLOW} create patch delete"),  # tokens are copied to wherever a profile stands
     ),
 )
 
@@ -42,14 +41,13 @@ PERMISSIONS: Final = Part(
     args=(),
     account="cluster-permission",
     rules=(
-        rule("rbac.open-cluster-management.io", "clusterpermissions", "get list watch update patch"),
-        rule("rbac.open-cluster-management.io", "clusterpermissions/status clusterpermissions/finalizers", STATUS),
-        rule(_ACCOUNTS_GROUP, "managedserviceaccounts", READ),
-        rule("addon.open-cluster-management.io", "managedclusteraddons", READ),
-        rule("cluster.open-cluster-management.io", "managedclusters", READ),
-        rule("work.open-cluster-management.io", "manifestworks", WRITE),
-        rule("", "namespaces", READ),
-        EVENTS,
+        rule("rbac.open-cluster-management.io", "clusterpermissions", FOLLOW),
+        rule("rbac.open-cluster-management.io", "clusterpermissions/status", "patch"),
+        rule(_ACCOUNTS_GROUP, "managedserviceaccounts", FOLLOW),
+        rule("addon.open-cluster-management.io", "managedclusteraddons", FOLLOW),
+        rule("cluster.open-cluster-management.io", "managedclusters", FOLLOW),
+        rule("work.open-cluster-management.io", "manifestworks", f"{FOLLOW} create patch"),
+        rule("", "namespaces", FOLLOW),
     ),
 )
 
@@ -69,10 +67,9 @@ def accounts_add_on() -> Iterable[Manifest]:
     yield ClusterRole.manifest(
         _HUB_ROLE,
         rules=[
-            rule(_ACCOUNTS_GROUP, "managedserviceaccounts", READ),
-            rule(_ACCOUNTS_GROUP, "managedserviceaccounts/status", STATUS),
-            rule("", "secrets", WRITE),
-            EVENTS,
+            rule(_ACCOUNTS_GROUP, "managedserviceaccounts", f"get {FOLLOW}"),
+            rule(_ACCOUNTS_GROUP, "managedserviceaccounts/status", "patch"),
+            rule("", "secrets", f"get {FOLLOW} create update"),
         ],
     )
     binder = rule("rbac.authorization.k8s.io", "clusterroles", "bind", names=_HUB_ROLE)
@@ -91,7 +88,7 @@ def accounts_add_on() -> Iterable[Manifest]:
                     },
                 }
             ],
-            "agentSpec": {"workload": {"manifests": list(_accounts_agent().manifests())[1:]}},
+            "agentSpec": {"workload": {"manifests": list(accounts_agent().manifests())[1:]}},
         },
     }
     yield {
@@ -133,19 +130,19 @@ _TOLERATIONS: Final = [
 ]
 
 
-def _accounts_agent() -> Part:
+def accounts_agent() -> Part:
+    """The agent on a worker, as the add-on's template holds it."""
     return Part(
         "managed-serviceaccount-addon-agent",
         ADD_ON_NAMESPACE,
         image=ACCOUNTS_MANAGER.image,
         args=("agent", "--cluster-name={{CLUSTER_NAME}}", f"--kubeconfig={_HUB_KUBECONFIG}"),
         account="managed-serviceaccount",
-        rules=(
-            rule("", "serviceaccounts", "get list watch create delete"),
+        rules=(rule("authentication.k8s.io", "tokenreviews", "create"),),
+        rules_at_home=(
+            rule("", "serviceaccounts", f"get {FOLLOW} create delete"),
             rule("", "serviceaccounts/token", "create"),
-            rule("coordination.k8s.io", "leases", "get list watch create update patch"),
-            rule("authentication.k8s.io", "tokenreviews", "create"),
-            EVENTS,
+            rule("coordination.k8s.io", "leases", "create patch"),
         ),
         mounts={"/etc/root-ca": {"configMap": {"name": "kube-root-ca.crt"}}},
     )

@@ -6,7 +6,7 @@ from typing import Final
 from fleetqueue.api.core_v1 import ConfigMap, Namespace, secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.assembly.systems.part import EVENTS, READ, STATUS, WRITE, Part, rule
+from fleetqueue.assembly.systems.part import EVENTS, FOLLOW, Part, rule
 
 CONFIG_FILE: Final = "controller_manager_config.yaml"
 CONFIG: Final = """\
@@ -23,7 +23,6 @@ featureGates:
 
 IN_PROCESS: Final = "webhooks are asked in process here"
 _KUEUE: Final = "kueue.x-k8s.io"
-_OF_QUEUES: Final = "admissionchecks clusterqueues resourceflavors"
 
 KUEUE: Final = Part(
     "kueue-controller-manager",
@@ -33,30 +32,28 @@ KUEUE: Final = Part(
     account="kueue-controller-manager",
     role="kueue-manager-role",
     rules=(
-        rule("", "limitranges namespaces", READ),
-        rule("", "pods", "get list watch"),
-        rule("", "podtemplates", READ),
-        rule("batch", "jobs", WRITE),
-        rule("batch", "jobs/status jobs/finalizers", STATUS),
-        rule("jobset.x-k8s.io", "jobsets", WRITE),
-        rule("jobset.x-k8s.io", "jobsets/status jobsets/finalizers", STATUS),
-        rule("node.k8s.io", "runtimeclasses", READ),
-        rule("scheduling.k8s.io", "priorityclasses", READ),
-        rule(_KUEUE, "workloads", WRITE),
-        rule(_KUEUE, _OF_QUEUES, "get list watch update patch"),
-        rule(
-            _KUEUE, "localqueues cohorts workloadpriorityclasses multikueueclusters multikueueconfigs topologies", READ
-        ),
-        rule(_KUEUE, " ".join(f"{kind}/finalizers" for kind in (*_OF_QUEUES.split(), "workloads")), "update"),
+        rule("", "limitranges namespaces", FOLLOW),
+        rule("node.k8s.io", "runtimeclasses", FOLLOW),
+        rule("scheduling.k8s.io", "priorityclasses", FOLLOW),
+        rule("batch", "jobs", f"{FOLLOW} patch delete"),
+        rule("batch", "jobs/status", "patch"),
+        rule("jobset.x-k8s.io", "jobsets", f"{FOLLOW} patch delete"),
+        rule("jobset.x-k8s.io", "jobsets/status", "patch"),
+        rule(_KUEUE, "workloads", f"get {FOLLOW} create patch delete"),
+        rule(_KUEUE, "admissionchecks", f"get {FOLLOW} patch"),
+        rule(_KUEUE, "clusterqueues resourceflavors", f"{FOLLOW} patch"),
+        rule(_KUEUE, "multikueueclusters", f"get {FOLLOW}"),
+        rule(_KUEUE, "localqueues cohorts workloadpriorityclasses multikueueconfigs", FOLLOW),
         rule(
             _KUEUE,
-            "admissionchecks/status clusterqueues/status cohorts/status localqueues/status multikueueclusters/status "
-            "workloads/status",
-            STATUS,
+            "admissionchecks/status clusterqueues/status localqueues/status multikueueclusters/status workloads/status",
+            "patch",
         ),
-        rule("multicluster.x-k8s.io", "clusterprofiles", READ),
-        rule("", "secrets", READ),
         EVENTS,
+    ),
+    rules_at_home=(
+        rule("", "secrets", f"get {FOLLOW}"),
+        rule("multicluster.x-k8s.io", "clusterprofiles", FOLLOW),
     ),
     mounts={"/etc/kueue": {"configMap": {"name": "kueue-manager-config"}}},
     labels={"control-plane": "controller-manager"},
@@ -69,11 +66,11 @@ JOBSET: Final = Part(
     args=(),
     account="jobset-controller-manager",
     rules=(
-        rule("jobset.x-k8s.io", "jobsets", WRITE),
-        rule("jobset.x-k8s.io", "jobsets/status jobsets/finalizers", STATUS),
-        rule("batch", "jobs", WRITE),
-        rule("batch", "jobs/status", STATUS),
-        rule("", "services", "get list watch create"),
+        rule("jobset.x-k8s.io", "jobsets", f"{FOLLOW} delete"),
+        rule("jobset.x-k8s.io", "jobsets/status", "patch"),
+        rule("batch", "jobs", f"{FOLLOW} create patch delete"),
+        rule("batch", "jobs/status", "patch"),
+        rule("", "services", f"{FOLLOW} create"),
         EVENTS,
     ),
 )

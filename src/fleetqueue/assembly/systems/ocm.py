@@ -5,7 +5,7 @@ from typing import Final
 
 from fleetqueue.api.core_v1 import Namespace, ServiceAccount, secret
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.assembly.systems.part import EVENTS, READ, STATUS, WRITE, Part, bound, rule
+from fleetqueue.assembly.systems.part import EVENTS, FOLLOW, Part, bound, rule
 
 VERSION: Final = "v1.2.1"
 HUB_NAMESPACE: Final = "open-cluster-management-hub"
@@ -17,6 +17,7 @@ _ADD_ONS: Final = "addon.open-cluster-management.io"
 _CLUSTER: Final = "cluster.open-cluster-management.io"
 _REGISTER: Final = "register.open-cluster-management.io"
 _WORK: Final = "work.open-cluster-management.io"
+_RBAC: Final = "rbac.authorization.k8s.io"
 _CSRS: Final = "certificatesigningrequests"
 _ROOT_CA: Final = {"/etc/root-ca": {"configMap": {"name": "kube-root-ca.crt"}}}
 
@@ -25,34 +26,46 @@ def _image(name: str) -> str:
     return f"quay.io/open-cluster-management/{name}:{VERSION}"
 
 
+_GIVEN_TO_AGENTS: Final = (
+    rule("certificates.k8s.io", _CSRS, "create get"),
+    rule(_REGISTER, "managedclusters/clientcertificates", "renew"),
+    rule(_CLUSTER, "managedclusters", "get update"),
+    rule(_CLUSTER, "managedclusters/status", "update"),
+    rule("coordination.k8s.io", "leases", "get update"),
+    rule(_ADD_ONS, "managedclusteraddons", "get"),
+    rule(_ADD_ONS, "managedclusteraddons/status", "update"),
+    rule(_WORK, "manifestworks", "get update patch"),
+    rule(_WORK, "manifestworks/status", "patch update"),
+    rule("", "events", "create patch update"),
+    rule("events.k8s.io", "events", "update"),
+)
+"""What registration does not do itself; but Kubernetes lets nobody give rights away that he does not have."""
+
 REGISTRATION: Final = Part(
     "cluster-manager-registration-controller",
     HUB_NAMESPACE,
     image=_image("registration"),
-    args=("controller", "--seed-cluster-profiles"),
+    args=("controller",),
     account="registration-controller-sa",
     rules=(
-        rule("certificates.k8s.io", _CSRS, "create get list watch"),
-        rule("certificates.k8s.io", f"{_CSRS}/status {_CSRS}/approval", "update patch"),
+        rule("certificates.k8s.io", _CSRS, FOLLOW),
+        rule("certificates.k8s.io", f"{_CSRS}/approval", "update"),
         rule("certificates.k8s.io", "signers", "approve", names="kubernetes.io/kube-apiserver-client"),
-        rule("", "namespaces serviceaccounts configmaps", WRITE),
-        rule("rbac.authorization.k8s.io", "clusterroles clusterrolebindings roles rolebindings", WRITE),
-        rule("coordination.k8s.io", "leases", WRITE),
+        rule("", "namespaces", f"get {FOLLOW} create patch"),
+        rule(_RBAC, "clusterroles clusterrolebindings rolebindings", f"get {FOLLOW} create patch delete"),
+        rule("coordination.k8s.io", "leases", f"{FOLLOW} create"),
         rule("authorization.k8s.io", "subjectaccessreviews", "create"),
-        rule(_CLUSTER, "managedclusters", "get list watch update patch"),
-        rule(_CLUSTER, "managedclusters/status managedclustersets/status managedclustersetbindings/status", STATUS),
-        rule(_CLUSTER, "managedclustersets", WRITE),
-        rule(_CLUSTER, "managedclustersetbindings", READ),
-        rule(_WORK, "manifestworks", f"{WRITE} deletecollection execute-as"),
-        rule(_WORK, "manifestworks/status", "update patch"),
-        rule(_ADD_ONS, "managedclusteraddons", "get list watch delete"),
-        rule(_ADD_ONS, "managedclusteraddons/status", "update patch"),
-        rule(_REGISTER, "managedclusters/clientcertificates", "renew"),
-        rule(_REGISTER, "managedclusters/accept", "update"),
-        rule("multicluster.x-k8s.io", "clusterprofiles", WRITE),
-        rule("multicluster.x-k8s.io", "clusterprofiles/status", STATUS),
-        rule("", "secrets", READ),  # profiles in the seeds' form name those in Kueue's namespace
+        rule(_CLUSTER, "managedclusters", f"{FOLLOW} patch"),
+        rule(_CLUSTER, "managedclusters/status managedclustersets/status managedclustersetbindings/status", "patch"),
+        rule(_CLUSTER, "managedclustersets", f"{FOLLOW} create patch"),
+        rule(_CLUSTER, "managedclustersetbindings", FOLLOW),
+        rule(_WORK, "manifestworks", f"{FOLLOW} delete"),
+        rule(_ADD_ONS, "managedclusteraddons", f"{FOLLOW} delete"),
+        rule(_ADD_ONS, "managedclusteraddons/status", "patch"),
+        rule("multicluster.x-k8s.io", "clusterprofiles", f"{FOLLOW} create patch delete"),
+        rule("multicluster.x-k8s.io", "clusterprofiles/status", "patch"),
         EVENTS,
+        *_GIVEN_TO_AGENTS,
     ),
 )
 
@@ -63,12 +76,11 @@ PLACEMENT: Final = Part(
     args=(),
     account="placement-controller-sa",
     rules=(
-        rule(_CLUSTER, "managedclusters managedclustersets managedclustersetbindings addonplacementscores", READ),
-        rule(_CLUSTER, "placements", READ),
-        rule(_CLUSTER, "placements/finalizers", "update"),
-        rule(_CLUSTER, "placementdecisions", WRITE),
-        rule(_CLUSTER, "placements/status placementdecisions/status", STATUS),
-        EVENTS,
+        rule(_CLUSTER, "managedclusters managedclustersets managedclustersetbindings addonplacementscores", FOLLOW),
+        rule(_CLUSTER, "placements", FOLLOW),
+        rule(_CLUSTER, "placementdecisions", f"{FOLLOW} create patch delete"),
+        rule(_CLUSTER, "placements/status placementdecisions/status", "patch"),
+        rule("events.k8s.io", "events", "create"),
     ),
 )
 
@@ -79,11 +91,10 @@ WORK: Final = Part(
     args=("manager",),
     account="work-controller-sa",
     rules=(
-        rule(_WORK, "manifestworks", f"{WRITE} deletecollection execute-as"),
-        rule(_WORK, "manifestworkreplicasets", "get list watch update patch"),
-        rule(_WORK, "manifestworkreplicasets/status manifestworkreplicasets/finalizers", STATUS),
-        rule(_CLUSTER, "placements placementdecisions", READ),
-        EVENTS,
+        rule(_WORK, "manifestworks", f"{FOLLOW} create patch delete"),
+        rule(_WORK, "manifestworkreplicasets", f"{FOLLOW} patch"),
+        rule(_WORK, "manifestworkreplicasets/status", "patch"),
+        rule(_CLUSTER, "placements placementdecisions", FOLLOW),
     ),
 )
 
@@ -94,21 +105,15 @@ ADD_ON_MANAGER: Final = Part(
     args=("manager",),
     account="addon-manager-controller-sa",
     rules=(
-        rule("", "configmaps serviceaccounts", WRITE),
-        rule("coordination.k8s.io", "leases", READ),
-        rule(_CLUSTER, "managedclusters placements placementdecisions", READ),
-        rule(_ADD_ONS, "clustermanagementaddons", "get list watch patch"),
-        rule(_ADD_ONS, "managedclusteraddons", WRITE),
-        rule(_ADD_ONS, "addontemplates addondeploymentconfigs", READ),
-        rule(_ADD_ONS, "managedclusteraddons/finalizers clustermanagementaddons/finalizers", "update"),
-        rule(_ADD_ONS, "managedclusteraddons/status clustermanagementaddons/status", STATUS),
-        rule(_WORK, "manifestworks", WRITE),
-        rule("certificates.k8s.io", _CSRS, "create get list watch"),
-        rule("certificates.k8s.io", f"{_CSRS}/status {_CSRS}/approval", "update patch"),
-        rule("certificates.k8s.io", "signers", "approve sign"),
-        rule("rbac.authorization.k8s.io", "roles rolebindings", WRITE),
-        rule("authorization.k8s.io", "subjectaccessreviews", "create"),
-        EVENTS,
+        rule(_CLUSTER, "managedclusters placements placementdecisions", FOLLOW),
+        rule(_ADD_ONS, "clustermanagementaddons addontemplates addondeploymentconfigs", FOLLOW),
+        rule(_ADD_ONS, "managedclusteraddons", f"{FOLLOW} create patch delete"),
+        rule(_ADD_ONS, "managedclusteraddons/status clustermanagementaddons/status", "patch"),
+        rule(_WORK, "manifestworks", f"{FOLLOW} create patch delete"),
+        rule("certificates.k8s.io", _CSRS, FOLLOW),
+        rule("certificates.k8s.io", f"{_CSRS}/approval", "update"),
+        rule("certificates.k8s.io", "signers", "approve"),
+        rule(_RBAC, "rolebindings", "get create patch"),
     ),
 )
 
@@ -148,13 +153,13 @@ def registration_agent(cluster: str, url: str) -> Part:
         args=("agent", f"--spoke-cluster-name={cluster}", f"--spoke-external-server-urls={url}"),
         account="klusterlet-registration-sa",
         rules=(
-            rule("", "nodes", READ),
-            rule("", "namespaces", "get list watch create update patch"),
-            rule("", "secrets", WRITE),
-            rule("coordination.k8s.io", "leases", "get list watch create update patch"),
-            rule(_CLUSTER, "clusterclaims", READ),
-            rule("about.k8s.io", "clusterproperties", READ),
+            rule("", "nodes", FOLLOW),
+            rule("", "namespaces", f"{FOLLOW} create patch"),
+            rule(_CLUSTER, "clusterclaims", FOLLOW),
+            rule("", "secrets", "get create patch delete"),  # an add-on chooses the namespace of its agent
+            rule("coordination.k8s.io", "leases", "get"),
         ),
+        rules_at_home=(rule("", "secrets", FOLLOW),),
         mounts=_ROOT_CA,
     )
 

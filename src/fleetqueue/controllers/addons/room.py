@@ -1,11 +1,10 @@
 """Put the room together: what OCM's addon manager does on the hub, and what its registration agent does for add-ons.
 
-The hub half needs, as upstream's does: to get, list, watch, create, update, patch and delete managedclusteraddons, and
-to update and patch their status and finalizers; to get, list and watch clustermanagementaddons, addontemplates,
-addondeploymentconfigs, managedclusters, placements and placementdecisions, and to patch the status of the first; to
-get, list, watch, create, update, patch and delete manifestworks; to get, create and patch rolebindings, and to bind the
-roles that templates name; to get, list and watch certificatesigningrequests, to update their approval, and to approve
-for their signers.
+The hub half needs to list, watch, create, patch and delete managedclusteraddons, and to patch their status; to list
+and watch clustermanagementaddons, addontemplates, addondeploymentconfigs, managedclusters, placements and
+placementdecisions, and to patch the status of the first; to list, watch, create, patch and delete manifestworks; to
+get, create and patch rolebindings, and to bind the roles that templates name; to list and watch
+certificatesigningrequests, to update their approval, and to approve for their signers.
 
 The agent needs in its cluster's namespace on the hub: to get, list and watch managedclusteraddons and to patch their
 status; and to create, get, list and watch certificatesigningrequests. On the worker: to get leases, and to get, create,

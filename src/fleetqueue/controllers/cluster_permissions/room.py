@@ -1,9 +1,8 @@
 """Put the room together: what OCM's cluster-permission controller does on the hub.
 
-It needs, as upstream's does: to get, list and watch clusterpermissions, managedclusters, managedclusteraddons,
-managedserviceaccounts and namespaces; to patch the status of clusterpermissions, and to update their finalizers, since
-works block the deletion of their permission; to get, list, watch, create, update and patch manifestworks. The work
-agent applies the roles, and may give nobody more than it has itself.
+It needs to list and watch clusterpermissions, managedclusters, managedclusteraddons, managedserviceaccounts and
+namespaces; to patch the status of clusterpermissions; to list, watch, create and patch manifestworks. The work agent
+applies the roles, and may give nobody more than it has itself.
 """
 
 from collections.abc import Sequence

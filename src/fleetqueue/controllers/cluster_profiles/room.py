@@ -1,8 +1,10 @@
 """Put the room together: what OCM's registration controller does with the gate ClusterProfile.
 
-It needs, as upstream's does: to get, list and watch managedclusters, managedclustersets, managedclustersetbindings and
-namespaces; to get, list, watch, create, update, patch and delete clusterprofiles; to update and patch their status. In
-the seeds' form it also needs to get, list and watch secrets in Kueue's namespace.
+It needs, as upstream's does: to list and watch managedclusters, managedclustersets, managedclustersetbindings and
+namespaces; to list, watch, create, patch and delete clusterprofiles, and to patch their status.
+
+Profiles in the seeds' form are filled by who may read secrets, which registration may not. It needs to list and watch
+clusterprofiles, to patch their status, and to list and watch secrets in Kueue's namespace.
 """
 
 from collections.abc import Sequence
@@ -15,7 +17,11 @@ from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
 
-def controllers(hub: Cluster, metrics: Metrics, *, in_seed_form: bool = False) -> Sequence[Controller]:
-    """Return the controllers of a hub; `in_seed_form`: its profiles have the field of `seed_form.py`."""
-    seeds = (SeedCredentialsController(hub, metrics),) if in_seed_form else ()
-    return (ProfileLifecycleController(hub, metrics), ProfileStatusController(hub, metrics), *seeds)
+def controllers(hub: Cluster, metrics: Metrics) -> Sequence[Controller]:
+    """Return the controllers of a hub."""
+    return (ProfileLifecycleController(hub, metrics), ProfileStatusController(hub, metrics))
+
+
+def seed_controllers(hub: Cluster, metrics: Metrics) -> Sequence[Controller]:
+    """Return what a hub needs beside them whose profiles have the field of `seed_form.py`."""
+    return (SeedCredentialsController(hub, metrics),)

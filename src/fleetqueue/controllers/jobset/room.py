@@ -1,8 +1,7 @@
 """Put the room together: what JobSet's controller does.
 
-It needs, as upstream's does: to get, list, watch, update and delete jobsets, and to update their status; to get, list,
-watch, create, update and delete jobs, and to update their status; to get, list, watch and create services; and to
-create and patch events.
+It needs to list, watch and delete jobsets, and to patch their status; to list, watch, create, patch and delete jobs,
+and to patch their status; to list, watch and create services; and to create and patch events.
 """
 
 from collections.abc import Sequence

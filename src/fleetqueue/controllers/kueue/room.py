@@ -1,9 +1,9 @@
 """Put the room together: what a Kueue manager does on its cluster.
 
-It needs, as upstream's manager does, beside what scheduling needs (see `scheduling.room`): to create, update, patch and
-delete workloads; to update the finalizers of clusterqueues, resourceflavors and admissionchecks; to update and patch
-the status of clusterqueues and localqueues; to get, list, watch, update and patch the jobs that it manages, and to
-patch their status; to get and list priority classes; and to create and patch events.
+It needs, beside what scheduling needs (see `scheduling.room`): to create, patch and delete workloads; to patch
+clusterqueues, resourceflavors and admissionchecks, for their finalizers; to patch the status of clusterqueues and
+localqueues; to list, watch, patch and delete the jobs that it manages, and to patch their status; to list and watch
+priority classes; and to create and patch events.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Put the room together: OCM's managed-serviceaccount add-on, its half on the hub and its half on each worker.
 
-The hub half needs, as upstream's manager does: to get, list, watch and delete managedserviceaccounts; to get, list and
-watch clusterprofiles; to get, list, watch, create, update, patch and delete secrets.
+The hub half needs to list, watch and delete managedserviceaccounts; to list and watch clusterprofiles; to get, list,
+watch, create, patch and delete secrets.
 
 The agent half needs on the hub, in the namespace of its cluster: to get, list and watch managedserviceaccounts and to
 patch their status; to get, list, watch, create and update secrets. On the worker, in its own namespace: to get, list,

@@ -1,9 +1,9 @@
 """Put the room together: what OCM's placement controller does.
 
-It needs, as upstream's does: to get, list and watch managedclusters, managedclustersets, managedclustersetbindings,
-addonplacementscores and placements; to get, list, watch, create, update, patch and delete placementdecisions; to update
-and patch the status of placements and of placementdecisions; to update the finalizers of placements, since decisions
-block the deletion of their Placement; and to create events.
+It needs to list and watch managedclusters, managedclustersets, managedclustersetbindings, addonplacementscores and
+placements; to list, watch, create, patch and delete placementdecisions; to patch the status of placements and of
+placementdecisions; and to create events. Where the server enforces permissions on owner references, which Kubernetes
+does not by default, it also needs to update the finalizers of placements, as upstream's may.
 """
 
 from collections.abc import Sequence

@@ -1,14 +1,15 @@
 """Put the room together: what OCM's registration does on a hub, and its agent on each worker.
 
-The hub half needs, as upstream's does: to get, list, watch, update and patch managedclusters, and to update and patch
-their status and finalizers; the same for managedclustersets and managedclustersetbindings, and to create the former; to
-get, list, watch, create, update and delete namespaces, clusterroles, clusterrolebindings, rolebindings and leases, and
-all rights that it gives to agents; to get, list and watch certificatesigningrequests, to update their approval, and to
-approve for the signer kubernetes.io/kube-apiserver-client; to create subjectaccessreviews; to get, list, watch and
-delete managedclusteraddons and manifestworks; and to create and patch events. What upstream's process does about
-add-ons (labels of clusters, add-ons of silent clusters) stands in the room of add-ons.
+The hub half needs to list, watch and patch managedclusters and managedclustersets, and to create the latter; to list
+and watch managedclustersetbindings; to patch the status of all three; to get, list, watch, create and patch namespaces,
+clusterroles, clusterrolebindings and rolebindings, and to delete the last three; to list, watch and create leases; all
+rights that it gives to agents; to list and watch certificatesigningrequests, to update their approval, and to approve
+for the signer kubernetes.io/kube-apiserver-client; to create subjectaccessreviews; to list, watch and delete
+managedclusteraddons and manifestworks; and to create and patch events. To accept clusters by itself it also needs to
+update managedclusters/accept. What upstream's process does about add-ons (labels of clusters, add-ons of silent
+clusters) stands in the room of add-ons.
 
-An agent needs on its worker: to get, list and watch nodes, clusterclaims and namespaces, and to create and patch the
+An agent needs on its worker: to list and watch nodes, clusterclaims and namespaces, and to create and patch the
 latter; and to get, list, watch, create and patch secrets in its own namespace. On the hub it begins as a user who may
 create, get, list and watch certificatesigningrequests, and create and get managedclusters (and may join the set
 `default`); all else the hub gives it.

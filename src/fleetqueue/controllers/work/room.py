@@ -1,8 +1,7 @@
 """Put the room together: what OCM's work manager does on the hub, and what a work agent does for each worker.
 
-The hub half needs, as upstream's does: to get, list, watch, create, update, patch, delete and deletecollection
-manifestworks; to get, list, watch, update and patch manifestworkreplicasets, their status and finalizers; to get, list
-and watch placements and placementdecisions.
+The hub half needs to list, watch, create, patch and delete manifestworks; to list, watch and patch
+manifestworkreplicasets, and to patch their status; to list and watch placements and placementdecisions.
 
 The agent needs in its cluster's namespace on the hub: to get, list, watch, update and patch manifestworks and to patch
 and update their status. On the worker it needs everything that works ask for (upstream's account is an administrator),
