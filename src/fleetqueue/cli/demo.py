@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.fleets import Engine, Ocm, how_to_go_on, reporter, room
+from fleetqueue.cli.fleets import Engine, Ocm, how_to_go_on, room
 from fleetqueue.cli.options import DataDir
+from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import Code, Failure, run, wants_traceback
 from fleetqueue.cli.summary import summary
 
@@ -78,12 +79,13 @@ async def embedded_house(where: Path, *, keep: bool) -> AsyncIterator["Place"]:
 
     # All parts run in this process; what they have to say of their beginnings would disturb the story.
     logs.set_up(json=False, level="WARNING" if wants_traceback() else "ERROR")
-    report = reporter()
-    report("starting a hub and three workers in this process" if not keep else "starting a hub and three workers")
     house = embedded_theatre.kept if keep else embedded_theatre.opened
-    async with house(where, report) as place:
-        yield place
-        report(TOLD if keep else f"{TOLD}; ending the fleet")
+    with Progress() as report:
+        report("starting a hub and three workers in this process" if not keep else "starting a hub and three workers")
+        async with house(where, report) as place:
+            report.rest()
+            yield place
+            report(TOLD if keep else f"{TOLD}; ending the fleet")
 
 
 @asynccontextmanager
@@ -92,12 +94,13 @@ async def real_house(where: Path, ocm: Ocm, *, keep: bool) -> AsyncIterator["Pla
     from fleetqueue.assembly.lab import LabSettings
     from fleetqueue.assembly.stories import theatre
 
-    report = reporter()
-    report("starting a hub and three workers; this takes half a minute on two cores")
     house = theatre.kept if keep else theatre.opened
-    async with house(where, LabSettings(ocm=ocm.value), report) as place:
-        yield place
-        report(TOLD if keep else f"{TOLD}; ending the fleet")
+    with Progress() as report:
+        report("starting a hub and three workers; this takes half a minute on two cores")
+        async with house(where, LabSettings(ocm=ocm.value), report) as place:
+            report.rest()
+            yield place
+            report(TOLD if keep else f"{TOLD}; ending the fleet")
 
 
 async def perform(

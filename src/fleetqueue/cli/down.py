@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from fleetqueue.cli.fleets import folder, reporter
+from fleetqueue.cli.fleets import folder
 from fleetqueue.cli.options import DataDir
+from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import run
 
 
@@ -23,16 +24,17 @@ def down(
     from fleetqueue.engine import control
     from fleetqueue.engine.state import kept, refuse_foreign
 
-    where, report = folder(data_dir), reporter()
+    where = folder(data_dir)
     if not where.is_dir():
         print(f"there is no fleet in {where}")
         return
     refuse_foreign(where)
     there = kept(where)
     is_running = run(control.ask_if_there(where, "status")) is not None
-    if is_running:
-        report(f"ending the fleet in {where}")
-    run(control.down(where, delete=delete))
+    with Progress() as report:
+        if is_running:
+            report(f"ending the fleet in {where}")
+        run(control.down(where, delete=delete))
     if delete:
         print(f"the fleet in {where} is gone")
     else:

@@ -2,7 +2,7 @@
 
 import typer
 
-from fleetqueue.cli.fleets import reporter
+from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import run
 
 app = typer.Typer(
@@ -33,5 +33,6 @@ def build() -> None:
     """
     from fleetqueue.engine.build import build as build_engine
 
-    layout = run(build_engine(reporter()))
+    with Progress() as report:
+        layout = run(build_engine(report))
     print(f"the engine is in {layout.root}")

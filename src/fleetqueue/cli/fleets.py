@@ -1,9 +1,6 @@
-"""Which fleet a command means, and how progress of a long step is shown."""
+"""Which fleet a command means, and what a person can do with it."""
 
 import os
-import sys
-import time
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -58,16 +55,6 @@ def room(where: Path) -> Path:
         raise Failure(f"{where} cannot be the folder of a fleet: {why}; choose another one with --data-dir", Code.USAGE)
     refuse_foreign(where)
     return where
-
-
-def reporter() -> Callable[[str], None]:
-    """Return a function that prints what happens with the seconds since now, on standard error."""
-    began = time.monotonic()
-
-    def report(line: str) -> None:
-        print(f"{time.monotonic() - began:6.1f}s  {line}", file=sys.stderr, flush=True)
-
-    return report
 
 
 def how_to_go_on(data_dir: Path, *, is_detached: bool, is_bare: bool = False) -> str:

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from fleetqueue.cli.clusters import opened
-from fleetqueue.cli.fleets import reporter
 from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace
+from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import run
 
 
@@ -32,9 +32,7 @@ def install(
     from fleetqueue.assembly.capabilities import detect
     from fleetqueue.assembly.uninstalling import RESTART_BY_HAND
 
-    report = reporter()
-
-    async def work() -> None:
+    async def work(report: Progress) -> None:
         async with opened(kubeconfig, context) as hub:
             found = await detect(hub)
             report(f"the hub has Kueue and OCM; a MultiKueueConfig may list {found.listed_clusters} clusters")
@@ -47,4 +45,5 @@ def install(
             else:
                 report(RESTART_BY_HAND)
 
-    run(work())
+    with Progress() as report:
+        run(work(report))

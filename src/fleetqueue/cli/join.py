@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from fleetqueue.cli.clusters import opened
-from fleetqueue.cli.fleets import reporter
 from fleetqueue.cli.options import KueueNamespace, Timeout
+from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import Code, Failure, run
 
 
@@ -39,12 +39,11 @@ def join(
     from fleetqueue.assembly import joining
     from fleetqueue.client.kubeconfig import load
 
-    report = reporter()
     newcomer = joining.Newcomer(
         name, load(kubeconfig, context), clusterset, labels(label or []), kueue_namespace=kueue_namespace
     )
 
-    async def work() -> None:
+    async def work(report: Progress) -> None:
         async with opened(kubeconfig, context) as worker:
             report(f'worker "{name}" runs Kubernetes {await joining.inspect(worker, name)} with Kueue')
         async with opened(hub_kubeconfig, hub_context) as hub:
@@ -54,7 +53,8 @@ def join(
                 until = await joining.wait_for_credentials(hub, newcomer, limit=timeout)
                 report(f"Kueue can reach it; its credentials hold until {until} and are renewed before")
 
-    run(work())
+    with Progress() as report:
+        run(work(report))
     print(f"{name} is joined")
 
 

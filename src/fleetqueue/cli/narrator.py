@@ -1,13 +1,11 @@
 """Tell a story in a terminal: commands, what they print, marks for what held; colours only where somebody looks."""
 
 import asyncio
-import os
 import sys
-import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, TextIO
 
 from fleetqueue.cli import pressing
+from fleetqueue.cli.progress import PATIENCE, may_move, spinner, wants_colours
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -18,8 +16,6 @@ YES, NO = "✓", "✗"
 PLAIN, BOLD, DIM, RED, GREEN, CYAN = "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[36m"
 LONG_OUTPUT: Final = 24
 """Lines of a command's output that are shown; what is longer is cut in the middle."""
-PATIENCE: Final = 2.0
-"""Seconds after which a wait is shown."""
 
 
 class Terminal:
@@ -30,7 +26,6 @@ class Terminal:
         self.step = step
         self.is_terminal = stream.isatty()
         self.has_colours = self.is_terminal and wants_colours()
-        self._began = time.monotonic()
         self._spinner: Status | None = None
         self._notice: asyncio.TimerHandle | None = None
 
@@ -77,13 +72,10 @@ class Terminal:
             self.say("Nobody can press Enter any more: the rest is told without stops.")
 
     def _show_wait(self, text: str) -> None:
-        if not self.is_terminal:
+        if may_move(self.stream):
+            self._spinner = spinner(self.stream, f"waiting for {text}")
+        else:
             self._print(f"  ... waiting for {text}")
-            return
-        from rich.console import Console
-
-        self._spinner = Console(file=self.stream).status(f"waiting for {text}")
-        self._spinner.start()
 
     def _end_wait(self) -> None:
         if self._notice is not None:
@@ -97,11 +89,6 @@ class Terminal:
 
     def _print(self, text: str) -> None:
         print(text, file=self.stream, flush=True)
-
-
-def wants_colours(environ: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether the user lets terminals be coloured; see https://no-color.org."""
-    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def shortened(lines: list[str]) -> list[str]:

@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from fleetqueue.cli.fleets import folder, reporter
+from fleetqueue.cli.fleets import folder
 from fleetqueue.cli.options import DataDir
+from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import run
 
 
@@ -22,6 +23,7 @@ def restart(
     """
     from fleetqueue.engine import control
 
-    reporter()(f"restarting {name}")
-    run(control.ask(folder(data_dir), "restart", name))
+    with Progress() as report:
+        report(f"restarting {name}")
+        run(control.ask(folder(data_dir), "restart", name))
     print(f"{name} is restarted")

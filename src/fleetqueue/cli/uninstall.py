@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from fleetqueue.cli.clusters import opened
-from fleetqueue.cli.fleets import reporter
 from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Timeout
+from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import Code, Failure, run
 
 
@@ -39,8 +39,9 @@ def uninstall(
     removal = Removal(detach_checks, purge, namespace, kueue_namespace, timeout)
 
     async def work() -> Remains:
-        async with opened(kubeconfig, context) as hub:
-            return await remove(hub, removal, reporter())
+        with Progress() as report:
+            async with opened(kubeconfig, context) as hub:
+                return await remove(hub, removal, report)
 
     remains = run(work())
     for note in remains.notes:

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from fleetqueue.cli.clusters import opened
-from fleetqueue.cli.fleets import reporter
 from fleetqueue.cli.options import Context, Kubeconfig, Timeout
+from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import run
 
 
@@ -30,8 +30,9 @@ def unjoin(
     from fleetqueue.assembly.leaving import unjoin as leave
 
     async def work() -> None:
-        async with opened(kubeconfig, context) as hub:
-            await leave(hub, name, reporter(), force=force, limit=timeout)
+        with Progress() as report:
+            async with opened(kubeconfig, context) as hub:
+                await leave(hub, name, report, force=force, limit=timeout)
 
     run(work())
     print(f"{name} has left")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.fleets import Engine, Ocm, Scenario, folder, how_to_go_on, reporter, room
+from fleetqueue.cli.fleets import Engine, Ocm, Scenario, folder, how_to_go_on, room
 from fleetqueue.cli.options import DataDir
+from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import Code, Failure, run
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def up(
     from fleetqueue.assembly.embedded_settings import EmbeddedSettings
     from fleetqueue.engine.state import kept
 
-    where, report = room(folder(data_dir)), reporter()
+    where = room(folder(data_dir))
     there = kept(where)
     made_of = engine or (Engine(there.engine) if there else Engine.EMBEDDED)
     number = workers or (there.workers if there else WORKERS)
@@ -87,12 +88,12 @@ def up(
         refuse("real clusters; they come with --engine kubernetes", ocm=ocm)
         kind = scenario.value if scenario else there.scenario if there else "none"
         settings = EmbeddedSettings(number, in_memory=in_memory, ports_from=ports_from, scenario=kind)
-        _embedded(where, settings, report, detach=detach)
+        _embedded(where, settings, detach=detach)
         return
     refuse("embedded clusters; they come with --engine embedded", in_memory=in_memory, ports_from=ports_from)
     if number > MOST_REAL_WORKERS:
         raise Failure(f"{number} real workers are more than one machine takes; at most {MOST_REAL_WORKERS}", Code.USAGE)
-    _real(where, number, report, detach=detach, scenario=scenario or Scenario.MULTIKUEUE, ocm=ocm or Ocm.FULL)
+    _real(where, number, detach=detach, scenario=scenario or Scenario.MULTIKUEUE, ocm=ocm or Ocm.FULL)
 
 
 def refuse(what_for: str, **options: object) -> None:
@@ -102,40 +103,47 @@ def refuse(what_for: str, **options: object) -> None:
             raise Failure(f"--{name.replace('_', '-')} is for {what_for}", Code.USAGE)
 
 
-def _embedded(where: Path, settings: "EmbeddedSettings", report: Callable[[str], None], *, detach: bool) -> None:
+def _embedded(where: Path, settings: "EmbeddedSettings", *, detach: bool) -> None:
     from fleetqueue.assembly.embedded_settings import start_in_background
 
-    report(f"starting a hub and {number_of(settings.workers)} in {where}")
-    if detach:
-        run(start_in_background(where, settings, report))
-        print(how_to_go_on(where, is_detached=True, is_bare=settings.scenario == "none"))
-        return
-    from fleetqueue.assembly.embedded_lab import EmbeddedLab
+    is_bare = settings.scenario == "none"
+    with Progress() as report:
+        report(f"starting a hub and {number_of(settings.workers)} in {where}")
+        if detach:
+            run(start_in_background(where, settings, report))
+            report.settle()
+            print(how_to_go_on(where, is_detached=True, is_bare=is_bare))
+            return
+        from fleetqueue.assembly.embedded_lab import EmbeddedLab
 
-    def say_so() -> None:
-        print(how_to_go_on(where, is_detached=False, is_bare=settings.scenario == "none"), flush=True)
-
-    keep_up(lambda: EmbeddedLab(where, settings, report=report, on_up=say_so))
-    report("the fleet is stopped" + ("" if settings.in_memory else "; its state is kept"))
+        say_so = on_up(where, report, is_bare=is_bare)
+        keep_up(lambda: EmbeddedLab(where, settings, report=report, on_up=say_so))
+        report("the fleet is stopped" + ("" if settings.in_memory else "; its state is kept"))
 
 
-def _real(
-    where: Path, workers: int, report: Callable[[str], None], *, detach: bool, scenario: Scenario, ocm: Ocm
-) -> None:
+def _real(where: Path, workers: int, *, detach: bool, scenario: Scenario, ocm: Ocm) -> None:
     from fleetqueue.assembly.lab import Lab, LabSettings, start_in_background
 
-    report(f"starting a hub and {number_of(workers)} in {where}; three take half a minute on two cores")
     settings = LabSettings(workers=workers, ocm=ocm.value, scenario=scenario.value)
-    if detach:
-        run(start_in_background(where, settings, report))
-        print(how_to_go_on(where, is_detached=True))
-        return
+    with Progress() as report:
+        report(f"starting a hub and {number_of(workers)} in {where}; three take half a minute on two cores")
+        if detach:
+            run(start_in_background(where, settings, report))
+            report.settle()
+            print(how_to_go_on(where, is_detached=True))
+            return
+        keep_up(lambda: Lab(where, settings, report=report, on_up=on_up(where, report)))
+        report("the fleet is stopped; its state is kept")
+
+
+def on_up(where: Path, report: Progress, *, is_bare: bool = False) -> Callable[[], None]:
+    """Return what is done when a fleet in this terminal is up: nothing is waited for, and the user may go on."""
 
     def say_so() -> None:
-        print(how_to_go_on(where, is_detached=False), flush=True)
+        report.settle()
+        print(how_to_go_on(where, is_detached=False, is_bare=is_bare), flush=True)
 
-    keep_up(lambda: Lab(where, settings, report=report, on_up=say_so))
-    report("the fleet is stopped; its state is kept")
+    return say_so
 
 
 def number_of(workers: int) -> str:

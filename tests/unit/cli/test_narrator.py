@@ -7,7 +7,8 @@ import pytest
 
 from fleetqueue.assembly.stories.expectations import Outcome
 from fleetqueue.cli import pressing
-from fleetqueue.cli.narrator import LONG_OUTPUT, PATIENCE, Terminal, shortened, wants_colours
+from fleetqueue.cli.narrator import LONG_OUTPUT, Terminal, shortened
+from fleetqueue.cli.progress import PATIENCE
 from fleetqueue.testing.virtual_time import advance
 
 pytestmark = pytest.mark.virtual_time
@@ -90,19 +91,6 @@ async def test_with_steps_it_stops_before_each_command_until_nobody_can_press_en
 class Screen(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.mark.parametrize(
-    ("environ", "wanted"),
-    [
-        pytest.param({"TERM": "xterm"}, True, id="a terminal"),
-        pytest.param({"TERM": "xterm", "NO_COLOR": ""}, True, id="NO_COLOR without a value says nothing"),
-        pytest.param({"TERM": "xterm", "NO_COLOR": "1"}, False, id="somebody who wants none"),
-        pytest.param({"TERM": "dumb"}, False, id="a terminal without colours"),
-    ],
-)
-def test_colours_are_for_those_who_want_them(environ, wanted):
-    assert wants_colours(environ) is wanted
 
 
 def test_without_colours_a_terminal_gets_plain_lines(monkeypatch):
