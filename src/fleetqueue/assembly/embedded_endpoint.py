@@ -30,6 +30,7 @@ from fleetqueue.engine.errors import EngineError
 from fleetqueue.engine.key_pairs import read_pair
 from fleetqueue.engine.pki import ensure_pki
 from fleetqueue.engine.state import write_private
+from fleetqueue.runtime.logs import tagged
 
 if TYPE_CHECKING:
     from fleetqueue.assembly.client_certificates import ClientAuthority
@@ -159,7 +160,8 @@ class Endpoint:
             self._held = None
 
     def _keep(self, work: Coroutine[Any, Any, None], what: str) -> None:
-        task = asyncio.create_task(work, name=f"{self.name} {what}")
+        with tagged(on=self.name):  # what they log says on which of the clusters of this process
+            task = asyncio.create_task(work, name=f"{self.name} {what}")
         self._open.push_async_callback(_end, task)
 
 

@@ -19,8 +19,10 @@ import orjson
 
 from fleetqueue.apiserver.storage.log import Log, MemoryLog
 from fleetqueue.apiserver.storage.sqlite import SqliteLog, writer_thread
+from fleetqueue.assembly import embedded_log
 from fleetqueue.assembly.dialing import dial
 from fleetqueue.assembly.embedded_endpoint import Endpoint, How
+from fleetqueue.assembly.embedded_log import API
 from fleetqueue.assembly.embedded_settings import EmbeddedSettings, Report
 from fleetqueue.assembly.pods.programs import connect
 from fleetqueue.client import Client
@@ -33,7 +35,6 @@ from fleetqueue.engine.state import Ownership, read_json, refuse_other_engine, w
 from fleetqueue.engine.supervisor import serve
 from fleetqueue.engine.together import together
 
-API: Final = "apiserver"
 GARBAGE: Final = (10_000, 10, 10)
 """How many new objects Python looks for garbage after, and how rarely among older ones. A job makes thousands that stay
 and next to none in circles: with Python's own 700, a tenth of a burst's time goes into looking."""
@@ -161,8 +162,9 @@ def _is_one_process(what: str, name: str) -> EngineError:
 
 
 def main() -> int:
-    settings = EmbeddedSettings(**orjson.loads(sys.argv[2]))
-    return serve(lambda log: EmbeddedLab(Path(sys.argv[1]), settings, report=log))
+    data_dir, settings = Path(sys.argv[1]), EmbeddedSettings(**orjson.loads(sys.argv[2]))
+    embedded_log.keep(data_dir)
+    return serve(lambda log: EmbeddedLab(data_dir, settings, report=log))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""`fleetqueue logs`: what a process of a fleet said."""
+"""`fleetqueue logs`: what a process of a fleet said, or a part of embedded clusters, which all share one process."""
 
+import os
+import re
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -12,40 +15,77 @@ from fleetqueue.cli.options import DataDir
 from fleetqueue.cli.running import Code, Failure
 
 POLL_SECONDS = 0.2
+SUPERVISOR = "supervisor"
 
 
 def logs(
-    name: Annotated[str, typer.Argument(help="The process as `status` names it, such as hub/kueue; or `supervisor`.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="The process as `status` names it, such as hub/kueue; or `supervisor`, which starts and ends the "
+            "fleet. Of embedded clusters: a cluster, or a part of it by how its pods' names begin.",
+            show_default="say which there are",
+        ),
+    ] = "",
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what it says from now on.")] = False,
-    tail: Annotated[int, typer.Option(help="Only the last lines; 0 means all.")] = 0,
+    tail: Annotated[int, typer.Option(help="Only the last lines; 0 means all.", min=0)] = 0,
     data_dir: DataDir = None,
 ) -> None:
-    """Print the log of one process of the fleet on this machine.
+    """Print what one process of the fleet on this machine said, or one part of embedded clusters.
 
     \b
     Example:
-      fleetqueue logs hub/controller -f
+      fleetqueue logs hub/kueue -f
       fleetqueue logs cluster1/kueue --tail 20
+      fleetqueue logs hub/fleetqueue-controller
     """
-    file = log_file(folder(data_dir), name)
+    file, is_told = source(folder(data_dir), name)
     with file.open(errors="replace") as lines:
-        text = lines.readlines()
-        sys.stdout.writelines(text[-tail:])
-        while follow:
+        sys.stdout.writelines([line for line in lines if is_told(line)][-tail:])
+        if follow:
             sys.stdout.flush()
-            if line := lines.readline():
-                sys.stdout.write(line)
-            else:
-                time.sleep(POLL_SECONDS)
+            for line in filter(is_told, coming(file, lines)):
+                print(line, end="", flush=True)
 
 
-def log_file(where: Path, name: str) -> Path:
-    """Return the log of a process, or say which there are."""
-    cluster, _, part = name.partition("/")
-    file = where / "supervisor.log" if name == "supervisor" else where / cluster / "logs" / f"{part}.log"
-    if not file.is_file():
-        there = sorted(f"{log.parents[1].name}/{log.stem}" for log in where.glob("*/logs/*.log"))
-        there += ["supervisor"] if (where / "supervisor.log").is_file() else []
-        known = f"known are: {', '.join(there)}" if there else f"there is no fleet in {where}"
-        raise Failure(f'there is no log of "{name}"; {known}', Code.NOT_FOUND)
-    return file
+def source(where: Path, name: str) -> tuple[Path, Callable[[str], bool]]:
+    """Return where something is logged, and which lines of that are its own; or say which logs there are."""
+    from fleetqueue.assembly import embedded_log
+
+    cluster, _, process = name.partition("/")
+    file = where / f"{SUPERVISOR}.log" if name == SUPERVISOR else where / cluster / "logs" / f"{process}.log"
+    if file.is_file():
+        return file, lambda line: True
+    shared = where / embedded_log.FILE
+    said = shared.read_text(errors="replace").splitlines() if shared.is_file() else []
+    if name and any(map(embedded_log.LinesOf(name), said)):
+        return shared, embedded_log.LinesOf(name)
+    known = [*known_files(where), *embedded_log.speakers(said)]
+    if not known:
+        raise Failure(f"there is no fleet in {where}; start one with `fleetqueue up`", Code.NOT_FOUND)
+    if not name:
+        raise Failure(f"say whose log, such as {known[-1]}; known are: {near(known, '')}", Code.USAGE)
+    raise Failure(f'there is no log of "{name}"; known are: {near(known, cluster)}', Code.NOT_FOUND)
+
+
+def near(known: list[str], cluster: str) -> str:
+    """List what is known of a cluster; without one, or where nothing is, only of which clusters something is."""
+    of_it = [name for name in known if name.startswith(f"{cluster}/")]
+    return ", ".join(of_it or sorted({re.sub("/.*", "/...", name) for name in known}))
+
+
+def known_files(where: Path) -> list[str]:
+    found = sorted(f"{log.parents[1].name}/{log.stem}" for log in where.glob("*/logs/*.log"))
+    return [SUPERVISOR, *found] if (where / f"{SUPERVISOR}.log").is_file() else found
+
+
+def coming(file: Path, lines: TextIO) -> Iterator[str]:
+    """Wait for further lines, without an end; where a file is put aside for a new one, go on with that."""
+    while True:
+        if line := lines.readline():
+            yield line
+        elif not os.path.samestat(os.stat(lines.fileno()), file.stat()):
+            with file.open(errors="replace") as further:
+                yield from coming(file, further)
+        else:
+            time.sleep(POLL_SECONDS)

@@ -114,8 +114,10 @@ def _embedded(where: Path, settings: "EmbeddedSettings", *, detach: bool) -> Non
             report.settle()
             print(how_to_go_on(where, is_detached=True, is_bare=is_bare))
             return
+        from fleetqueue.assembly import embedded_log
         from fleetqueue.assembly.embedded_lab import EmbeddedLab
 
+        embedded_log.keep(where)
         say_so = on_up(where, report, is_bare=is_bare)
         keep_up(lambda: EmbeddedLab(where, settings, report=report, on_up=say_so))
         report("the fleet is stopped" + ("" if settings.in_memory else "; its state is kept"))

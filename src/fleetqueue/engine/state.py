@@ -7,6 +7,8 @@
   processes.json       what was started: pid and start time
   kubeconfig           all clusters
   control.sock         the door of a fleet in the background
+  supervisor.log       what such a fleet said of its start and its end
+  parts.log            what the parts of embedded clusters say
   <cluster>/           pki/ etcd/ kueue/ ocm/ logs/ kubeconfig kubeconfig-remote
 """
 
@@ -86,7 +88,7 @@ def refuse_other_engine(data_dir: Path, engine: str) -> None:
 def refuse_foreign(data_dir: Path) -> None:
     """Refuse a folder that holds something else than a fleet, since it is going to be deleted."""
     if data_dir.is_dir() and any(data_dir.iterdir()) and not (data_dir / "fleet.json").is_file():
-        known = {"lock", "ports.json", "supervisor.log"}  # what is left of a fleet that never started
+        known = {"lock", "ports.json", "supervisor.log", "parts.log"}  # what is left of a fleet that never started
         if any(entry.name not in known for entry in data_dir.iterdir()):
             raise EngineError(f"{data_dir} is not the folder of a fleet; choose an empty one with --data-dir")
 

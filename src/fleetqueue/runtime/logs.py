@@ -6,9 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from pathlib import Path
+from typing import Any, Final, TextIO
 
 import orjson
+
+LARGE_BYTES: Final = 20_000_000
+"""When a file has grown so large, it is put aside and another one begun; that before it is dropped."""
 
 _tags: ContextVar[Mapping[str, Any]] = ContextVar("tags", default={})  # noqa: B039 - never changed
 
@@ -73,11 +77,17 @@ class TextLines(logging.Formatter):
         return f"{line.rstrip()}\n{self.formatException(record.exc_info)}" if record.exc_info else line.rstrip()
 
 
-def set_up(*, json: bool, level: str = "INFO", stream: TextIO | None = None) -> None:
-    """Send the package's log lines to a stream (standard error unless told)."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+def set_up(*, json: bool, level: str = "INFO", stream: TextIO | None = None, file: Path | None = None) -> None:
+    """Send the package's log lines to a stream (standard error unless told), or to a file that is kept small."""
+    handler = _to_file(file) if file else logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines() if json else TextLines())
     root = logging.getLogger("fleetqueue")
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     root.propagate = False
+
+
+def _to_file(file: Path) -> logging.Handler:
+    from logging.handlers import RotatingFileHandler  # brings sockets and queues along, and few write to a file
+
+    return RotatingFileHandler(file, maxBytes=LARGE_BYTES, backupCount=1, encoding="utf-8")
