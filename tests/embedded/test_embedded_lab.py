@@ -192,7 +192,10 @@ async def test_a_fleet_stops_while_a_worker_is_cut(tmp_path, how):
         pytest.param("cut", ["hub"], 'only workers can be cut, and "hub" is none', id="the hub"),
         pytest.param("cut", ["cluster1", "softly"], 'cannot be cut by "softly"; it can refuse or hang', id="how"),
         pytest.param("heal", ["nobody"], "they are: cluster1", id="a stranger"),
-        pytest.param("restart", ["cluster1/apiserver"], "share one process", id="a restart"),
+        pytest.param(
+            "restart", ["cluster1/kueue"], "kubectl --context cluster1 -n kueue-system rollout", id="a restart"
+        ),
+        pytest.param("restart", ["nobody/kueue"], 'no cluster "nobody"; there are: hub, cluster1', id="of a stranger"),
     ],
 )
 async def test_what_an_embedded_fleet_cannot_do_is_said(tmp_path, verb, arguments, message):

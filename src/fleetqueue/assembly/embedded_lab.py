@@ -17,6 +17,7 @@ from typing import Final
 
 import orjson
 
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.apiserver.storage.log import Log, MemoryLog
 from fleetqueue.apiserver.storage.sqlite import SqliteLog, writer_thread
 from fleetqueue.assembly import embedded_log
@@ -109,13 +110,19 @@ class EmbeddedLab:
         return dial(self.endpoints.values(), connection) or connect(connection)
 
     async def restart(self, name: str) -> None:
-        raise _is_one_process("restarted", name)
+        cluster = name.partition("/")[0]
+        if cluster not in self.endpoints:
+            raise EngineError(f'there is no cluster "{cluster}"; there are: {", ".join(self.endpoints)}')
+        raise EngineError(
+            f"{_shares_its_process('restarted', name)}; a part of it is restarted as `kubectl --context {cluster} -n "
+            f"{KUEUE_NAMESPACE} rollout restart deployment kueue-controller-manager` restarts Kueue"
+        )
 
     def pause(self, name: str) -> None:
-        raise _is_one_process("paused", name)
+        raise EngineError(_shares_its_process("paused", name))
 
     def resume(self, name: str) -> None:
-        raise _is_one_process("resumed", name)
+        raise EngineError(_shares_its_process("resumed", name))
 
     async def _set_up(self) -> None:
         if self.settings.scenario == "multikueue":
@@ -154,10 +161,10 @@ class EmbeddedLab:
         write_private(self.data_dir / "kubeconfig", kubeconfigs.dump(kubeconfigs.merged(configs, aliases)))
 
 
-def _is_one_process(what: str, name: str) -> EngineError:
-    return EngineError(
-        f"{name} cannot be {what} by itself, since embedded clusters share one process; "
-        "all of them start anew with `fleetqueue down` and `fleetqueue up`"
+def _shares_its_process(what: str, name: str) -> str:
+    return (
+        f"{name} cannot be {what} by itself, since embedded clusters share one process, which `fleetqueue down` and "
+        "`fleetqueue up` start anew"
     )
 
 

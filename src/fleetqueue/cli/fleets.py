@@ -35,9 +35,9 @@ BARE_LOOK = (
 
 def folder(data_dir: Path | None) -> Path:
     """Return the folder of the fleet that a command means."""
-    from fleetqueue.engine.state import default_data_dir
+    from fleetqueue.engine.state import LAB, default_data_dir
 
-    return (data_dir or default_data_dir("lab")).absolute()
+    return (data_dir or default_data_dir(LAB)).absolute()
 
 
 def room(where: Path) -> Path:
@@ -59,7 +59,9 @@ def room(where: Path) -> Path:
 
 def how_to_go_on(data_dir: Path, *, is_detached: bool, is_bare: bool = False) -> str:
     """Say what a person can do with a fleet that is up."""
-    chosen = f" --data-dir {data_dir}" if data_dir != folder(None) else ""
+    from fleetqueue.engine.state import option
+
+    chosen = option(data_dir)
     look = BARE_LOOK if is_bare else ("kubectl get managedclusters", "fleetqueue get clusters")
     end = f"fleetqueue down{chosen}" if is_detached else "press Ctrl-C"
     return "\n".join(

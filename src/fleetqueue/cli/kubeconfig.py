@@ -38,11 +38,13 @@ def show(
       fleetqueue kubeconfig show hub
       fleetqueue kubeconfig show --merged --path
     """
+    from fleetqueue.engine.state import option
+
     where = folder(data_dir)
     file = where / "kubeconfig" if merged or not name else where / name / "kubeconfig"
     if not file.is_file():
         there = sorted(found.parent.name for found in where.glob("*/kubeconfig"))
-        known = f"known are: {', '.join(there)}" if there else "start a fleet with `fleetqueue up`"
+        known = f"known are: {', '.join(there)}" if there else f"start a fleet with `fleetqueue up{option(where)}`"
         raise Failure(f"there is no {file}; {known}", Code.NOT_FOUND)
     sys.stdout.write(f"{file}\n" if path else file.read_text())
 

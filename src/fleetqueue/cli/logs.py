@@ -51,6 +51,7 @@ def logs(
 def source(where: Path, name: str) -> tuple[Path, Callable[[str], bool]]:
     """Return where something is logged, and which lines of that are its own; or say which logs there are."""
     from fleetqueue.assembly import embedded_log
+    from fleetqueue.engine.state import option
 
     cluster, _, process = name.partition("/")
     file = where / f"{SUPERVISOR}.log" if name == SUPERVISOR else where / cluster / "logs" / f"{process}.log"
@@ -62,7 +63,7 @@ def source(where: Path, name: str) -> tuple[Path, Callable[[str], bool]]:
         return shared, embedded_log.LinesOf(name)
     known = [*known_files(where), *embedded_log.speakers(said)]
     if not known:
-        raise Failure(f"there is no fleet in {where}; start one with `fleetqueue up`", Code.NOT_FOUND)
+        raise Failure(f"there is no fleet in {where}; start one with `fleetqueue up{option(where)}`", Code.NOT_FOUND)
     if not name:
         raise Failure(f"say whose log, such as {known[-1]}; known are: {near(known, '')}", Code.USAGE)
     raise Failure(f'there is no log of "{name}"; known are: {near(known, cluster)}', Code.NOT_FOUND)

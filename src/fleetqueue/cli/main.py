@@ -37,7 +37,7 @@ app.command(short_help="Start a fleet on this machine.")(up)
 app.command(short_help="Show the processes of the fleet.")(status)
 app.command(short_help="End the fleet.")(down)
 app.add_typer(kubeconfig.app, name="kubeconfig", short_help="Print a kubeconfig of it, or make one for MultiKueue.")
-app.command(short_help="Print the log of a process.")(logs)
+app.command(short_help="Print the log of a process, or of an embedded part.")(logs)
 app.command(short_help="Restart a process.")(restart)
 # On a hub
 app.command(short_help="Bring a worker into the fleet.")(join)

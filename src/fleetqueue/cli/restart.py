@@ -16,6 +16,8 @@ def restart(
 ) -> None:
     """Restart one process of the fleet on this machine; Kueue then reads its ConfigMap again.
 
+    Embedded clusters share one process, and their parts are pods: `kubectl rollout restart` restarts one of them.
+
     \b
     Example:
       fleetqueue restart hub/kueue

@@ -15,6 +15,14 @@ DEBUG: Final = "FLEETQUEUE_DEBUG"
 """The environment variable that has the effect of `--debug`: errors come with their traceback."""
 
 
+NO_PAGE: Final = "404 page not found"
+"""What an API server answers where it does not know the kind that is asked for."""
+NO_HUB: Final = (
+    "this cluster is no hub: it lacks kinds of Kueue or of Open Cluster Management; name the hub by its kubeconfig and "
+    "context"
+)
+
+
 class Code(IntEnum):
     """What the process tells its caller."""
 
@@ -56,10 +64,13 @@ def explain(error: BaseException) -> tuple[str, Code]:
     from fleetqueue.api import errors
     from fleetqueue.assembly.settings_file import SettingsError
     from fleetqueue.assembly.waiting import NotInTime
+    from fleetqueue.engine.errors import NoFleet
 
     if isinstance(error, Failure):
         return str(error), error.code
     if isinstance(error, errors.NotFound):
+        return NO_HUB if str(error) == NO_PAGE else str(error), Code.NOT_FOUND
+    if isinstance(error, NoFleet):
         return str(error), Code.NOT_FOUND
     if isinstance(error, NotInTime | TimeoutError):
         return str(error) or "it took too long", Code.NOT_FOUND

@@ -2,7 +2,7 @@
 
 from fleetqueue.cli.fleets import folder
 from fleetqueue.cli.options import DataDir, Format, Output
-from fleetqueue.cli.running import Code, Failure, run
+from fleetqueue.cli.running import Failure, run
 from fleetqueue.cli.tables import show
 
 
@@ -17,12 +17,8 @@ def status(data_dir: DataDir = None, output: Output = Format.TABLE) -> None:
     from dataclasses import asdict
 
     from fleetqueue.engine import control
-    from fleetqueue.engine.errors import EngineError
 
-    try:
-        found = run(control.status(folder(data_dir)))
-    except EngineError as error:
-        raise Failure(str(error), Code.NOT_FOUND) from error
+    found = run(control.status(folder(data_dir)))
     show([asdict(process) for process in found], ("name", "state", "pid", "port"), output)
     if down := [process.name for process in found if process.state.startswith("down")]:
         raise Failure(f"{', '.join(down)} ended; see `fleetqueue logs {down[0]}`")

@@ -65,16 +65,27 @@ class Connection:
 def load(path: Path | str | None = None, context: str = "") -> Connection:
     """Read a kubeconfig: the path, else $KUBECONFIG, else ~/.kube/config, else the pod's own account."""
     if path is not None:
-        return parse(_file_config(Path(path)), context=context, base=Path(path).parent)
+        return _chosen(_file_config(Path(path)), context, Path(path).parent)
     listed = [Path(p) for p in os.environ.get("KUBECONFIG", "").split(os.pathsep) if p]
     found = [p for p in listed or [Path.home() / ".kube" / "config"] if p.exists()]
     if found:
-        return parse(_merge([_file_config(p) for p in found]), context=context, base=found[0].parent)
+        return _chosen(_merge([_file_config(p) for p in found]), context, found[0].parent)
     if listed:
         raise KubeconfigError(f"KUBECONFIG names no file that exists: {', '.join(map(str, listed))}")
     if (SERVICE_ACCOUNT / "token").exists():
         return in_cluster(SERVICE_ACCOUNT)
-    raise KubeconfigError("no cluster given: pass --kubeconfig, set KUBECONFIG, or run inside a cluster")
+    raise KubeconfigError(
+        "no cluster given: pass --kubeconfig, set KUBECONFIG, or run inside a cluster; for the fleet on this machine: "
+        "export KUBECONFIG=$(fleetqueue kubeconfig --path)"
+    )
+
+
+def _chosen(config: Mapping[str, Any], context: str, base: Path) -> Connection:
+    """Read one context of somebody's own kubeconfig; who named one that is not there hears which are."""
+    known = [str(entry.get("name")) for entry in config.get("contexts") or []]
+    if context and context not in known:
+        raise KubeconfigError(f'the kubeconfig has no context "{context}"; it has: {", ".join(known) or "none"}')
+    return parse(config, context=context, base=base)
 
 
 def in_cluster(root: Path = SERVICE_ACCOUNT, environ: Mapping[str, str] = os.environ) -> Connection:

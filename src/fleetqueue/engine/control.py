@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import orjson
 
-from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.errors import EngineError, NoFleet
 from fleetqueue.engine.logs import log_tail
 from fleetqueue.engine.processes import Processes, Status
 from fleetqueue.engine.sockets import reachable
-from fleetqueue.engine.state import Ownership
+from fleetqueue.engine.state import Ownership, option
 
 # Questions come often at first, since an embedded fleet is up and down within a second.
 FIRST_POLL_SECONDS: Final = 0.01
@@ -120,7 +120,7 @@ async def ask(data_dir: Path, verb: str, *arguments: str) -> Any:
     try:
         return await converse(data_dir, verb, *arguments)
     except (FileNotFoundError, ConnectionError) as error:
-        raise EngineError(f"no fleet runs in {data_dir}; start one with `fleetqueue up`") from error
+        raise NoFleet(f"no fleet runs in {data_dir}; start one with `fleetqueue up{option(data_dir)}`") from error
 
 
 async def ask_if_there(data_dir: Path, verb: str) -> Any:

@@ -1,5 +1,9 @@
-"""The one error of the real engine: what could not be done, and what to do next."""
+"""The errors of the real engine: what could not be done, and what to do next."""
 
 
 class EngineError(Exception):
     """Something of the real engine failed; the text names the object and the next step."""
+
+
+class NoFleet(EngineError):
+    """A fleet was asked that does not run."""

@@ -17,17 +17,25 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Final, Literal
 
 import orjson
 
 from fleetqueue.engine.errors import EngineError
+
+LAB: Final = "lab"
+"""The fleet that a command means where none is named."""
 
 
 def default_data_dir(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     """The state folder of a named fleet of this user."""
     base = environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(base).expanduser().absolute() / "fleetqueue" / name
+
+
+def option(data_dir: Path) -> str:
+    """Return what a command needs, besides its name, to mean the fleet in a folder: nothing for the usual one."""
+    return "" if data_dir == default_data_dir(LAB) else f" --data-dir {data_dir}"
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -112,8 +120,8 @@ class Ownership:
             owner = self.path.read_text().strip() or "unknown"
             file.close()
             raise EngineError(
-                f"the fleet in {self.path.parent} is already run by process {owner}; stop it with `fleetqueue down`, "
-                "or choose another folder"
+                f"the fleet in {self.path.parent} is already run by process {owner}; stop it with "
+                f"`fleetqueue down{option(self.path.parent)}`, or choose another folder"
             ) from error
         file.truncate(0)
         file.write(str(os.getpid()))

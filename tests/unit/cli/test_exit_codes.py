@@ -46,6 +46,13 @@ def test_an_error_is_one_line(capsys):
     assert capsys.readouterr().err == 'error: clusters "x" not found\n'
 
 
+def test_a_cluster_that_is_no_hub_is_called_so(capsys):
+    code = report(errors.from_status(404, "404 page not found\n"))
+
+    assert code == 3
+    assert capsys.readouterr().err.startswith("error: this cluster is no hub: it lacks kinds of Kueue")
+
+
 def test_an_interrupt_has_the_code_of_shells(capsys):
     assert report(KeyboardInterrupt()) == 130
 
@@ -60,7 +67,10 @@ def test_an_interrupt_has_the_code_of_shells(capsys):
         pytest.param(("status",), 3, "start one with `fleetqueue up`", id="no fleet"),
         pytest.param(("kubeconfig", "hub"), 3, "start a fleet with `fleetqueue up`", id="no kubeconfig"),
         pytest.param(("logs", "hub/kueue"), 3, "there is no fleet in", id="no log"),
-        pytest.param(("restart", "hub/kueue"), 1, "start one with `fleetqueue up`", id="nothing to restart"),
+        pytest.param(("restart", "hub/kueue"), 3, "start one with `fleetqueue up`", id="nothing to restart"),
+        pytest.param(
+            ("status", "--data-dir", "/nope"), 3, "start one with `fleetqueue up --data-dir /nope`", id="no fleet there"
+        ),
         pytest.param(("demo", "4"), 2, 'there is no story "4"', id="no such story"),
         pytest.param(("controller", "--set", "x=1"), 2, 'unknown setting "x"', id="an unknown setting"),
         pytest.param(("score-agent",), 2, "with --cluster", id="an agent without a name"),

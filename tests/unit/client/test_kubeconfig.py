@@ -316,3 +316,10 @@ def test_rendering_the_same_gives_the_same_text():
         return render("c1", server="https://c1", ca=ca, token="t", user="u")
 
     assert rendered("CA") == rendered(b"CA")
+
+
+def test_who_names_a_context_that_is_not_there_hears_which_are(tmp_path):
+    path = write(tmp_path / "kubeconfig", config())
+
+    with pytest.raises(KubeconfigError, match='has no context "other"; it has: main'):
+        load(path, "other")
