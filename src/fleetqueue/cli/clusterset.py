@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="The cluster set.")]
-BoundNamespace = Annotated[str, typer.Option(help="The namespace of the Placements.")]
+BoundNamespace = Annotated[str, typer.Option("--namespace", "-n", help="The namespace of the Placements.")]
 
 
 @app.command()
