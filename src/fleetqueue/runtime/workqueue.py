@@ -6,6 +6,7 @@ anew.
 """
 
 import asyncio
+from collections import deque
 from typing import Final
 
 from fleetqueue import clock
@@ -23,7 +24,8 @@ class WorkQueue:
         self._again: set[str] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._failures: dict[str, int] = {}
-        self._ready = asyncio.Event()
+        self._idle: deque[asyncio.Future[None]] = deque()
+        """Who waits for a key. A new key wakes one of them: where all were woken, all but one would wake in vain."""
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -38,8 +40,9 @@ class WorkQueue:
         if key in self._working:
             self._again.add(key)
             return
-        self._waiting[key] = None
-        self._ready.set()
+        if key not in self._waiting:
+            self._waiting[key] = None
+            self._wake_one()
 
     def add_after(self, key: str, seconds: float) -> None:
         """Ask for a key to be worked on after a time; of several such wishes for one key the earliest counts."""
@@ -66,8 +69,7 @@ class WorkQueue:
     async def take(self) -> str:
         """Wait for a key; whoever takes one must call `done` with it."""
         while not self._waiting:
-            self._ready.clear()
-            await self._ready.wait()
+            await self._until_woken()
         key = next(iter(self._waiting))
         del self._waiting[key]
         self._working.add(key)
@@ -84,6 +86,23 @@ class WorkQueue:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+
+    async def _until_woken(self) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self._idle.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self._wake_one()  # the key that we were woken for is somebody else's now
+            raise
+
+    def _wake_one(self) -> None:
+        while self._idle:
+            waiter = self._idle.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
 
     def _expire(self, key: str) -> None:
         self._timers.pop(key, None)

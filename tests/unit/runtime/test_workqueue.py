@@ -99,6 +99,31 @@ async def test_a_worker_that_gives_up_waiting_takes_no_key_with_it(queue):
     assert await drain(queue) == ["a"]
 
 
+async def test_a_key_wakes_one_worker_only(queue):
+    workers = [asyncio.create_task(queue.take()) for _ in range(3)]
+    await settle()
+
+    queue.add("a")
+    await settle()
+
+    assert [worker.done() for worker in workers] == [True, False, False]
+    for worker in workers[1:]:
+        worker.cancel()
+    await asyncio.wait(workers)
+
+
+async def test_a_worker_that_is_stopped_when_it_is_woken_leaves_the_key_to_another(queue):
+    first, second = (asyncio.create_task(queue.take()) for _ in range(2))
+    await settle()
+
+    queue.add("a")
+    first.cancel()
+    await settle()
+
+    assert first.cancelled()
+    assert second.result() == "a"
+
+
 async def test_a_key_can_be_asked_for_later(queue):
     queue.add_after("a", 30)
 
