@@ -31,12 +31,15 @@ class Condition(View):
 
 
 def find(conditions: Iterable[Condition], kind: str) -> Condition | None:
-    return next((c for c in conditions if c.type == kind), None)
+    for condition in conditions:  # a plain loop, since a burst of jobs asks this ten thousand times a second
+        if condition.type == kind:
+            return condition
+    return None
 
 
 def is_true(conditions: Iterable[Condition], kind: str) -> bool:
     condition = find(conditions, kind)
-    return condition is not None and condition.is_true
+    return condition is not None and condition.status == TRUE
 
 
 def dated(wanted: Sequence[Condition], live: Sequence[Condition], *, now: datetime) -> list[dict[str, Any]]:

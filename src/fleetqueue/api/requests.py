@@ -1,20 +1,20 @@
 """One request to an API server and its answer, before any bytes: the same over HTTP and in process."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     method: str
     path: str
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = NO_QUERY
     body: Any = None
     content_type: str = JSON
 
@@ -22,15 +22,13 @@ class Request:
         return f"{self.method} {self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     status: int
     body: Any
     """Decoded JSON, or text where the server sent something else (health endpoints do)."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvent:
+class WatchEvent(NamedTuple):
     type: str
     """ADDED, MODIFIED, DELETED, BOOKMARK or ERROR."""
     object: dict[str, Any]

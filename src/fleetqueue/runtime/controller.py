@@ -66,10 +66,9 @@ class Controller:
 
     async def work(self) -> None:
         """Work on keys until cancelled."""
-        length = self.metrics.queue_length.labels(self.name)
+        self.metrics.queue_length.labels(self.name).set_function(self.queue.__len__)
         while True:
             key = await self.queue.take()
-            length.set(len(self.queue))
             try:
                 await self._attempt(key)
             finally:

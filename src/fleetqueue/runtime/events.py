@@ -174,7 +174,7 @@ def event_name(about: Object) -> str:
 
 
 def _micro_time() -> str:
-    return clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{clock.now().isoformat(timespec='microseconds')[:26]}Z"
 
 
 def _cut(note: str) -> str:

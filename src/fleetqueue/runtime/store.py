@@ -1,8 +1,7 @@
 """The objects of one kind, as last seen, with indexes."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, NamedTuple
 
 from fleetqueue.api.meta import O, key_of
 from fleetqueue.api.scheme import Manifest
@@ -11,8 +10,7 @@ Index = Callable[[O], Iterable[str]]
 """The values under which an object is found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry(Generic[O]):
+class Entry(NamedTuple, Generic[O]):
     raw: Manifest
     view: O
 
@@ -58,7 +56,8 @@ class Store(Generic[O]):
 
     def by_index(self, name: str, value: str) -> list[O]:
         """Return what an index holds under a value, in the order of the keys."""
-        return [self._entries[key].view for key in sorted(self._indexed[name].get(value, ()))]
+        keys = self._indexed[name].get(value, ())
+        return [self._entries[key].view for key in (keys if len(keys) < 2 else sorted(keys))]
 
     def put(self, raw: Manifest) -> tuple[O | None, O]:
         """Store an object as it came from the API; return what was there before and what is there now."""

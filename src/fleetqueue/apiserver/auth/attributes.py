@@ -1,14 +1,13 @@
 """What is asked, in the words in which roles speak of it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fleetqueue.api import errors
 from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.kinds.go_text import quoted
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(NamedTuple):
     """One request; `path` is set instead of a resource where the request is for none."""
 
     user: User

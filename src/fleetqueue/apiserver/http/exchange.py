@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -70,8 +70,7 @@ class Listing:
         return {"kind": self.kind, "apiVersion": self.api_version, "metadata": self.metadata}
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     status: int
     body: Manifest | Entry | Listing | bytes | str
     """An Entry and a Listing have their JSON already, bytes are JSON; text is for health and metrics."""

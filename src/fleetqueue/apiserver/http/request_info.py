@@ -1,8 +1,7 @@
 """What a request asks for, read from its method, path and query."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from fleetqueue.apiserver.auth.attributes import Attributes
 from fleetqueue.apiserver.auth.users import User
@@ -13,8 +12,7 @@ NAMESPACE_PARTS: Final = ("status", "finalize")
 """What follows a namespace's name and is not a resource in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestInfo:
+class RequestInfo(NamedTuple):
     """Of a request that is for no resource only `path` and `verb` are set."""
 
     path: str

@@ -8,6 +8,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -100,14 +101,25 @@ def octets(value: Any) -> Any:
 
 
 def time(value: Any) -> str | None:
-    moment = _moment(value, go_time.RFC3339)
-    if moment is None:
+    if value is None:
         return None
-    text = f"{moment.isoformat(timespec='seconds')[:19]}Z"
-    return str(value) if text == value else text
+    if type(value) is not str:
+        raise Mismatch(value, "string")
+    text = _in_seconds(value)
+    return value if text == value else text
+
+
+@lru_cache(maxsize=1024)  # what is written within a second has the same times
+def _in_seconds(text: str) -> str | None:
+    moment = _moment(text, go_time.RFC3339)
+    return None if moment is None else f"{moment.isoformat(timespec='seconds')[:19]}Z"
 
 
 def micro_time(value: Any) -> str | None:
+    if value is None:
+        return None
+    if type(value) is not str:
+        raise Mismatch(value, "string")
     moment = _moment(value, go_time.RFC3339_MICRO)
     if moment is None:
         return None
@@ -115,13 +127,9 @@ def micro_time(value: Any) -> str | None:
     return str(value) if text == value else text
 
 
-def _moment(value: Any, layout: str) -> datetime | None:
-    if value is None:
-        return None
-    if type(value) is not str:
-        raise Mismatch(value, "string")
+def _moment(text: str, layout: str) -> datetime | None:
     try:
-        moment = _usual_moment(value, _USUAL[layout]) or go_time.parsed(value, layout).as_datetime
+        moment = _usual_moment(text, _USUAL[layout]) or go_time.parsed(text, layout).as_datetime
     except go_time.BadTime as error:
         raise Unreadable(str(error)) from None
     except OverflowError:

@@ -1,7 +1,6 @@
 """Get, list and watch: which versions of which objects a reader sees."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -27,8 +26,7 @@ class Listed(NamedTuple):
     remaining: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One line of a watch; a bookmark has a revision and no entry."""
 
     type: str

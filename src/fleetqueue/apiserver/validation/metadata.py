@@ -17,6 +17,7 @@ IMMUTABLE: Final = "field is immutable"
 LONGEST_MANAGER: Final = 128
 LONGEST_SUBRESOURCE: Final = 256
 NO_METADATA: Final[Mapping[str, Any]] = {}
+_NAMES: Final = ("name", "generateName", "namespace")
 
 
 def faults(
@@ -25,10 +26,10 @@ def faults(
     """Return what is wrong with the metadata of an object.
 
     Args:
-        old: metadata that were in order: a part that is the very same is so, too.
+        old: metadata that were in order: an equal name is so, too, and any other part that is the very same.
     """
     found: list[Cause] = []
-    if not old or any(metadata.get(name) is not old.get(name) for name in ("name", "generateName", "namespace")):
+    if not old or any(metadata.get(name) != old.get(name) for name in _NAMES):
         found += _name_faults(metadata, name_rule)
         found += _namespace_faults(metadata, namespaced)
     for name, part_faults in _PARTS:

@@ -6,7 +6,7 @@ What a worker is known to have may be old; that it may have a job is believed un
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, find
@@ -15,8 +15,7 @@ from fleetqueue.controllers.multikueue.adapters.interface import Adapter
 from fleetqueue.controllers.multikueue.names import DEACTIVATION_TARGET
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(NamedTuple):
     """What one worker has of a Workload."""
 
     cluster: str
