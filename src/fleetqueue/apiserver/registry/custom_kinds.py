@@ -116,8 +116,10 @@ def _read(custom: CustomSchema, obj: Manifest, known: Manifest | None) -> tuple[
 
 def _finalizer_warnings(new: Manifest, old: Manifest | None) -> Sequence[str]:
     """Tell of new finalizers that do not say whose they are."""
-    known = (*STANDARD_FINALIZERS, *(((old or {}).get("metadata") or {}).get("finalizers") or ()))
-    names = sorted({*(new["metadata"].get("finalizers") or ())} - {*known})
+    given, before = new["metadata"].get("finalizers"), ((old or {}).get("metadata") or {}).get("finalizers")
+    if not given or given is before:
+        return ()
+    names = sorted({*given} - {*STANDARD_FINALIZERS, *(before or ())})
     return [f"metadata.finalizers: {quoted(name)}: {UNQUALIFIED}" for name in names if "/" not in name]
 
 
