@@ -51,7 +51,7 @@ class JobController(Controller):
         self._failures: dict[str, Failures] = {}
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return Watch(Job, by_key), Watch(Pod, job_of)
+        return Watch(Job, by_key, facts=lambda job: job if job.is_ours else None), Watch(Pod, job_of)
 
     def subscribe(self) -> None:
         self.hub.informer(Pod).subscribe(self.pods.writes.seen)  # first, so that who is woken finds it settled

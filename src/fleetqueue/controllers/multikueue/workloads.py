@@ -51,7 +51,7 @@ class WorkloadController(Controller):
         store.add_index(BY_JOB, _job_keys)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        yield Watch(kueue.QueuedWorkload, by_key, facts=hub_facts)
+        yield Watch(kueue.QueuedWorkload, by_key, facts=self._facts)
         yield Watch(kueue.AdmissionCheck, lambda check: self._of_check(check.name))
         yield Watch(kueue.MultiKueueConfig, self._of_config)
         for adapter in self.groups.adapters.values():
@@ -182,7 +182,11 @@ class WorkloadController(Controller):
 
     def _of_job(self, job: Object) -> Iterable[str]:
         found = self.hub.by_index(kueue.QueuedWorkload, BY_JOB, f"{job.resource.kind}/{job.key}")
-        return [view.key for view in found]
+        return [view.key for view in found if self.groups.check(view) is not None]
+
+    def _facts(self, local: kueue.QueuedWorkload) -> tuple[Any, ...] | None:
+        """Return what is looked at; nothing of a Workload without a check of ours, and so of all on a mere worker."""
+        return None if self.groups.check(local) is None else hub_facts(local)
 
 
 def _with_state(raw: Manifest, name: str, state: str, message: str) -> list[Manifest]:

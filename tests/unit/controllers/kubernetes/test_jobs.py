@@ -387,3 +387,16 @@ async def test_who_is_woken(scene, submit):
         await scene.run_pod((await names(scene))[0])
 
         assert await woken(controller) == {"default/job"}
+
+
+async def test_a_change_of_a_job_of_another_manager_wakes_nobody(scene, submit):
+    controller = JobController(scene.cluster, scene.metrics)
+    controller.subscribe()
+    async with running(scene.cluster.run()):
+        await scene.cluster.synced()
+        await submit(managedBy="kueue.x-k8s.io/multikueue")
+        await woken(controller)
+        patch = {"metadata": {"labels": {"a": "b"}}}
+        await scene.cluster.client.merge(Job.resource, "job", "default", patch)
+
+        assert await woken(controller) == set()
