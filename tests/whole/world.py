@@ -59,8 +59,8 @@ class World:
         touched = await self.strangers.touched()
         if touched:
             raise Broken("\n".join(touched))
-        if self.faults("hub").frozen:
-            self.reasons = Reasons()  # who stands still says nothing, and has a moment for it afterwards
+        if self.faults("hub").frozen or self.faults("hub").unrest:
+            self.reasons = Reasons()  # who stands still or is not heard has a moment for it afterwards
             return
         silent = self.reasons.unexplained(Hub(*[self.objects("hub", kind) for kind in (Job, kueue.Workload, Event)]))
         if silent:
