@@ -115,9 +115,9 @@ class EmbeddedFleet:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-        for task in tasks:
-            if not task.cancelled():
-                task.result()  # it ended by itself, which none should: say why
+            for task in tasks:
+                if not task.cancelled():
+                    task.result()  # it ended by itself, which none should: it may be why the body failed
 
     @property
     def hub(self) -> EmbeddedCluster:

@@ -2,11 +2,11 @@
 
 import asyncio
 import socket
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from ssl import SSLContext
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -23,6 +23,7 @@ from fleetqueue.assembly.cluster_parts import cluster_parts
 from fleetqueue.assembly.converters import CONVERTERS
 from fleetqueue.assembly.faults import Way
 from fleetqueue.assembly.in_process import InProcessDoor
+from fleetqueue.assembly.kept_up import kept_up
 from fleetqueue.assembly.pods.options import Dial
 from fleetqueue.client import Client
 from fleetqueue.engine import kubeconfigs, ports
@@ -31,6 +32,7 @@ from fleetqueue.engine.key_pairs import read_pair
 from fleetqueue.engine.pki import ensure_pki
 from fleetqueue.engine.state import write_private
 from fleetqueue.runtime.logs import tagged
+from fleetqueue.runtime.manager import Manager
 
 if TYPE_CHECKING:
     from fleetqueue.assembly.client_certificates import ClientAuthority
@@ -95,20 +97,22 @@ class Endpoint:
         server = ApiServer(storage, Secrets(_signing_key(self.pki / "sa.key"), {self._token: PARTS}), CONVERTERS)
         await server.start()
         self._server = server
-        self._keep(server.run(), "API")
-        parts = cluster_parts(
+        self._keep(server.run, "API")
+        self._keep(lambda: self._parts(dial).run(), "parts")
+        self._front_end = FrontEnd(server.handler, server.authentication)
+        self._open.push_async_callback(self._front_end.stop)
+        await self._listen(self._front_end)
+        write_private(self.folder / "kubeconfig", kubeconfigs.dump(self.kubeconfig))
+
+    def _parts(self, dial: Dial) -> Manager:
+        return cluster_parts(
             self.name,
-            server,
+            self.server,
             token=self._token,
             ca=self.ca.decode(),
             sign_certificate=self._sign,
             dial=dial,
         )
-        self._keep(parts.run(), "parts")
-        self._front_end = FrontEnd(server.handler, server.authentication)
-        self._open.push_async_callback(self._front_end.stop)
-        await self._listen(self._front_end)
-        write_private(self.folder / "kubeconfig", kubeconfigs.dump(self.kubeconfig))
 
     async def stop(self) -> None:
         """The endpoint first, the storage last."""
@@ -159,9 +163,9 @@ class Endpoint:
             self._held.close()
             self._held = None
 
-    def _keep(self, work: Coroutine[Any, Any, None], what: str) -> None:
+    def _keep(self, begin: Callable[[], Awaitable[None]], what: str) -> None:
         with tagged(on=self.name):  # what they log says on which of the clusters of this process
-            task = asyncio.create_task(work, name=f"{self.name} {what}")
+            task = asyncio.create_task(kept_up(begin, cluster=self.name, what=what), name=f"{self.name} {what}")
         self._open.push_async_callback(_end, task)
 
 

@@ -8,7 +8,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.assembly.embedded import EmbeddedFleet
+from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.assembly.faults import Failure
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.runtime.informer import Informer
@@ -173,3 +173,28 @@ async def test_a_watch_survives_a_cut(fleet, worker, silently):
 
     assert informer.store.get("default/a") is not None
     following.cancel()
+
+
+class Doomed(EmbeddedCluster):
+    """A cluster whose parts fail."""
+
+    def start(self, dial, *, with_parts=True):
+        async def fail():
+            raise KeyError("a defect of ours")
+
+        return [asyncio.create_task(fail())]
+
+
+async def wait_in_vain(fleet):
+    async with fleet.living():
+        await settle()
+        raise AssertionError("the job has not ended")
+
+
+async def test_who_waits_in_vain_for_a_cluster_that_has_died_is_told_so():
+    fleet = EmbeddedFleet([await Doomed.new("hub")])
+
+    with pytest.raises(KeyError, match="a defect of ours") as told:
+        await wait_in_vain(fleet)
+
+    assert str(told.value.__context__) == "the job has not ended"
