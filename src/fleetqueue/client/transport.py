@@ -1,10 +1,11 @@
 """The HTTP door: the only place that knows sockets, TLS and bytes."""
 
+import asyncio
 import socket
 import ssl
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,13 +47,11 @@ class HttpDoor:
     async def stream(self, request: Request, *, silence: float) -> AsyncIterator["HttpStream"]:
         credential = await self._credentials.current()
         limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=silence)
-        try:
+        with self._explained(request):
             async with await self._open(request, credential, limits) as response:
                 if response.status == 401:
                     self._credentials.renew(credential)
                 yield HttpStream(response)
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise Unreachable(self._explain(request, error)) from error
 
     async def close(self) -> None:
         sessions, self._session, self._retired = (self._session, self._retired), None, None
@@ -63,11 +62,9 @@ class HttpDoor:
     async def _request(self, request: Request, timeout: float) -> tuple[Response, Credential]:
         credential = await self._credentials.current()
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
-        try:
+        with self._explained(request):
             async with await self._open(request, credential, limits) as response:
                 return Response(response.status, _decode(await response.read())), credential
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise Unreachable(self._explain(request, error)) from error
 
     async def _open(self, request: Request, credential: Credential, limits: aiohttp.ClientTimeout) -> Any:
         """Begin a request; aiohttp repeats it on a kept-alive connection that just closed, but never POST or PATCH."""
@@ -109,9 +106,20 @@ class HttpDoor:
         if retired is not None:
             await retired.close()
 
-    def _explain(self, request: Request, error: BaseException) -> str:
-        why = str(error) or type(error).__name__
-        return f"{request} on {self.connection.server}: {why}"
+    @contextmanager
+    def _explained(self, request: Request) -> Iterator[None]:
+        """Say of whatever aiohttp raises that there was no answer."""
+        before = _cancellations()
+        try:
+            yield
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise Unreachable(f"{request} on {self.connection.server}: {str(error) or type(error).__name__}") from error
+        except asyncio.CancelledError as error:
+            if _cancellations() > before:
+                raise
+            # When a session is closed, aiohttp cancels whoever still looks for an address. Nobody told this task to
+            # stop, and a task that ends so is not missed: a TaskGroup goes on without it.
+            raise Unreachable(f"{request} on {self.connection.server}: the session was closed") from error
 
 
 class HttpStream:
@@ -135,6 +143,12 @@ class HttpStream:
                         yield _event(line)
             if len(rest) > MAX_LINE:
                 raise Unreachable(f"a watch event is longer than {MAX_LINE} bytes; is this a Kubernetes API?")
+
+
+def _cancellations() -> int:
+    """Return how often the running task was told to stop; what comes without one was not meant for it."""
+    task = asyncio.current_task()
+    return task.cancelling() if task is not None else 0
 
 
 def connect(connection: Connection) -> Client:

@@ -10,7 +10,8 @@ from aiohttp import web
 
 from fleetqueue.api.errors import Unreachable
 from fleetqueue.api.requests import MERGE_PATCH, Request
-from fleetqueue.client.kubeconfig import ExecPlugin
+from fleetqueue.client.kubeconfig import Connection, ExecPlugin
+from fleetqueue.client.transport import HttpDoor
 
 GET = Request("GET", "/api/v1/nodes")
 
@@ -261,6 +262,52 @@ async def test_a_closed_door_can_be_closed_again(server, door):
 
     await opened.close()
     await opened.close()
+
+
+class NoAddress:
+    """A name service that never answers."""
+
+    async def resolve(self, *args, **more):
+        await asyncio.Event().wait()
+
+    async def close(self):
+        pass
+
+
+@pytest.fixture
+async def asking(monkeypatch):
+    """A door whose server's address is being looked for, for a request and for a watch."""
+    monkeypatch.setattr("aiohttp.connector.DefaultResolver", lambda **more: NoAddress())
+    door = HttpDoor(Connection("https://hub.example:6443"))
+
+    async def watch():
+        async with door.stream(GET, silence=60):
+            pass
+
+    tasks = [asyncio.create_task(work) for work in (door.request(GET, timeout=60), watch())]
+    await asyncio.sleep(0.01)
+    yield door, tasks
+    await door.close()
+
+
+async def test_who_still_looks_for_the_server_when_the_door_closes_has_no_answer_and_is_not_cancelled(asking):
+    door, tasks = asking
+
+    await door.close()
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [str(error) for error in found] == [f"{GET} on https://hub.example:6443: the session was closed"] * 2
+    assert {type(error) for error in found} == {Unreachable}
+
+
+async def test_who_is_told_to_stop_while_it_looks_for_the_server_stops(asking):
+    _, tasks = asking
+
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+
+    assert [task.cancelled() for task in tasks] == [True, True]
 
 
 async def test_a_plain_http_server_needs_no_certificates(door):
