@@ -2,11 +2,11 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
 from ssl import SSLContext
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -163,7 +163,7 @@ class Endpoint:
             self._held.close()
             self._held = None
 
-    def _keep(self, begin: Callable[[], Awaitable[None]], what: str) -> None:
+    def _keep(self, begin: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
         with tagged(on=self.name):  # what they log says on which of the clusters of this process
             task = asyncio.create_task(kept_up(begin, cluster=self.name, what=what), name=f"{self.name} {what}")
         self._open.push_async_callback(_end, task)

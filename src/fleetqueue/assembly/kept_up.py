@@ -1,21 +1,23 @@
 """Keep up what nobody else keeps: work that ends by itself is told of, and begun anew as a kubelet does it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from fleetqueue import clock
 from fleetqueue.nodes.crash_back_off import BackOff
+from fleetqueue.runtime.attempts import attempt
 from fleetqueue.runtime.logs import Log
 
 log = Log("cluster")
 
 
-async def kept_up(begin: Callable[[], Awaitable[None]], *, cluster: str, what: str) -> None:
+async def kept_up(begin: Callable[[], Coroutine[Any, Any, None]], *, cluster: str, what: str) -> None:
     """Work until cancelled. Each time all is begun anew, since what failed may be half of its old self."""
     back_off = BackOff()
     while True:
         try:
-            await begin()
+            (await attempt(begin())).result()
             log.warning("work has ended by itself", cluster=cluster, what=what)
         except Exception:
             log.exception("work failed", cluster=cluster, what=what)

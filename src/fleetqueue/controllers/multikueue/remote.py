@@ -18,6 +18,7 @@ from fleetqueue.client.kubeconfig import Connection, ExecPlugin
 from fleetqueue.controllers.multikueue import messages
 from fleetqueue.controllers.multikueue.followers import followed
 from fleetqueue.controllers.multikueue.remote_objects import Heard, RemoteObjects
+from fleetqueue.runtime.attempts import attempt
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.logs import Log
 
@@ -92,7 +93,7 @@ class Remote(RemoteObjects):
         try:
             while True:
                 try:
-                    await self._live(connection)
+                    (await attempt(self._live(connection))).result()
                 except (errors.ApiError, errors.Unreachable) as error:
                     self._failed(str(error))
                 except Exception as error:
@@ -124,8 +125,6 @@ class Remote(RemoteObjects):
                 self._connected(client, tasks)
                 await self._until_doubted(expires)
         except BaseExceptionGroup as group:
-            if _shall_end():
-                raise asyncio.CancelledError from None
             raise group.exceptions[0] from None
         finally:
             self._client = None
@@ -193,12 +192,6 @@ class Remote(RemoteObjects):
             self.is_connected = False
             self.lost_since = clock.monotonic()
             self._told(self.name)
-
-
-def _shall_end() -> bool:
-    """Tell whether we were cancelled: a TaskGroup in which something fails in the same moment tells only of that."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def retry_after(attempts: int) -> float:

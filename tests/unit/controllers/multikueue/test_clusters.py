@@ -1,5 +1,6 @@
 """MultiKueueClusters: how they are reached, what they say of it, and how a connection comes back."""
 
+import asyncio
 import base64
 from datetime import timedelta
 
@@ -132,6 +133,22 @@ async def test_a_cut_connection_is_told_when_it_does_not_come_back_at_once(stage
     assert after_break == "True Active: Connected"
     assert after_cut.startswith("False ClientConnectionFailed: ")
     assert stage.active(CLUSTER, "cluster1") == "True Active: Connected"
+
+
+@pytest.mark.parametrize("turns", range(12), ids=lambda turns: f"{turns} turns later")
+async def test_a_connection_that_breaks_at_the_very_moment_at_which_it_is_given_up_ends(stage, turns):
+    stage.arrange()
+    async with stage.multikueue():
+        await stage.fleet.advance(10)
+        stage.fleet.cut("cluster1")
+        (task,) = [task for task in asyncio.all_tasks() if task.get_name() == "worker cluster1"]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        stage.fleet.heal("cluster1")
+        await stage.fleet.advance(60)
+
+        assert task.cancelled()
 
 
 async def test_a_deleted_cluster_is_disconnected(stage):
