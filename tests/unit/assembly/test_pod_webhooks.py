@@ -48,6 +48,31 @@ async def test_an_older_pod_that_ends_leaves_the_newer_one_its_say(fleet):
     assert await asked(fleet, "one") == "newer"
 
 
+async def test_a_newer_pod_that_ends_gives_the_older_one_its_say_back(fleet):
+    oldest, older, newer = pod(fleet), pod(fleet), pod(fleet)
+    for one, mark in ((oldest, "oldest"), (older, "older"), (newer, "newer")):
+        one.install(marking(mark))
+    await fleet.hub.client().create(DEPLOYMENTS, PART.deployment())
+
+    older.install(())
+    newer.install(())
+
+    assert await asked(fleet, "one") == "oldest"
+
+
+async def test_when_the_last_of_several_pods_ends_nothing_gets_past(fleet):
+    older, newer = pod(fleet), pod(fleet)
+    older.install(marking("older"))
+    newer.install(marking("newer"))
+    await fleet.hub.client().create(DEPLOYMENTS, PART.deployment())
+
+    newer.install(())
+    older.install(())
+
+    with pytest.raises(errors.ServerError, match=r'failed calling webhook "mark.test"'):
+        await asked(fleet, "one")
+
+
 async def test_while_no_pod_is_there_nothing_gets_past(fleet):
     only = pod(fleet)
     only.install(marking("only"))

@@ -9,6 +9,21 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.server import ApiServer
 
 
+class Installed(list[AdmissionHook]):
+    """What one pod has installed: a list of its own, to know it again."""
+
+    def __init__(self, hooks: Sequence[AdmissionHook], before: Sequence[AdmissionHook] = ()) -> None:
+        super().__init__(hooks)
+        self.is_over = False
+        self._before = before.standing() if isinstance(before, Installed) else None
+
+    def standing(self) -> "Installed | None":
+        """Return what the newest pod that is still there has installed: these, or what was there before."""
+        if not self.is_over:
+            return self
+        return self._before.standing() if self._before is not None else None
+
+
 class PodWebhooks:
     """What one pod of a part installs; of two pods of a part, which are there while one replaces the other, the newer.
 
@@ -21,16 +36,19 @@ class PodWebhooks:
         self.owner = owner
         self.namespace = namespace
         self.deployment = deployment
-        self._mine: Sequence[AdmissionHook] = ()
+        self._mine = Installed(())
 
     def install(self, hooks: Sequence[AdmissionHook]) -> None:
         """Have a say from now on; none means: not any more."""
         webhooks = self.server.webhooks
         if hooks:
-            self._mine = list(hooks)  # a list of our own, to know it again
+            self._mine = Installed(hooks, before=webhooks.of(self.owner))
             webhooks.install(self.owner, self._mine)
-        elif webhooks.of(self.owner) is self._mine:  # and not those of the pod that came after us
-            webhooks.install(self.owner, [self._away(hook) for hook in self._mine] if self.deployment else ())
+            return
+        self._mine.is_over = True
+        if webhooks.of(self.owner) is self._mine:  # and not those of the pod that came after us
+            away = [self._away(hook) for hook in self._mine] if self.deployment else ()
+            webhooks.install(self.owner, self._mine.standing() or away)
 
     def _away(self, hook: AdmissionHook) -> AdmissionHook:
         def refuse(old: Manifest | None, new: Manifest) -> Manifest:
