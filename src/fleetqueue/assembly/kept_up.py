@@ -16,10 +16,11 @@ async def kept_up(begin: Callable[[], Coroutine[Any, Any, None]], *, cluster: st
     """Work until cancelled. Each time all is begun anew, since what failed may be half of its old self."""
     back_off = BackOff()
     while True:
+        work = await attempt(begin())
         try:
-            (await attempt(begin())).result()
+            work.result()
             log.warning("work has ended by itself", cluster=cluster, what=what)
-        except Exception:
+        except (Exception, asyncio.CancelledError):
             log.exception("work failed", cluster=cluster, what=what)
         await asyncio.sleep(back_off.pause_after(clock.monotonic()))
         back_off.starts(clock.monotonic())

@@ -2,7 +2,8 @@
 
 Before Python 3.13, a task group that fails at the moment at which its task is cancelled raises its failure only. A loop
 that catches that and goes on is not told a second time, and who stopped it waits for ever. So each try has a task of
-its own: its failure comes from there, and a cancellation only from without.
+its own. What it ends by is in that task, even a cancellation of its own that got loose; what `attempt` raises is meant
+for us.
 """
 
 import asyncio

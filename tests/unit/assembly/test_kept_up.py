@@ -19,12 +19,13 @@ def keep(begin):
     return running(kept_up(begin, cluster="c", what="parts"))
 
 
-async def test_what_fails_is_begun_anew_later_and_later():
+@pytest.mark.parametrize("failure", [RuntimeError("no"), asyncio.CancelledError("a request of its own was")])
+async def test_what_fails_is_begun_anew_later_and_later(failure):
     begun = []
 
     async def fail():
         begun.append(clock.monotonic())
-        raise RuntimeError("no")
+        raise failure
 
     async with keep(fail):
         await advance(100)

@@ -92,13 +92,14 @@ class Remote(RemoteObjects):
         self.server = connection.server
         try:
             while True:
+                living = await attempt(self._live(connection))
                 try:
-                    (await attempt(self._live(connection))).result()
+                    living.result()
                 except (errors.ApiError, errors.Unreachable) as error:
                     self._failed(str(error))
-                except Exception as error:
+                except (Exception, asyncio.CancelledError) as error:
                     log.exception("connection failed", cluster=self.name)
-                    self._failed(str(error))
+                    self._failed(str(error) or type(error).__name__)
                 if self._attempts:
                     await asyncio.sleep(retry_after(self._attempts))
         finally:
