@@ -24,8 +24,7 @@ class Terminal:
     def __init__(self, stream: TextIO = sys.stdout, *, step: bool = False) -> None:
         self.stream = stream
         self.step = step
-        self.is_terminal = stream.isatty()
-        self.has_colours = self.is_terminal and wants_colours()
+        self.has_colours = stream.isatty() and wants_colours()
         self._spinner: Status | None = None
         self._notice: asyncio.TimerHandle | None = None
 
