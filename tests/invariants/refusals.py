@@ -31,4 +31,4 @@ def no_part_is_refused() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rbac, "reason", noting)
         yield
-    assert refused == []
+    assert not refused, "\n".join(sorted(set(refused)))
