@@ -37,7 +37,7 @@ class Store(Generic[O]):
         self._indexes[name] = values
         self._indexed[name] = {}
         for key, entry in self._entries.items():
-            self._index(name, key, entry.view)
+            self._index(name, key, values(entry.view))
 
     def get(self, key: str) -> O | None:
         entry = self._entries.get(key)
@@ -65,30 +65,30 @@ class Store(Generic[O]):
         key = key_of(metadata.get("namespace", ""), metadata["name"])
         trimmed = self.kind.trim(raw)
         entry = Entry(trimmed, self.kind.view(trimmed))
-        old = self._drop(key)
+        old = self.get(key)
         self._entries[key] = entry
-        for name in self._indexes:
-            self._index(name, key, entry.view)
+        for name, values in self._indexes.items():
+            was, now = [] if old is None else [*values(old)], [*values(entry.view)]
+            if was != now:
+                self._unindex(name, key, was)
+                self._index(name, key, now)
         return old, entry.view
 
     def remove(self, key: str) -> O | None:
-        return self._drop(key)
-
-    def _drop(self, key: str) -> O | None:
         entry = self._entries.pop(key, None)
         if entry is None:
             return None
-        for name in self._indexes:
-            self._unindex(name, key, entry.view)
+        for name, values in self._indexes.items():
+            self._unindex(name, key, values(entry.view))
         return entry.view
 
-    def _index(self, name: str, key: str, view: O) -> None:
-        for value in self._indexes[name](view):
+    def _index(self, name: str, key: str, values: Iterable[str]) -> None:
+        for value in values:
             self._indexed[name].setdefault(value, set()).add(key)
 
-    def _unindex(self, name: str, key: str, view: O) -> None:
+    def _unindex(self, name: str, key: str, values: Iterable[str]) -> None:
         indexed = self._indexed[name]
-        for value in self._indexes[name](view):
+        for value in values:
             keys = indexed.get(value, set())
             keys.discard(key)
             if not keys:

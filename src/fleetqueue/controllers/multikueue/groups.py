@@ -97,8 +97,9 @@ class Groups:
                 places.add(remote.server)
                 yield _copy(remote, key, raw)
         for remote in self.remotes:
-            is_of_interest = remote.has_anything(key) or not remote.is_known
-            if remote.name not in listed and remote.server not in places and is_of_interest:
+            if remote.name in listed or remote.server in places:
+                continue
+            if remote.has_anything(key) or not remote.is_known:
                 places.add(remote.server)
                 yield _copy(remote, key, raw)
 
