@@ -101,11 +101,7 @@ def octets(value: Any) -> Any:
 
 
 def time(value: Any) -> str | None:
-    if value is None:
-        return None
-    if type(value) is not str:
-        raise Mismatch(value, "string")
-    text = _in_seconds(value)
+    text = None if value is None else _in_seconds(_text(value))
     return value if text == value else text
 
 
@@ -116,15 +112,17 @@ def _in_seconds(text: str) -> str | None:
 
 
 def micro_time(value: Any) -> str | None:
-    if value is None:
-        return None
-    if type(value) is not str:
-        raise Mismatch(value, "string")
-    moment = _moment(value, go_time.RFC3339_MICRO)
+    moment = None if value is None else _moment(_text(value), go_time.RFC3339_MICRO)
     if moment is None:
         return None
     text = f"{moment.isoformat(timespec='microseconds')[:26]}Z"
     return str(value) if text == value else text
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise Mismatch(value, "string")
+    return value
 
 
 def _moment(text: str, layout: str) -> datetime | None:
