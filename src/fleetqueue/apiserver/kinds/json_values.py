@@ -23,6 +23,7 @@ _USUAL: Final = {
     go_time.RFC3339_MICRO: re.compile(rf"{_SECONDS}\.[0-9]{{6}}Z"),
 }
 """How nearly all times are written."""
+_USUAL_LENGTH: Final = len("2026-01-01T00:00:00Z")
 _ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _BASE64_LETTERS: Final = re.compile(r"[A-Za-z0-9+/]*")
@@ -101,14 +102,20 @@ def octets(value: Any) -> Any:
 
 
 def time(value: Any) -> str | None:
-    text = None if value is None else _in_seconds(_text(value))
-    return value if text == value else text
+    if value is None:
+        return None
+    text = _text(value)
+    after = _known_seconds(text) if len(text) == _USUAL_LENGTH else _in_seconds(text)
+    return text if after == text else after
 
 
-@lru_cache(maxsize=1024)  # what is written within a second has the same times
 def _in_seconds(text: str) -> str | None:
     moment = _moment(text, go_time.RFC3339)
     return None if moment is None else f"{moment.isoformat(timespec='seconds')[:19]}Z"
+
+
+_known_seconds: Final = lru_cache(maxsize=1024)(_in_seconds)
+"""What is written within a second has the same times; only short ones are kept."""
 
 
 def micro_time(value: Any) -> str | None:

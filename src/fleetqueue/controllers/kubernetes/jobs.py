@@ -51,7 +51,7 @@ class JobController(Controller):
         self._failures: dict[str, Failures] = {}
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return Watch(Job, by_key, facts=lambda job: job if job.is_ours else None), Watch(Pod, job_of)
+        return Watch(Job, by_key, facts=_ours), Watch(Pod, job_of)
 
     def subscribe(self) -> None:
         self.hub.informer(Pod).subscribe(self.pods.writes.seen)  # first, so that who is woken finds it settled
@@ -153,6 +153,11 @@ class JobController(Controller):
             await self.events.normal(job, "Completed", "Job completed")
         else:
             await self.events.warning(job, end.reason, end.message)
+
+
+def _ours(job: Job) -> Job | None:
+    """Return a Job that is run here: what becomes of one that others run wakes nobody."""
+    return job if job.is_ours else None
 
 
 def job_of(pod: Pod) -> Iterable[str]:
