@@ -19,8 +19,6 @@ from fleetqueue.runtime.logs import tags
 
 TESTER = "tester"
 """The token of the test; to all others a fault may happen."""
-LEADERSHIP = "/namespaces/fleetqueue-system/leases/fleetqueue-controller"
-"""The Lease that only the leader of our controller's replicas writes."""
 
 
 @dataclass
@@ -52,8 +50,6 @@ class Faults:
         self.unrest: Unrest | None = None
         self.frozen: dict[str, asyncio.Event] = {}
         """From the process (its pod) to what it waits for."""
-        self.leader = ""
-        """The process that last wrote the Lease of our controller."""
         self._break = asyncio.Event()
 
     def break_streams(self) -> None:
@@ -118,15 +114,12 @@ class FaultyServer(ApiServer):
         return await self._faulty(ask, *request)
 
     async def _faulty(self, ask: Callable[[], Any], *request: Any) -> Answer | Stream:
-        method, path, *_ = request
         if self.faults.is_down:
             raise errors.Unreachable("connection refused")
         error = self.faults.unrest.strikes(*request) if self.faults.unrest else None
         if error is not None and not self.faults.unrest.happens:
             raise error.with_traceback(None)  # one is raised again and again
         answer = await ask()
-        if path.endswith(LEADERSHIP) and method != "GET":
-            self.faults.leader = this_process()
         if isinstance(answer, Stream):
             return Stream(self.faults.carry(answer.events), answer.warnings)
         if error is not None:

@@ -8,6 +8,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node, Pod, Secret, ServiceAccount
 from fleetqueue.api.usage_scores import GPU
 from fleetqueue.api.work_v1 import ManifestWork
@@ -213,9 +214,16 @@ async def freeze(world: World) -> str:
 
 
 async def freeze_leader(world: World) -> str:
-    leader = world.faults("hub").leader
+    leader = leading_pod(world)
     is_there = leader in [Pod.view(raw).key for raw in world.objects("hub", Pod)]
     return freeze_pod(world, leader, "hub, the leader") if is_there else ""
+
+
+def leading_pod(world: World) -> str:
+    """Return the pod that leads our controller's replicas, as its Lease tells it."""
+    leases = {one.key: one for one in map(Lease.view, world.objects("hub", Lease))}
+    lease = leases["fleetqueue-system/fleetqueue-controller"]
+    return f"{lease.namespace}/{lease.spec.holder_identity.partition('_')[0]}"
 
 
 def freeze_pod(world: World, pod: str, where: str) -> str:

@@ -60,8 +60,10 @@ class Parts:
 
 
 class HubProcess:
-    def __init__(self, connection: Connection, settings: HubSettings, *, dial: Dial = connect) -> None:
+    def __init__(self, connection: Connection, settings: HubSettings, *, dial: Dial = connect, host: str = "") -> None:
+        """`host` is where it runs, as the Lease shall tell it: the name of its pod, or else of the machine."""
         self.settings = settings.filled()
+        self.host = host or f"{socket.gethostname()}_{os.getpid()}"
         self.dial = dial
         self.client = dial(connection)
         self.metrics = Metrics()
@@ -97,7 +99,7 @@ class HubProcess:
             return
         self._waits_for = ""
         log.info("waiting for the lease", lease=f"{election.namespace}/{election.name}")
-        await LeaderElection(self.client, _identity(), election).lead(self._work)
+        await LeaderElection(self.client, _identity(self.host), election).lead(self._work)
 
     async def _work(self) -> None:
         while True:
@@ -151,6 +153,6 @@ class HubProcess:
         self._waits_for = why
 
 
-def _identity() -> str:
+def _identity(host: str) -> str:
     """Name this replica so that no other, also of an earlier start, has the same name."""
-    return f"{socket.gethostname()}_{os.getpid()}_{clock.suffix()}"
+    return f"{host}_{clock.suffix()}"

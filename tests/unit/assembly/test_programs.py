@@ -151,6 +151,15 @@ async def test_the_controller_is_available_because_it_works(hub):
     assert await reason(hub, "placement-demo2") == ["InvalidParameters"]
 
 
+async def test_the_lease_names_the_pod_that_leads(hub):
+    await apply_controller(hub)
+    await advance(30)
+
+    pod, _, suffix = (await holder(hub)).partition("_")
+    assert pod in [pod["metadata"]["name"] for pod in await pods(hub)]
+    assert suffix.isalnum()
+
+
 async def test_without_what_it_needs_it_is_not_ready(world):
     bare = await world.add("hub")
     await bare.create(Namespace.resource, Namespace.manifest("kueue-system"))

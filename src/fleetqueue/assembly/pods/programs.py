@@ -59,7 +59,8 @@ async def _controller(place: Place, options: Mapping[str, list[str]], dial: Dial
     from fleetqueue.assembly.settings import HubSettings
 
     alone = ["leader_election.enabled=false"] if "no-leader-election" in options else []
-    process = HubProcess(Connection(IN_CLUSTER), _settings(HubSettings, place, options, alone), dial=dial)
+    settings = _settings(HubSettings, place, options, alone)
+    process = HubProcess(Connection(IN_CLUSTER), settings, dial=dial, host=place.pod)
     place.why_not_ready = process.why_not_ready
     await process.serve()
 
