@@ -1,22 +1,27 @@
 """Other ways to the workers: OCM's proxy in front of them, and ClusterProfiles with an exec plugin."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import yaml
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import ConfigMap, Pod
-from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE, credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.assembly.stories.stage import LIMIT, Stage
 from fleetqueue.assembly.stories.story1 import is_connected as is_well_connected
 from fleetqueue.assembly.stories.story2 import conditions, members
-from fleetqueue.assembly.systems.ocm import HUB_NAMESPACE, REGISTRATION
+from fleetqueue.assembly.systems.add_ons import PERMISSIONS
+from fleetqueue.assembly.systems.ocm import REGISTRATION
+from fleetqueue.assembly.systems.part import Part
 from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.engine.cluster_names import HUB
 
-from .placed import CHOSEN, connection, everything_is_active, is_connected, said_of_check
+from .credentials import agent_away, look_at
+from .placed import CHOSEN, account_of, connection, everything_is_active, is_connected, said_of_check
 from .proxy import URL
 
 IDS = ("C-7", "P-1", "C-8")
@@ -45,7 +50,9 @@ async def tell(stage: Stage) -> None:
     await through_the_proxy(stage)
     await by_hand(stage)
     await by_the_controller(stage)
-    await lose_a_profile(stage)
+    await lose_a_profile(stage, "cluster3")
+    await lose_a_token(stage, "cluster3")
+    await lose_a_permission(stage, "cluster3")
 
 
 async def change_kueue(stage: Stage) -> None:
@@ -128,29 +135,69 @@ async def by_the_controller(stage: Stage) -> None:
     await everything_is_active(stage, "C-7", "through the proxy")
 
 
-async def lose_a_profile(stage: Stage) -> None:
+async def lose_a_profile(stage: Stage, name: str) -> None:
     """Delete a profile while OCM, which would make it again at once, is away."""
-    stage.seen.follow(HUB, Pod, namespace=HUB_NAMESPACE)
-    member, name = members("cluster3")[0], "cluster3"
-    scale = f"kubectl scale deployment {REGISTRATION.name} -n {HUB_NAMESPACE} --context kind-hub --replicas="
-    await stage.do(f"{scale}0")
-    await stage.seen.until(lambda: not registration(stage), limit=LIMIT, what="registration is away")
-    await stage.do(f"kubectl delete clusterprofile {name} -n {KUEUE_NAMESPACE} --context kind-hub")
-    await stage.expect(
-        "C-8",
-        lambda: (
-            not is_connected(stage, member)
-            and f"unusable now: {member} (no ClusterProfile {name})" in said_of_check(stage)
-        ),
-        part="a member whose profile is lost is cut off, and the check says why",
-        why_not=lambda: conditions(stage, [member]),
-    )
-    await stage.do(f"{scale}1")
+    async with away(stage, REGISTRATION):
+        await stage.do(f"kubectl delete clusterprofile {name} -n {KUEUE_NAMESPACE} --context kind-hub")
+        await is_told_of(stage, name, f"no ClusterProfile {name}", part="a member whose profile is lost is told of")
+        await stage.expect(
+            "C-8",
+            lambda: not is_connected(stage, members(name)[0]),
+            part="and is cut off",
+            why_not=lambda: conditions(stage, members(name)),
+        )
     await everything_is_active(stage, "C-8", "with the profile the connection comes back")
 
 
-def registration(stage: Stage) -> list[Pod]:
-    return [pod for pod in stage.hub.list(Pod, HUB_NAMESPACE) if pod.name.startswith(REGISTRATION.name)]
+async def lose_a_token(stage: Stage, name: str) -> None:
+    """Delete a token while the agent, which would bring another at once, is away."""
+    async with agent_away(stage, name):
+        await stage.do(f"kubectl delete secret {account_of(name)} -n {name} --context kind-hub")
+        await look_at(stage, name)
+        await is_told_of(stage, name, lost_secret(name), part="so is one whose secret is lost")
+    await everything_is_active(stage, "C-8", "and comes back with it")
+
+
+async def lose_a_permission(stage: Stage, name: str) -> None:
+    """Delete a permission while nobody brings the one to its worker that our controller makes again at once."""
+    async with away(stage, PERMISSIONS):
+        await stage.do(f"kubectl delete clusterpermission {account_of(name)} -n {name} --context kind-hub")
+        await is_told_of(stage, name, lost_secret(name), part="and one whose permission is lost, since its secret goes")
+    await everything_is_active(stage, "C-8", "and comes back with that")
+
+
+def lost_secret(name: str) -> str:
+    return f"no secret {credentials_secret(name)} yet"
+
+
+async def is_told_of(stage: Stage, name: str, why: str, *, part: str) -> None:
+    """Expect the check to say what a member lacks, and the member to stay, since jobs may run there."""
+    (member,) = members(name)
+    await stage.expect(
+        "C-8",
+        lambda: f"unusable now: {member} ({why})" in said_of_check(stage),
+        part=part,
+        why_not=lambda: conditions(stage, [member]),
+    )
+    stage.judge("C-8", profiles_of_members(stage) == list(CHOSEN), str(profiles_of_members(stage)), part="and stays")
+
+
+@asynccontextmanager
+async def away(stage: Stage, part: Part) -> AsyncIterator[None]:
+    """Let a part of the hub be away."""
+    stage.seen.follow(HUB, Pod)
+    await stage.seen.synced()
+    scale = f"kubectl scale deployment {part.name} -n {part.namespace} --context kind-hub --replicas="
+    await stage.do(f"{scale}0")
+    await stage.seen.until(lambda: not pods(stage, part), limit=LIMIT, what=f"{part.name} is away")
+    try:
+        yield
+    finally:
+        await stage.do(f"{scale}1")
+
+
+def pods(stage: Stage, part: Part) -> list[Pod]:
+    return [pod for pod in stage.hub.list(Pod, part.namespace) if pod.name.startswith(part.name)]
 
 
 def profiles_of_members(stage: Stage) -> list[str]:

@@ -1,5 +1,7 @@
 """Before the stories: the environment that the seeds' set-up script leaves behind."""
 
+import base64
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import yaml
@@ -7,7 +9,7 @@ import yaml
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.core_v1 import Pod, Secret
+from fleetqueue.api.core_v1 import ConfigMap, Pod, Secret
 from fleetqueue.api.fleetqueue import KUBECONFIG_KEY, KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object, View
@@ -20,6 +22,7 @@ IDS: Final = ("ENV-1", "ENV-2", "ENV-3", "ENV-4", "ENV-5", "ENV-7", "ENV-8", "EN
 QUEUES: Final = "single-clusterqueue"
 MANAGER: Final = "open-cluster-management"
 MANAGER_LABEL: Final = "x-k8s.io/cluster-manager"
+ROOT_CA: Final = "kube-root-ca.crt"
 KUEUE: Final = "kueue-controller-manager"
 ADD_ONS: Final = ("managed-serviceaccount", "resource-usage-collect")
 GPU_SCORES: Final = ("gpuNodeAvailable", "gpuClusterAvailable")
@@ -86,7 +89,7 @@ async def ocm_brought_everything(stage: Stage) -> None:
     await stage.do("kubectl get manifestworks -A --context kind-hub")
     await stage.expect("ENV-4", lambda: not missing_works(stage), why_not=lambda: str(missing_works(stage)))
     await stage.do("kubectl get clusterprofiles -A --context kind-hub")
-    await stage.expect("ENV-5", lambda: profiles(stage, "default") == sorted(stage.place.workers))
+    await profiles_follow_bindings(stage, ["default"], part="one per worker where their set is bound, none elsewhere")
 
 
 def is_available(stage: Stage, name: str) -> bool:
@@ -128,10 +131,38 @@ def is_applied(work: ManifestWork | None) -> bool:
     return work is not None and conditions.is_true(work.status.conditions, "Applied")
 
 
-def profiles(stage: Stage, namespace: str) -> list[str]:
-    """Name the ClusterProfiles of a namespace that OCM keeps."""
-    found = stage.hub.list(ClusterProfile, namespace)
-    return [profile.name for profile in found if profile.metadata.labels.get(MANAGER_LABEL) == MANAGER]
+async def profiles_follow_bindings(stage: Stage, there: Sequence[str], gone: Sequence[str] = (), *, part: str) -> None:
+    """Expect profiles of all workers in some namespaces, and wherever else a set is bound, of its clusters."""
+    wanted = {**dict.fromkeys(there, sorted(stage.place.workers)), **dict.fromkeys(gone)}
+    await stage.expect(
+        "ENV-5",
+        lambda: (
+            (found := profiles(stage)) == bound(stage)
+            and all(found.get(namespace) == names for namespace, names in wanted.items())
+        ),
+        part=part,
+        why_not=lambda: f"bound {bound(stage)}, profiles {profiles(stage)}",
+    )
+
+
+def bound(stage: Stage) -> dict[str, list[str]]:
+    """Name the clusters of the sets that are bound to each namespace."""
+    found: dict[str, set[str]] = {}
+    for binding in stage.hub.list(cluster.ManagedClusterSetBinding):
+        chosen = stage.hub.get(cluster.ManagedClusterSet, binding.spec.cluster_set)
+        if chosen is not None and conditions.is_true(binding.status.conditions, "Bound"):
+            members = {member.name for member in stage.hub.list(cluster.ManagedCluster) if chosen.has(member)}
+            found.setdefault(binding.namespace, set()).update(members)
+    return {namespace: sorted(names) for namespace, names in sorted(found.items()) if names}
+
+
+def profiles(stage: Stage) -> dict[str, list[str]]:
+    """Name the ClusterProfiles that OCM keeps in each namespace."""
+    found: dict[str, list[str]] = {}
+    for profile in sorted(stage.hub.list(ClusterProfile), key=lambda profile: profile.key):
+        if profile.metadata.labels.get(MANAGER_LABEL) == MANAGER:
+            found.setdefault(profile.namespace, []).append(profile.name)
+    return found
 
 
 def is_satisfied(stage: Stage) -> bool:
@@ -175,7 +206,7 @@ async def kueue_runs_as_processes(stage: Stage, processes: Processes) -> None:
 async def credentials_are_there(stage: Stage) -> None:
     await stage.do(f"kubectl get secrets -n {KUEUE_NAMESPACE} --context kind-hub")
     await stage.expect("ENV-7", lambda: all(secret_of(stage, name) for name in stage.place.workers))
-    problems = [problem for name in stage.place.workers for problem in kubeconfig_problems(stage, name)]
+    problems = [problem for name in stage.place.workers for problem in await kubeconfig_problems(stage, name)]
     stage.judge("ENV-8", not problems, "; ".join(problems))
     await stage.tell_why(*stage.place.workers, reason="CredentialsIssued")
 
@@ -187,13 +218,20 @@ def secret_of(stage: Stage, name: str) -> Secret | None:
     return secret if right else None
 
 
-def kubeconfig_problems(stage: Stage, name: str) -> list[str]:
+async def kubeconfig_problems(stage: Stage, name: str) -> list[str]:
     secret, member = secret_of(stage, name), stage.hub.get(cluster.ManagedCluster, name)
     if secret is None or member is None or not member.spec.managed_cluster_client_configs:
         return [f"{name} has no secret or no URL"]
     wanted = member.spec.managed_cluster_client_configs[0]
     config = yaml.safe_load(secret.text(KUBECONFIG_KEY) or "")
-    return [f"{name}: {what}" for what in shape_problems(config, name, server=wanted.url, ca=wanted.ca_bundle)]
+    ca = wanted.ca_bundle or await own_authority(stage, name)
+    return [f"{name}: {what}" for what in shape_problems(config, name, server=wanted.url, ca=ca)]
+
+
+async def own_authority(stage: Stage, name: str) -> str:
+    """Return the authority that a worker tells its own pods to trust."""
+    found = ConfigMap.view(await stage.clients[name].get(ConfigMap.resource, ROOT_CA, "default"))
+    return base64.b64encode(found.data["ca.crt"].encode()).decode()
 
 
 def shape_problems(config: dict[str, Any], name: str, *, server: str, ca: str) -> list[str]:
@@ -203,9 +241,10 @@ def shape_problems(config: dict[str, Any], name: str, *, server: str, ca: str) -
         "kind": (config["apiVersion"], config["kind"]) == ("v1", "Config"),
         "cluster name": entry["name"] == name,
         "server": entry["cluster"]["server"] == server,
-        "certificate authority": not ca or entry["cluster"]["certificate-authority-data"] == ca,
+        "certificate authority": entry["cluster"].get("certificate-authority-data") == ca,
         "cluster has nothing else": set(entry["cluster"]) == {"server", "certificate-authority-data"},
         "context": context["name"] == name == config["current-context"],
+        "cluster or user of the context": context["context"] == {"cluster": name, "user": user["name"]},
         "user has a token and nothing else": list(user["user"]) == ["token"] and bool(user["user"]["token"]),
     }
     return [f"wrong {what}" for what, is_right in told.items() if not is_right]

@@ -38,6 +38,8 @@ RUN_FOR: Final = "fleetqueue.dev/run-for"
 
 ON_HUB: Final[tuple[type[Object], ...]] = (
     cluster.ManagedCluster,
+    cluster.ManagedClusterSet,
+    cluster.ManagedClusterSetBinding,
     cluster.Placement,
     cluster.PlacementDecision,
     cluster.AddOnPlacementScore,

@@ -6,7 +6,7 @@ import yaml
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
-from fleetqueue.assembly.stories.environment import gpu_scores
+from fleetqueue.assembly.stories.environment import gpu_scores, profiles_follow_bindings
 from fleetqueue.assembly.stories.stage import Stage
 from fleetqueue.assembly.stories.story2 import (
     CHECK,
@@ -24,10 +24,17 @@ from fleetqueue.assembly.stories.story2 import (
     secrets,
     unlabel,
 )
+from fleetqueue.controllers.placement_admission.names import FINALIZER
 from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.manifests import objects
 
 IDS: Final = ("S2-7", "S2-8", "S2-9", "S2-10", "S2-11", "S2-12", "S2-13", "S3-8", "D-1")
+NO_CLUSTERS: Final = f"No clusters available for placement {PLACEMENT}"
+NO_CONFIG: Final = (
+    f'Cannot load the AdmissionChecks parameters: MultiKueueConfig.kueue.x-k8s.io "{PLACEMENT}" not found'
+)
+INACTIVE: Final = f"Can't admit new workloads: references inactive AdmissionCheck(s): {CHECK},{PLACEMENT}."
+IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
 AGENT: Final = "cluster2/score-agent"
 SECOND_CHECK: Final = f"{PLACEMENT}-b"
 BOTH: Final = ("cluster2", "cluster3")
@@ -101,9 +108,9 @@ def is_empty(stage: Stage) -> bool:
     return (
         not decided(stage)
         and stage.hub.get(kueue.MultiKueueConfig, PLACEMENT) is None
-        and stage.says(kueue.AdmissionCheck, PLACEMENT, "False", "NoClustersAvailable")
-        and stage.says(kueue.AdmissionCheck, CHECK, "False", "BadConfig")
-        and is_queue_inactive(stage)
+        and stage.says(kueue.AdmissionCheck, PLACEMENT, "False", "NoClustersAvailable", NO_CLUSTERS)
+        and stage.says(kueue.AdmissionCheck, CHECK, "False", "BadConfig", NO_CONFIG)
+        and stage.says(kueue.ClusterQueue, QUEUE, "False", "AdmissionCheckInactive", INACTIVE)
     )
 
 
@@ -120,7 +127,13 @@ async def the_set_is_unbound(stage: Stage) -> None:
         part="unbinding the set empties the selection",
         why_not=lambda: conditions(stage, []),
     )
+    if stage.place.has_agents:
+        await profiles_follow_bindings(
+            stage, ["default"], [KUEUE_NAMESPACE], part="where the set is unbound, the profiles go"
+        )
     await bind(stage)
+    if stage.place.has_agents:
+        await profiles_follow_bindings(stage, ["default", KUEUE_NAMESPACE], part="where it is bound again, they come")
     await everything_is_active(stage, "S2-11", part="binding it again brings everything back")
 
 
@@ -150,6 +163,8 @@ def second_check() -> str:
 
 
 async def the_check_is_deleted(stage: Stage) -> None:
+    held_by = finalizers(stage)
+    stage.judge("S2-12", held_by == [FINALIZER, IN_USE], str(held_by), part="our finalizer and Kueue's hold the check")
     await stage.do(f"kubectl delete admissioncheck {PLACEMENT} --wait=false --context kind-hub")
     await stage.expect(
         "S2-12",
@@ -157,12 +172,24 @@ async def the_check_is_deleted(stage: Stage) -> None:
         holds=lambda: stage.hub.get(kueue.MultiKueueConfig, PLACEMENT) is None and not generated(stage),
         why_not=lambda: f"left: {listed(stage)} {generated(stage)}",
     )
+    await stage.expect(
+        "S2-12",
+        lambda: finalizers(stage) == [IN_USE],
+        part="then our finalizer goes; Kueue's stays while a queue uses the check",
+        why_not=lambda: str(finalizers(stage)),
+    )
     await stage.do(f"kubectl delete -f {SETUP} --ignore-not-found --timeout=60s --context kind-hub")
     await stage.expect(
         "S2-12",
         lambda: stage.hub.get(kueue.AdmissionCheck, PLACEMENT) is None,
         part="once no queue uses it, the check is gone",
     )
+
+
+def finalizers(stage: Stage) -> list[str]:
+    """Name who holds the placement check."""
+    check = stage.hub.get(kueue.AdmissionCheck, PLACEMENT)
+    return sorted(check.metadata.finalizers) if check else []
 
 
 async def the_check_comes_before_its_placement(stage: Stage) -> None:
