@@ -1,0 +1,109 @@
+"""Jobs, Workloads, queues and events as the scenarios of Kueue compare them: whole, without what always differs.
+
+Times become signs, since the two sides have other clocks; whether those of a Job fit together is said in words.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from fleetqueue.api.batch_v1 import COMPLETE, FAILED
+from fleetqueue.api.scheme import Manifest
+
+TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+RUN_FOR = "fleetqueue.dev/run-for"
+SECONDS_RUN = "accumulatedPastExecutionTimeSeconds"
+BY_CHANCE = ("AdmissionGateCleared",)
+"""Reasons of events that Kueue gives only if its workload controller looks before its scheduler does."""
+
+
+def named(listed: list[Manifest], show: Callable[[Manifest], Manifest]) -> dict[str, Manifest]:
+    return {raw["metadata"]["name"]: show(raw) for raw in listed}
+
+
+def job(raw: Manifest) -> Manifest:
+    return {**header(raw), "spec": raw["spec"], "status": told(raw), **_times(raw)}
+
+
+def _times(raw: Manifest) -> Manifest:
+    """Tell whether a Job that has ended ran as long as its pods do, and ended when it says so."""
+    status = raw.get("status") or {}
+    ends = [
+        each["lastTransitionTime"]
+        for each in status.get("conditions") or ()
+        if each["type"] in (COMPLETE, FAILED) and each["status"] == "True"
+    ]
+    if not ends or "startTime" not in status:
+        return {}
+    took = datetime.fromisoformat(ends[0]) - datetime.fromisoformat(status["startTime"])
+    planned = raw["spec"]["template"]["metadata"]["annotations"][RUN_FOR].removesuffix("s")
+    return {
+        "ran its time": took.total_seconds() >= int(planned),
+        "ended when it says so": status.get("completionTime", ends[0]) == ends[0],
+    }
+
+
+def workload(raw: Manifest) -> Manifest:
+    return {**header(raw), "spec": raw["spec"], "status": told(raw)}
+
+
+def queue(raw: Manifest) -> Manifest:
+    return {"status": told(raw)}
+
+
+def header(raw: Manifest) -> Manifest:
+    metadata = raw["metadata"]
+    return {
+        "labels": metadata.get("labels") or {},
+        "annotations": metadata.get("annotations") or {},
+        "finalizers": metadata.get("finalizers") or [],
+        "owners": metadata.get("ownerReferences") or [],
+    }
+
+
+def told(raw: Manifest) -> Manifest:
+    """Return the whole status: conditions by their type, and of seconds only that there are some."""
+    status = raw.get("status") or {}
+    found = {**status, "conditions": conditions(raw)}
+    return {**found, SECONDS_RUN: "some"} if SECONDS_RUN in status else found
+
+
+def conditions(raw: Manifest) -> dict[str, str]:
+    return {each["type"]: _sentence(each) for each in (raw.get("status") or {}).get("conditions") or ()}
+
+
+def _sentence(condition: Manifest) -> str:
+    seen = f" (generation {condition['observedGeneration']})" if "observedGeneration" in condition else ""
+    return f"{condition['status']} {condition.get('reason', '')}: {condition.get('message', '')}{seen}"
+
+
+def events(listed: list[Manifest]) -> dict[str, list[str]]:
+    """Return what Kueue said of each object, each sentence once."""
+    said: dict[str, set[str]] = {}
+    for event in listed:
+        if "kueue" in event.get("reportingController", "") and event["reason"] not in BY_CHANCE:
+            about = event["regarding"]
+            said.setdefault(f"{about['kind']} {about['name']}", set()).add(_saying(event))
+    return {about: sorted(sentences) for about, sentences in said.items()}
+
+
+def _saying(event: Manifest) -> str:
+    note = re.sub(r"was \d+s", "was Ns", event.get("note", ""))
+    return f"{event['reportingController']}: {event['type']} {event['reason']} {event.get('action')}: {note}"
+
+
+def in_words(end: Any, names: Mapping[str, str], hashed: re.Pattern[str], prefix: str) -> dict[str, Any]:
+    """Return an end state with signs for times, words for what is made up, and without the scenario's prefix.
+
+    Args:
+        names: what uids and made up names are called.
+        hashed: a made up name that may be of an object that is gone; its group is the name of its job.
+    """
+    text = json.dumps(end, sort_keys=True, ensure_ascii=False)
+    for name, called in names.items():
+        text = text.replace(name, called)
+    text = hashed.sub(r"workload of \1", TIMES.sub("T", text))
+    found: dict[str, Any] = json.loads(text.replace(prefix, ""))
+    return found
