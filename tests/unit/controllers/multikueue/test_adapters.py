@@ -109,3 +109,16 @@ def test_job_sets():
     assert JobSets().copy(local, "w", "o")["spec"] == {"suspend": True, "replicatedJobs": []}
     assert JobSets().status(local, running, START) == running["status"]
     assert JobSets().last_status(running, START) == {"replicatedJobsStatus": [{"name": "r", "active": 0, "ready": 0}]}
+
+
+@pytest.mark.parametrize(
+    ("local", "copy", "expected"),
+    [
+        pytest.param(job(), job(restarts=0), {}, id="there were none"),
+        pytest.param(job(), job(restarts=2), {"restarts": 2}, id="the first ones"),
+        pytest.param(job(restarts=2), job(restarts=0), {"restarts": 0}, id="on another worker they begin anew"),
+        pytest.param(job(restarts=2), job(), {}, id="another worker has not counted yet"),
+    ],
+)
+def test_which_restarts_a_job_set_gets(local, copy, expected):
+    assert JobSets().status(local, copy, START) == expected

@@ -20,7 +20,11 @@ class JobSets:
         return made
 
     def status(self, job: Manifest, copy: Manifest, now: datetime) -> Manifest:
-        return copy.get("status") or {}
+        """Copy the status, but no restarts where there were none: Kueue writes what changed, and that is no change."""
+        copied = copy.get("status") or {}
+        if copied.get("restarts") or "restarts" in (job.get("status") or {}):
+            return copied
+        return {name: value for name, value in copied.items() if name != "restarts"}
 
     def has_ended(self, job: Manifest) -> bool:
         return JobSet.view(job).has_ended
