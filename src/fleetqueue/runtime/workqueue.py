@@ -2,7 +2,7 @@
 
 A key that is added many times while it waits is worked on once. A key that is added while it is being worked on is
 worked on again afterwards, never twice at once. Failures come back later and later; `forget` starts a key's patience
-anew. A key that is taken is not waited for any more: who works on it decides anew whether and when it comes back.
+anew.
 """
 
 import asyncio
@@ -73,8 +73,6 @@ class WorkQueue:
         key = next(iter(self._waiting))
         del self._waiting[key]
         self._working.add(key)
-        if (timer := self._timers.pop(key, None)) is not None:
-            timer.cancel()
         return key
 
     def done(self, key: str) -> None:
