@@ -1,10 +1,9 @@
 """The way into an embedded API server without sockets: a door as over HTTP, without TLS, bytes and media types."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Generator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 from urllib.parse import unquote
 
 import orjson
@@ -30,14 +29,9 @@ class InProcessDoor:
         self.credentials = credentials
 
     async def request(self, request: Request, *, timeout: float) -> Response:
-        answering = self.answer(request)
-        try:
-            awaited = answering.send(None)
-        except StopIteration as answered:  # nearly always at once: only a disk is waited for, and needs a timer
-            return cast(Response, answered.value)
         try:
             async with asyncio.timeout(timeout):
-                return await Begun(answering, awaited)
+                return await self.answer(request)
         except TimeoutError:
             raise errors.Unreachable(f"{request}: no answer within {timeout:g} s") from None
 
@@ -76,28 +70,6 @@ class InProcessDoor:
             content_type=request.content_type,
             agent=AGENT,
         )
-
-
-class Begun:
-    """The rest of a coroutine that has begun, and awaits something."""
-
-    def __init__(self, rest: Coroutine[Any, Any, Response], awaited: Any) -> None:
-        self._rest = rest
-        self._awaited = awaited
-
-    def __await__(self) -> Generator[Any, Any, Response]:
-        awaited = self._awaited
-        while True:
-            try:
-                came = yield awaited
-            except BaseException as error:
-                step = partial(self._rest.throw, error)
-            else:
-                step = partial(self._rest.send, came)
-            try:
-                awaited = step()
-            except StopIteration as answered:
-                return cast(Response, answered.value)
 
 
 class InProcessStream:

@@ -8,8 +8,6 @@ from fleetqueue.apiserver.auth.users import User
 from fleetqueue.apiserver.kinds.selectors import parse_fields
 
 VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-HEADS: Final = {"api": 2, "apis": 3}
-"""How many parts of a path come before the resource."""
 NAMESPACE_PARTS: Final = ("status", "finalize")
 """What follows a namespace's name and is not a resource in it."""
 
@@ -38,7 +36,7 @@ class RequestInfo(NamedTuple):
 def request_info(method: str, path: str, query: Mapping[str, str]) -> RequestInfo:
     """Read `/api/v1/...` and `/apis/<group>/<version>/...`; anything shorter is for no resource."""
     parts = path.strip("/").split("/")
-    head = HEADS.get(parts[0], 0)
+    head = {"api": 2, "apis": 3}.get(parts[0], 0)
     if not head or len(parts) <= head:
         return RequestInfo(path, method.lower())
     group = parts[1] if parts[0] == "apis" else ""
@@ -49,7 +47,7 @@ def request_info(method: str, path: str, query: Mapping[str, str]) -> RequestInf
     resource, name, subresource = (*parts[:3], "", "", "")[:3]
     if not name:
         verb, name = _of_collection(verb, query)
-    rest = "/".join(parts[3:]) if len(parts) > 3 else ""
+    rest = "/".join(parts[3:])
     return RequestInfo(path, verb, group, version, resource, subresource, name, namespace, rest, is_resource=True)
 
 

@@ -116,10 +116,8 @@ def _read(custom: CustomSchema, obj: Manifest, known: Manifest | None) -> tuple[
 
 def _finalizer_warnings(new: Manifest, old: Manifest | None) -> Sequence[str]:
     """Tell of new finalizers that do not say whose they are."""
-    given, before = new["metadata"].get("finalizers"), ((old or {}).get("metadata") or {}).get("finalizers")
-    if not given or given is before:
-        return ()
-    names = sorted({*given} - {*STANDARD_FINALIZERS, *(before or ())})
+    known = (*STANDARD_FINALIZERS, *(((old or {}).get("metadata") or {}).get("finalizers") or ()))
+    names = sorted({*(new["metadata"].get("finalizers") or ())} - {*known})
     return [f"metadata.finalizers: {quoted(name)}: {UNQUALIFIED}" for name in names if "/" not in name]
 
 
