@@ -5,17 +5,20 @@ passes meanwhile. Where a test leaves a fault on the way, what is written afterw
 is no second look.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 
 from fleetqueue.api.requests import Request
 from fleetqueue.assembly.targets import Target, target_of
 from fleetqueue.client import Client
+from fleetqueue.controllers.kueue.manager import KueueManager
+from fleetqueue.controllers.usage_scores.agent import KEY, ScoreAgent
 from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.arranged_api import ArrangedApi
-from fleetqueue.testing.virtual_time import running, settle
+from fleetqueue.testing.virtual_time import advance, running, settle
 
 from . import Broken
 
@@ -31,27 +34,64 @@ async def managed(manager: Manager, *others: Cluster, apis: Iterable[ArrangedApi
             await stack.enter_async_context(running(other.run()))
         await stack.enter_async_context(running(manager.run()))
         yield
-        await look_again(manager, *others, apis=list(apis))
+        await settle()
+        if manager.ready.is_set():
+            await look_again(manager.controllers, manager.hub, *others, apis=list(apis))
 
 
-async def look_again(manager: Manager, *others: Cluster, apis: Sequence[ArrangedApi] = ()) -> None:
+@asynccontextmanager
+async def whole(kueue: KueueManager, apis: Iterable[ArrangedApi] = ()) -> AsyncIterator[None]:
+    """Let a whole Kueue work while the body runs, which puts its controllers together when it starts."""
+    async with running(kueue.run()):
+        yield
+        await settle()
+        if not kueue.why_not_ready():
+            await look_again(kueue._manager.controllers, kueue.cluster, apis=list(apis))
+
+
+@asynccontextmanager
+async def scoring(agent: ScoreAgent) -> AsyncIterator[None]:
+    """Let a score agent work while the body runs; it looks in turns, and first renews what it is time for."""
+    turn = agent.settings.publish_interval + agent.settings.look_interval
+    async with running(agent.run()):
+        yield
+        await settle()
+        if not has_faults(agent.hub.client) and not has_faults(agent.worker.client):
+            agent.wake(KEY)
+            await advance(turn)
+            with noted(agent.hub.client, agent.worker.client) as written:
+                agent.wake(KEY)
+                await advance(turn)
+            complain(written)
+
+
+async def look_again(controllers: Sequence[Controller], *clusters: Cluster, apis: Sequence[ArrangedApi] = ()) -> None:
     """Let controllers work on every key that they know once more; raises Broken where one of them writes."""
-    clients = [cluster.client for cluster in (manager.hub, *others)]
+    clients = [cluster.client for cluster in clusters]
     await settle()
-    if not manager.ready.is_set() or any(has_faults(client) for client in clients):
+    if any(has_faults(client) for client in clients):
         return
-    written: list[str] = []
     marks = [len(api.writes) for api in apis]
+    with noted(*clients) as written:
+        for controller in controllers:
+            controller.subscribe()
+        await settle()
+    complain([*written, *(write for api, mark in zip(apis, marks, strict=True) for write in api.writes[mark:])])
+
+
+@contextmanager
+def noted(*clients: Client) -> Iterator[list[str]]:
+    """Take note of what clients write that has no place in a second look."""
+    written: list[str] = []
     before = [client.observe for client in clients]
     for client, observe in zip(clients, before, strict=True):
         client.observe = partial(_note, written, observe)
-    for controller in manager.controllers:
-        controller.subscribe()
-    await settle()
+    yield written
     for client, observe in zip(clients, before, strict=True):
         client.observe = observe
-    for api, mark in zip(apis, marks, strict=True):
-        written += api.writes[mark:]
+
+
+def complain(written: Sequence[str]) -> None:
     if written:
         raise Broken(f"a second look wrote: {', '.join(written)}")
 

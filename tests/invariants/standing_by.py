@@ -1,7 +1,7 @@
 """Stand by in a world while a test lives in it, and look back when it is over: do the four invariants hold?"""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -81,15 +81,16 @@ class Bystander:
             for name, client in self._clients.items()
             for what in written(before[name], await versions(client), with_news=meanwhile is None)
         ]
+        return {**await self.seen(), QUIET: wrote}
+
+    async def seen(self) -> Found:
+        """Say what broke each invariant until now, but for the one that takes time to see."""
         await self._look()
-        touched = await self._strangers.touched()
-        return dict(zip(INVARIANTS, (self._watchman.doubles, touched, wrote, list(self._silent)), strict=True))
+        return {ONCE: self._watchman.doubles, FOREIGN: await self._strangers.touched(), REASON: list(self._silent)}
 
     async def check(self, meanwhile: Meanwhile | None = None) -> None:
         """Look back; raises Broken."""
-        broken = {invariant: what for invariant, what in (await self.look_back(meanwhile)).items() if what}
-        if broken:
-            raise Broken("\n".join(f"{invariant}: {'; '.join(what[:20])}" for invariant, what in broken.items()))
+        complain(await self.look_back(meanwhile))
 
     async def _ask_why(self) -> None:
         while True:
@@ -107,6 +108,13 @@ class Bystander:
         self._silent |= dict.fromkeys(self._reasons.unexplained(hub))
 
 
+def complain(found: Found) -> None:
+    """Raise Broken where an invariant was."""
+    broken = {invariant: what for invariant, what in found.items() if what}
+    if broken:
+        raise Broken("\n".join(f"{invariant}: {'; '.join(what[:20])}" for invariant, what in broken.items()))
+
+
 @asynccontextmanager
 async def standing_by(
     clients: Mapping[str, Client],
@@ -120,3 +128,20 @@ async def standing_by(
     """
     async with Bystander(clients, pace, without).watching() as bystander:
         yield bystander
+
+
+@asynccontextmanager
+async def watched_over(
+    clients: Mapping[str, Client], *, without: Sequence[type[Object]] = (), broken: Collection[str] = ()
+) -> AsyncIterator[None]:
+    """Watch over a test of one room, and complain when it is over; its second look is where its controllers run.
+
+    `broken` are the invariants that the test breaks on purpose: one that it does not break is a complaint too.
+    """
+    async with standing_by(clients, without=without) as bystander:
+        yield
+        found = await bystander.seen()
+    kept = [invariant for invariant in broken if not found[invariant]]
+    if kept:
+        raise Broken(f"broken on purpose, and yet it was not: {', '.join(kept)}")
+    complain({invariant: what for invariant, what in found.items() if invariant not in broken})

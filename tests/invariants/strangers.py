@@ -123,6 +123,8 @@ class Strangers:
                     made = await client.create(stranger.resource, stranger.manifest)
                 except (errors.NotFound, errors.Forbidden):
                     continue  # no such kind, or no such namespace
+                except errors.AlreadyExists:
+                    continue  # somebody else has put it there, and looks after it
                 self._known.append((name, stranger, made))
 
     async def remember(self) -> None:

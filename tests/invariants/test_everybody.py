@@ -1,19 +1,51 @@
-"""Nobody runs the controllers of a room in a test without a second look at the end."""
+"""Nobody runs the controllers of a room in a test without a second look at the end, and without strangers around."""
 
-import re
+import ast
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOMS = Path(__file__).parents[1] / "unit" / "controllers"
+CACHES = "it only fills caches, for controllers whose keys the test works on by hand"
 EXCUSED = {
-    "placement_admission/test_never_twice.py": "its process is killed at any moment",
-    "kueue/test_manager.py": "it is about starting and stopping a whole Kueue",
-    "kubernetes/conftest.py": "one of its controllers says again at every start whom it has met",
+    "kubernetes/conftest.py: manager.run()": "one of its controllers says again at every start whom it has met",
+    "kubernetes/test_jobs.py: scene.cluster.run()": CACHES,
+    "multikueue/test_waking.py: hub.run()": CACHES,
+    "placement_admission/test_never_twice.py: Manager(hub, heart.controllers).run()": "it is killed at any moment",
+    "placement_admission/test_never_twice.py: stand_in.run()": "it plays Kueue, by the test's own hand",
+    "registration/world.py: agent.run()": "its world starts it once more when the test is over, and that is quiet",
+    "work/test_wakers.py: hub.run()": CACHES,
+    "work/test_wakers.py: worker.run()": CACHES,
+}
+WITH_CLUSTERS = ("EmbeddedFleet.open", "watched_server")
+"""Ways to a cluster past the fixtures `api` and `fleet`, which have strangers in them."""
+WITHOUT_STRANGERS = {
+    "kubernetes/test_job_table.py": "what a Job controller does is compared with a table, write by write",
+    "registration/test_webhooks.py": "no controller runs, only webhooks",
 }
 
 
 def test_controllers_are_run_with_a_second_look():
-    alone = re.compile(r"running\((Manager\(|manager\.run)")
-
-    found = {str(path.relative_to(ROOMS)) for path in ROOMS.rglob("*.py") if alone.search(path.read_text())}
+    found = {f"{path.relative_to(ROOMS)}: {run}" for path in ROOMS.rglob("*.py") for run in runs(path.read_text())}
 
     assert found == set(EXCUSED)
+
+
+def test_controllers_are_run_among_strangers():
+    texts = {str(path.relative_to(ROOMS)): path.read_text() for path in ROOMS.rglob("*.py")}
+    apart = [name for name, text in texts.items() if any(way in text for way in WITH_CLUSTERS)]
+
+    assert {name for name in apart if "watched_over(" not in texts[name]} == set(WITHOUT_STRANGERS)
+
+
+def test_whoever_is_run_is_found():
+    text = "async with running(Agent(hub).run()), managed(manager): asyncio.create_task(part.run()); stage.run(One)"
+
+    assert list(runs(f"async def f():\n    {text}")) == ["Agent(hub).run()", "part.run()"]
+
+
+def runs(text: str) -> Iterable[str]:
+    """Find every `.run()`: so begins the work of a manager, of a whole Kueue, of an agent."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="run"), args=[], keywords=[]):
+                yield ast.unparse(node)

@@ -1,5 +1,8 @@
 """The invariants have teeth: a controller that breaks one of them is caught, and one that breaks none is not."""
 
+from contextlib import asynccontextmanager
+from functools import partial
+
 import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -8,6 +11,9 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Namespace
 from fleetqueue.api.errors import RetryLater
 from fleetqueue.assembly.embedded import EmbeddedFleet
+from fleetqueue.controllers.kueue.manager import KueueManager
+from fleetqueue.controllers.kueue.settings import KueueSettings
+from fleetqueue.controllers.usage_scores.agent import ScoreAgent
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -18,8 +24,8 @@ from fleetqueue.testing.builders import pod_template
 from fleetqueue.testing.virtual_time import advance, running, settle
 
 from . import Broken
-from .second_look import managed
-from .standing_by import FOREIGN, INVARIANTS, ONCE, QUIET, REASON, standing_by
+from .second_look import managed, scoring, whole
+from .standing_by import FOREIGN, INVARIANTS, ONCE, QUIET, REASON, standing_by, watched_over
 
 
 class Labels(Controller):
@@ -66,7 +72,7 @@ class Writes(Labels):
         if self.is_echo:
             self.written += 1
             await self.label(found, f"{self.written}")
-            raise RetryLater(20, "it cannot stop")
+        raise RetryLater(20, "it cannot stop")
 
 
 def job(name, labels=None, **spec):
@@ -87,12 +93,18 @@ async def a_job_is_silent(fleet):
     await fleet.hub.client().create(Job.resource, silent)
 
 
-async def lived(controller, happening):
-    async with EmbeddedFleet.open(workers=2) as fleet:
+@asynccontextmanager
+async def opened(workers=2):
+    """Open a fleet whose hub has Kueue's kinds."""
+    async with EmbeddedFleet.open(workers=workers) as fleet:
         for definition in crds("kueue"):
             await fleet.hub.client().create(CustomResourceDefinition.resource, definition)
         await fleet.hub.client().create(Namespace.resource, Namespace.manifest("kueue-system"))
-        clients = {name: cluster.client() for name, cluster in fleet.clusters.items()}
+        yield fleet, {name: cluster.client() for name, cluster in fleet.clusters.items()}
+
+
+async def lived(controller, happening):
+    async with opened() as (fleet, clients):
         async with standing_by(clients) as bystander:
             hub = Cluster("hub", fleet.hub.client())
             async with running(Manager(hub, [controller(hub, Metrics())]).run()):
@@ -133,3 +145,76 @@ def test_a_controller_that_writes_what_differs_bears_a_second_look():
 def test_a_controller_that_writes_at_every_look_is_caught_at_the_second():
     with pytest.raises(Broken, match="a second look wrote: patch configmaps/default/ours"):
         virtual_time.run(looked_at_twice(Writes))
+
+
+async def in_a_room(controller, happening, broken=()):
+    async with opened() as (fleet, clients), watched_over(clients, broken=broken):
+        hub = Cluster("hub", fleet.hub.client())
+        async with managed(Manager(hub, [controller(hub, Metrics())])):
+            await happening(fleet)
+            await advance(120)
+
+
+@pytest.mark.parametrize(
+    ("controller", "happening", "broken"),
+    [
+        pytest.param(Labels, a_job_runs_twice, ONCE, id="a double"),
+        pytest.param(Meddles, nothing_happens, FOREIGN, id="a touch of a stranger"),
+        pytest.param(Labels, a_job_is_silent, REASON, id="a silent job"),
+    ],
+)
+def test_what_is_broken_in_a_room_is_noticed_unless_it_is_on_purpose(controller, happening, broken):
+    with pytest.raises(Broken, match=broken):
+        virtual_time.run(in_a_room(controller, happening))
+
+    virtual_time.run(in_a_room(controller, happening, [broken]))
+
+
+def test_what_is_to_be_broken_on_purpose_and_is_not_is_noticed():
+    virtual_time.run(in_a_room(Labels, nothing_happens))
+
+    with pytest.raises(Broken, match=f"broken on purpose, and yet it was not: {ONCE}"):
+        virtual_time.run(in_a_room(Labels, nothing_happens, [ONCE]))
+
+
+async def whole_kueue(controller):
+    async with opened(workers=0) as (fleet, clients):
+        await clients["hub"].create(ConfigMap.resource, ConfigMap.manifest("ours", "default"))
+        hub, server, metrics = Cluster("hub", fleet.hub.client()), fleet.hub.server, Metrics()
+        install, more = partial(server.webhooks.install, "kueue"), [controller(hub, metrics)]
+        settings = KueueSettings(frameworks=("batch/job",))
+        async with whole(KueueManager(hub, metrics, settings, find=server.find, install=install, more=more)):
+            await advance(3)
+
+
+def test_a_whole_kueue_is_looked_at_again():
+    virtual_time.run(whole_kueue(Labels))
+
+    with pytest.raises(Broken, match="a second look wrote: patch configmaps/default/ours"):
+        virtual_time.run(whole_kueue(Writes))
+
+
+class Restless(ScoreAgent):
+    """Publishes what is known."""
+
+    def _is_current(self, live, values):
+        return False
+
+
+async def scored(kind):
+    async with EmbeddedFleet.open(workers=1) as fleet:
+        client = fleet.hub.client()
+        for definition in crds("ocm-hub"):
+            await client.create(CustomResourceDefinition.resource, definition)
+        await client.create(Namespace.resource, Namespace.manifest("cluster1"))
+        await advance(1)
+        worker = Cluster("cluster1", fleet.clusters["cluster1"].client())
+        async with scoring(kind(worker, Cluster("hub", client), Metrics())):
+            await advance(30)
+
+
+def test_a_score_agent_is_looked_at_again():
+    virtual_time.run(scored(ScoreAgent))
+
+    with pytest.raises(Broken, match="a second look wrote: patch addonplacementscores/cluster1/"):
+        virtual_time.run(scored(Restless))

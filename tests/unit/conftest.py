@@ -41,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(plugin, "fleetqueue")
     config.addinivalue_line("markers", "virtual_time: time jumps instead of passing; no sockets, no child processes")
     config.addinivalue_line("markers", "embedded_only(why): cannot be asked of a real server")
+    config.addinivalue_line("markers", "breaks(invariant, why): what must hold in every test does not hold in this one")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

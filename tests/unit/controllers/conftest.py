@@ -29,6 +29,12 @@ def new_api(new_api: NewApi, judge: str) -> Iterator[NewApi]:
         check(api, known)
 
 
+@pytest.fixture
+def broken(request: pytest.FixtureRequest) -> list[str]:
+    """Name the invariants that the test breaks on purpose: `@pytest.mark.breaks(ONCE, why="...")`."""
+    return [mark.args[0] for mark in request.node.iter_markers("breaks")]
+
+
 @pytest.fixture(autouse=True)
 def strangers_of_the_fleet(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let strangers be in every cluster of a fleet too."""

@@ -18,12 +18,14 @@ from fleetqueue.controllers.jobset.job_sets import Service
 from fleetqueue.controllers.jobset.room import controllers
 from fleetqueue.controllers.kueue import room as kueue_room
 from fleetqueue.controllers.kueue.settings import KueueSettings
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance
 from tests.invariants.second_look import managed
+from tests.invariants.standing_by import watched_over
 
 from .objects import NAMESPACE, job_set, part
 
@@ -68,14 +70,15 @@ class World:
 
 
 @pytest.fixture
-async def world():
+async def world(broken):
     async with EmbeddedFleet.open(workers=0) as fleet:
         found = World(fleet)
         for definition in (*crds("kueue"), *crds("jobset")):
             await found.client.create(CustomResourceDefinition.resource, definition)
         await advance(60)
         await found.client.create(Namespace.resource, Namespace.manifest(NAMESPACE))
-        yield found
+        async with watched_over({HUB: found.client}, broken=broken):
+            yield found
 
 
 @pytest.fixture

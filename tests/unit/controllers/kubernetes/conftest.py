@@ -9,9 +9,12 @@ from fleetqueue import clock
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.kubernetes.node_health import NodeHealthController
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.virtual_time import running, settle
+from tests.invariants import strangers
 from tests.invariants.second_look import managed
+from tests.invariants.standing_by import watched_over
 from tests.unit.watched_cluster import WatchedCluster, watched_server
 
 
@@ -49,7 +52,9 @@ class Scene(WatchedCluster):
         await self.client.delete(kind.resource, name, namespace, **options)
 
     async def list(self, kind, namespace=""):
-        return (await self.client.list(kind.resource, namespace)).items
+        """Return all objects of a kind that are no stranger's."""
+        found = (await self.client.list(kind.resource, namespace)).items
+        return [raw for raw in found if strangers.NAME not in raw["metadata"]["name"]]
 
     async def names(self, kind, namespace=""):
         return [item["metadata"]["name"] for item in await self.list(kind, namespace)]
@@ -83,8 +88,10 @@ def _now():
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    return Scene(await watched_server())
+async def scene() -> AsyncIterator[Scene]:
+    scene = Scene(await watched_server())
+    async with watched_over({HUB: scene.client}):
+        yield scene
 
 
 @pytest.fixture

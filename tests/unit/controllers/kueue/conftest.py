@@ -13,12 +13,14 @@ from fleetqueue.assembly.embedded import EmbeddedFleet
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.kueue.room import controllers
 from fleetqueue.controllers.kueue.settings import KueueSettings
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance
 from tests.invariants.second_look import managed
+from tests.invariants.standing_by import watched_over
 
 from .scheduling.objects import NAMESPACE, local_queue_manifest, queue_manifest
 
@@ -34,6 +36,8 @@ KINDS = {
         Namespace,
     )
 }
+
+COUNTED = (kueue.Workload,)
 
 
 class World:
@@ -103,7 +107,7 @@ class World:
 
 
 @pytest.fixture
-async def world():
+async def world(broken):
     """A queue of four cpus, and nobody in it."""
     async with EmbeddedFleet.open(workers=0) as fleet:
         found = World(fleet)
@@ -116,4 +120,5 @@ async def world():
             queue_manifest(),
             local_queue_manifest(),
         )
-        yield found
+        async with watched_over({HUB: found.client}, without=COUNTED, broken=broken):
+            yield found

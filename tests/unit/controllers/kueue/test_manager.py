@@ -11,7 +11,8 @@ from fleetqueue.controllers.kueue.manager import KueueManager
 from fleetqueue.controllers.kueue.settings import KueueSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import advance, running
+from fleetqueue.testing.virtual_time import advance
+from tests.invariants.second_look import whole
 
 from .job_objects import job_manifest, workload_of
 from .scheduling.objects import NAMESPACE, workload_manifest
@@ -33,7 +34,7 @@ def manager_of(world, frameworks=("batch/job", "jobset.x-k8s.io/jobset", "pod"))
 async def test_it_works_where_a_kind_of_job_is_missing(world):
     manager = manager_of(world)
     before = manager.why_not_ready()
-    async with running(manager.run()):
+    async with whole(manager):
         await advance(2)
         ready = manager.why_not_ready()
         await world.add(job_manifest(suspend=False))
@@ -46,7 +47,7 @@ async def test_it_works_where_a_kind_of_job_is_missing(world):
 
 
 async def test_it_has_its_say_only_while_it_runs(world):
-    async with running(manager_of(world).run()):
+    async with whole(manager_of(world)):
         await advance(2)
         names = {hook.name for hook in world.fleet.hub.server.webhooks.hooks}
     after = world.fleet.hub.server.webhooks.hooks
@@ -57,7 +58,7 @@ async def test_it_has_its_say_only_while_it_runs(world):
 
 
 async def test_it_tells_its_numbers(world):
-    async with running(manager_of(world).run()):
+    async with whole(manager_of(world)):
         await world.add(workload_manifest("a"))
         await advance(4)
         await world.delete("Workload", "a", NAMESPACE)
@@ -72,7 +73,7 @@ async def test_it_tells_its_numbers(world):
 
 
 async def test_it_tells_no_number_of_a_queue_that_has_gone(world):
-    async with running(manager_of(world).run()):
+    async with whole(manager_of(world)):
         await world.add(workload_manifest("a"))
         await advance(4)
         known = told_of(world, "q")
@@ -93,7 +94,7 @@ def told_of(world, queue):
 async def test_a_class_that_changes_its_value_changes_its_workloads(world):
     made = {**WorkloadPriorityClass.manifest("high"), "value": 10}
     await world.client.create(WorkloadPriorityClass.resource, made)
-    async with running(manager_of(world).run()):
+    async with whole(manager_of(world)):
         await world.add(job_manifest(labels={"kueue.x-k8s.io/priority-class": "high"}))
         await advance(3)
         await world.client.merge(WorkloadPriorityClass.resource, "high", "", {"value": 20})

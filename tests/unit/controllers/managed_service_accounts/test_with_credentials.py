@@ -34,7 +34,7 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
-from fleetqueue.testing.virtual_time import running
+from tests.invariants.second_look import managed
 
 from .conftest import CLUSTER
 from .test_profile_secrets import profile_manifest
@@ -74,7 +74,7 @@ async def at_work(stage, **settings):
     wanted = CredentialsSettings(lifetime=3600, **settings)
     async with AsyncExitStack() as stack:
         for part in hub_parts(stage, wanted, await discover(stage.hub.client())):
-            await stack.enter_async_context(running(part.run()))
+            await stack.enter_async_context(managed(part, apis=[stage.worker]))
         await stack.enter_async_context(stage.agent())
         yield
 
@@ -156,7 +156,7 @@ async def test_kueue_connects_by_the_profile_and_outlives_the_first_token(joined
 
     async with at_work(joined):
         await apply_works(joined)
-        async with running(multikueue_part(joined).run()):
+        async with managed(multikueue_part(joined), apis=[joined.worker]):
             await joined.fleet.advance(5)
             assert connection_of(joined, "member") == ("True", "Connected")
 

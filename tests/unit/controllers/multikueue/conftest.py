@@ -15,9 +15,9 @@ from fleetqueue.controllers.multikueue.settings import MultiKueueSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.testing.virtual_time import running
 from tests.invariants import strangers
-from tests.invariants.second_look import managed
+from tests.invariants.second_look import managed, whole
+from tests.invariants.standing_by import watched_over
 
 from .objects import (
     CHECK,
@@ -31,6 +31,8 @@ from .objects import (
     job_manifest,
     reserved,
 )
+
+COUNTED = (kueue.Workload,)
 
 
 class Stage:
@@ -152,7 +154,7 @@ class Stage:
         async with AsyncExitStack() as stack:
             for worker in self.workers:
                 view = Cluster(worker.name, self.fleet._fleet.clusters[worker.name].client())
-                await stack.enter_async_context(running(self._manager(worker, view, Metrics()).run()))
+                await stack.enter_async_context(whole(self._manager(worker, view, Metrics())))
             yield
 
     @asynccontextmanager
@@ -160,7 +162,7 @@ class Stage:
         self.metrics = Metrics()
         hub = Cluster("hub", self.hub.client(life))
         more = room.controllers(hub, self.metrics, MultiKueueSettings(**settings), dial=self._dial(life))
-        async with running(self._manager(self.hub, hub, self.metrics, more).run()):
+        async with whole(self._manager(self.hub, hub, self.metrics, more), apis=self.workers):
             yield
 
     def _manager(self, cluster, view, metrics, more=()):
@@ -180,5 +182,7 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(fleet):
-    return Stage(fleet)
+async def stage(fleet, broken):
+    clients = {name: cluster.client() for name, cluster in fleet._fleet.clusters.items()}
+    async with watched_over(clients, without=COUNTED, broken=broken):
+        yield Stage(fleet)

@@ -9,6 +9,7 @@ make a second copy.
 import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from tests.invariants.standing_by import ONCE
 
 from .queues import arrange
 from .test_whole import endless, the_workload
@@ -16,6 +17,7 @@ from .test_whole import endless, the_workload
 pytestmark = pytest.mark.fleet(workers=2)
 
 TIMEOUT = 120.0
+GIVEN_UP = "a worker that is away for longer than Kueue waits is given up, and cannot be told"
 OTHER = {"cluster1": "cluster2", "cluster2": "cluster1"}
 
 
@@ -56,6 +58,7 @@ async def story(stage):
             yield story
 
 
+@pytest.mark.breaks(ONCE, why=GIVEN_UP)
 async def test_as_in_kueue_a_job_stays_with_a_worker_that_was_not_seen_for_the_lost_timeout_from_the_restart(story):
     await story.stage.fleet.advance(TIMEOUT - 20)
     before = story.place
@@ -65,6 +68,7 @@ async def test_as_in_kueue_a_job_stays_with_a_worker_that_was_not_seen_for_the_l
     assert story.place == OTHER[story.worker]
 
 
+@pytest.mark.breaks(ONCE, why=GIVEN_UP)
 async def test_an_evicted_job_waits_as_long_where_kueue_would_start_a_second_copy_at_once(story):
     await story.evict()
     await story.stage.fleet.advance(TIMEOUT - 40)

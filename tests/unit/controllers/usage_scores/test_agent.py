@@ -21,7 +21,8 @@ from fleetqueue.controllers.usage_scores.settings import AgentSettings
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.arranged_api import ArrangedApi
-from fleetqueue.testing.virtual_time import advance, running, settle
+from fleetqueue.testing.virtual_time import advance, settle
+from tests.invariants.second_look import scoring
 
 from .conftest import HubWithItsOwnClock
 
@@ -39,7 +40,7 @@ async def agent(
     worker: ArrangedApi, hub: ArrangedApi, settings: AgentSettings | None = None
 ) -> AsyncIterator[ScoreAgent]:
     measuring = ScoreAgent(Cluster("cluster1", Client(worker)), Cluster("hub", Client(hub)), Metrics(), settings)
-    async with running(measuring.run()):
+    async with scoring(measuring):
         await settle()
         yield measuring
 
@@ -97,13 +98,13 @@ async def test_scores_are_published_at_the_start(
     worker.add(*nodes)
 
     async with agent(worker, api):
-        found = score(api)
+        found, seconds = score(api), left(api)
 
     assert [item.name for item in found.status.scores][5] == "gpuClusterAvailable"
     assert found.value("gpuClusterAvailable") == found.value("gpuNodeAvailable") == points
     assert found.metadata.labels == OURS
     assert conditions.is_true(found.status.conditions, FRESH)
-    assert left(api) == 300
+    assert seconds == 300
 
 
 async def test_a_worker_gets_one_object_and_one_status(api: ArrangedApi, worker: ArrangedApi) -> None:

@@ -22,8 +22,8 @@ from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.arranged_api import ArrangedApi
-from fleetqueue.testing.virtual_time import START, advance, running, settle
-from tests.invariants.second_look import managed
+from fleetqueue.testing.virtual_time import START, advance, settle
+from tests.invariants.second_look import managed, scoring
 
 SCORE = f"addonplacementscores/cluster1/{SCORE_RESOURCE}"
 WRITE = f"patch {SCORE}/status"
@@ -133,7 +133,7 @@ def agent(api: ArrangedApi, new_api: Callable[[], ArrangedApi]) -> Agent:
         worker = new_api()
         worker.add(Node.manifest("n1", status={"allocatable": {GPU: "3"}}))
         measuring = ScoreAgent(Cluster("cluster1", Client(worker)), Cluster("hub", Client(api)), Metrics())
-        async with running(measuring.run()):
+        async with scoring(measuring):
             await settle()
             yield
 

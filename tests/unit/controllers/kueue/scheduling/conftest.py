@@ -14,12 +14,14 @@ from fleetqueue.controllers.kueue.scheduling.books import Books
 from fleetqueue.controllers.kueue.scheduling.measures import Measures
 from fleetqueue.controllers.kueue.scheduling.room import controllers
 from fleetqueue.controllers.kueue.scheduling.settings import SchedulingSettings
+from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance
 from tests.invariants.second_look import managed
+from tests.invariants.standing_by import watched_over
 
 from .objects import NAMESPACE, local_queue_manifest, queue_manifest
 
@@ -75,7 +77,7 @@ class Stage:
 
 
 @pytest.fixture
-async def stage():
+async def stage(broken):
     """A queue of four cpus that preempts lower priorities, and nobody in it."""
     async with EmbeddedFleet.open(workers=0) as fleet:
         found = Stage(fleet)
@@ -89,4 +91,5 @@ async def stage():
             queue_manifest(preemption=rules),
             local_queue_manifest(),
         )
-        yield found
+        async with watched_over({HUB: found.client}, broken=broken):
+            yield found
