@@ -186,3 +186,8 @@ async def stage(fleet, broken):
     clients = {name: cluster.client() for name, cluster in fleet._fleet.clusters.items()}
     async with watched_over(clients, without=COUNTED, broken=broken):
         yield Stage(fleet)
+
+
+@pytest.fixture
+def counted():
+    return COUNTED

@@ -85,3 +85,8 @@ class Stage:
 @pytest.fixture
 async def stage(api, hub):
     return Stage(api, hub)
+
+
+@pytest.fixture
+def counted():
+    return (cluster.Placement, cluster.ManagedClusterSet)

@@ -308,3 +308,8 @@ async def scene(api: ArrangedApi, hub: Cluster, new_api: Callable[[], ArrangedAp
     scene = Scene(api, hub, new_api)
     yield scene
     await scene.close()
+
+
+@pytest.fixture
+def counted():
+    return (kueue.AdmissionCheck, kueue.MultiKueueConfig, kueue.MultiKueueCluster)

@@ -49,3 +49,8 @@ class Stage:
 @pytest.fixture
 def stage(api):
     return Stage(api)
+
+
+@pytest.fixture
+def counted():
+    return (cluster.ManagedClusterSet,)
