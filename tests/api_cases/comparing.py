@@ -14,7 +14,7 @@ def differences(case: Case, ours: Answers, real: Answers) -> list[str]:
     found = [] if len(ours) == len(real) else [f"{len(ours)} answers, {len(real)} are recorded"]
     for number, (mine, theirs) in enumerate(zip(ours, real, strict=False), 1):
         for path, text in _answers(in_order(mine), in_order(theirs), (str(number),)):
-            if not any(_is_at(path, place.split(".")) for one in case.differs for place in one.at):
+            if not any(is_at(path, place.split(".")) for one in case.differs for place in one.at):
                 found.append(f"{'.'.join(path)}: {text}")
     return found
 
@@ -47,7 +47,7 @@ def _answers(
     ours: dict[str, Any], real: dict[str, Any], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     if ours["status"] == real["status"]:
-        yield from _differing(ours, real, path)
+        yield from differing(ours, real, path)
     else:
         yield (*path, "status"), f"ours {_told(ours)}, real {_told(real)}"
 
@@ -66,7 +66,8 @@ def _causes(body: dict[str, Any]) -> list[dict[str, str]]:
     return found
 
 
-def _differing(ours: Any, real: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def differing(ours: Any, real: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Name every place where two values differ, and how."""
     if isinstance(ours, dict) and isinstance(real, dict):
         for key in sorted({*ours, *real}):
             missing = object()
@@ -75,14 +76,14 @@ def _differing(ours: Any, real: Any, path: tuple[str, ...]) -> Iterator[tuple[tu
                 text = f"only real: {theirs!r}" if mine is missing else f"only ours: {mine!r}"
                 yield (*path, key), text
             else:
-                yield from _differing(mine, theirs, (*path, key))
+                yield from differing(mine, theirs, (*path, key))
     elif isinstance(ours, list) and isinstance(real, list) and len(ours) == len(real):
         for index, (mine, theirs) in enumerate(zip(ours, real, strict=True)):
-            yield from _differing(mine, theirs, (*path, str(index)))
+            yield from differing(mine, theirs, (*path, str(index)))
     elif ours != real or type(ours) is not type(real):
         yield path, f"ours {ours!r}, real {real!r}"
 
 
-def _is_at(path: tuple[str, ...], place: list[str]) -> bool:
+def is_at(path: tuple[str, ...], place: list[str]) -> bool:
     """Tell whether a path is at a place, or below it."""
     return len(path) >= len(place) and all(wanted in ("*", part) for part, wanted in zip(path, place, strict=False))

@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 
 from fleetqueue import clock
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.meta import Object
 from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
@@ -22,6 +23,9 @@ ANEW = Pace(calm=0.0, quiet=90.0)
 """How long parts are looked at that were started once more."""
 CALM = 30.0
 """Seconds in which what the last scenarios brought comes to its end."""
+
+
+ROOM = {"cpu": "1000", "memory": "1000Gi", "pods": "1000"}
 
 
 class Part(Protocol):
@@ -44,6 +48,13 @@ async def lived_in(fleet: EmbeddedFleet, parts: Callable[[], Meanwhile]) -> Asyn
         async with parts():
             await advance(CALM)
         await bystander.check(parts())
+
+
+async def make_room(client: Client) -> None:
+    """Give the nodes of a cluster room for the pods of all scenarios, so that none waits for another's."""
+    for raw in (await client.list(Node.resource)).items:
+        patch = {"status": {"capacity": ROOM, "allocatable": ROOM}}
+        await client.merge(Node.resource, raw["metadata"]["name"], "", patch, subresource="status")
 
 
 class EmbeddedHub:

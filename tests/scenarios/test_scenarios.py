@@ -4,6 +4,7 @@ import pytest
 
 from fleetqueue.testing import virtual_time
 
+from .comparing import differences
 from .world import once
 from .worlds import WORLDS
 
@@ -26,20 +27,17 @@ def test_the_record_was_made_of_these_scenarios_by_these_versions(world):
 
 
 @pytest.mark.parametrize(
-    ("world", "name"),
+    ("world", "described"),
     [
-        pytest.param(
-            world,
-            described["name"],
-            id=f"{world.name}: {described['name']}",
-            marks=[pytest.mark.xfail(reason=described["differs"], strict=True)] if "differs" in described else (),
-        )
+        pytest.param(world, described, id=f"{world.name}: {described['name']}")
         for world in WORLDS
         for described in world.described
     ],
 )
-def test_it_ends_as_the_real_part_ended_it(ours, world, name):
-    assert ours(world)[name] == world.recorded()[name]
+def test_it_ends_as_the_real_part_ended_it(ours, world, described):
+    name = described["name"]
+
+    assert differences(described, ours(world)[name], world.recorded()[name]) == []
 
 
 @EACH_WORLD

@@ -18,7 +18,10 @@ import yaml
 from fleetqueue.engine.parts import KUBERNETES_VERSION, KUEUE_VERSION, OCM_VERSION
 
 Described = dict[str, Any]
-"""A scenario in the form of its room: `name`, what happens, and `differs` where ours is known to end otherwise."""
+"""A scenario in the form of its room: `name`, what happens, and `differs` where ours is known to end otherwise.
+
+That says `why`, and `at` which places of the end, such as `hub.jobs.a.status`; all others are still compared.
+"""
 Ends = dict[str, Any]
 """What each scenario ends in, by its name."""
 PARTS = (KUBERNETES_VERSION, KUEUE_VERSION, OCM_VERSION)

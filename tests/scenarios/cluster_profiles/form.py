@@ -1,7 +1,7 @@
 """The YAML form of a scenario about ClusterProfiles, and the objects that it stands for.
 
     name: a cluster of a bound set has a profile
-    differs: why                 # known to end otherwise on our side; checked to be still so
+    differs: {why: _, at: [_]}   # where ours is known to end otherwise; checked to be still so
     alone: true                  # a set of everybody would take in the clusters of others
     sets:                        # by default one: `s`
       s: {}                      # its members carry the set's label

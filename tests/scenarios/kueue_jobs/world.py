@@ -12,7 +12,7 @@ from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.metrics import Metrics
 
-from ..hubs import EmbeddedHub, RealHub  # noqa: TID252 - what the rooms share stands above them
+from ..hubs import EmbeddedHub, RealHub, make_room  # noqa: TID252 - what the rooms share stands above them
 from ..running import Hub  # noqa: TID252
 from ..world import Ends, World, prefixes, written  # noqa: TID252
 from .doing import Actor, run
@@ -45,6 +45,7 @@ def _manager(hub: EmbeddedCluster) -> KueueManager:
 
 
 async def _run(hub: Hub) -> Ends:
+    await make_room(hub.client)
     actors = [Actor(hub.client, described, PREFIXES[described["name"]]) for described in DESCRIBED]
     await run(hub, actors)
     return {actor.said["name"]: await end_state(hub.client, actor) for actor in actors}

@@ -1,7 +1,7 @@
 """The YAML form of a queue scenario, and the objects that it stands for.
 
     name: the second waits until the first has finished
-    differs: why                                    # known to end otherwise on our side; checked to be still so
+    differs: {why: _, at: [_]}                      # where ours is known to end otherwise; checked to be still so
     flavors: {default: {nodeLabels: {...}}}         # by default one: `default`, without anything
     checks: {slow: {active: false}}                 # AdmissionChecks; active by default
     cohorts: {trunk: {parent: top, quota: {default: {cpu: 4}}}}

@@ -11,7 +11,8 @@ NUMBER = 40
 ARRIVALS = 6
 LEFT_OUT = (32,)
 """Where several victims give their quota back at once, Kueue itself ends now one way and now another."""
-DIFFERENT = (24, 34)
+DIFFERENT = {24: ("w2",), 34: ("w2", "w3")}
+"""Whose reason to wait is older than Kueue's, by the seed."""
 NEWER = (
     "Where a Cohort object stands above, Kueue tries all that wait again whenever a ClusterQueue's status changes; "
     "so what they say is newer. Ours tries them when there may be more to be had."
@@ -30,13 +31,17 @@ def _scenario(seed: int) -> Described:
     names = [f"w{number}" for number in range(ARRIVALS)]
     return {
         "name": f"by chance {seed}",
-        **({"differs": NEWER} if seed in DIFFERENT else {}),
+        **({"differs": _older(DIFFERENT[seed])} if seed in DIFFERENT else {}),
         "flavors": {name: {} for name in flavors},
         "cohorts": cohorts,
         "queues": queues,
         "arrive": [{name: _workload(chance, [*queues])} for name in names],
         "then": [{"release": "all"}, {"finish": [chance.choice(names)]}, {"release": "all"}],
     }
+
+
+def _older(workloads: tuple[str, ...]) -> Described:
+    return {"why": NEWER, "at": [f"workloads.{name}.conditions.QuotaReserved" for name in workloads]}
 
 
 def _tree(chance: random.Random, flavors: list[str]) -> tuple[Described, list[str]]:

@@ -1,6 +1,5 @@
 """What a MultiKueue scenario ends in: on the hub and on each worker; without what always differs."""
 
-import json
 import re
 from typing import Any
 
@@ -8,113 +7,122 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.jobset_v1alpha2 import JobSet
+from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.client import Client
 
+from .. import kueue_objects as shown  # noqa: TID252 - what the rooms share stands above them
 from .doing import Actor
 from .form import WORKERS
 
-TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+Listed = dict[str, list[Manifest]]
+"""The objects of one cluster, by what they are."""
+KINDS: dict[str, type[Object]] = {
+    "jobs": Job,
+    "workloads": kueue.Workload,
+    "local queues": kueue.LocalQueue,
+    "events": Event,
+}
+OF_ALL: dict[str, type[Object]] = {"queues": kueue.ClusterQueue}
+OF_THE_HUB: dict[str, type[Object]] = {"clusters": kueue.MultiKueueCluster, "checks": kueue.AdmissionCheck}
 HASH = re.compile(r"\b(?:job|jobset)-([a-z]+)-[0-9a-f]{5}\b")
-OWN_LABELS = ("job-name", "controller-uid", "batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid")
-LEFT_OUT = ("PodsReady",)
+PODS_READY = "PodsReady"
+NOMINATED = "nominatedClusterNames"
 RAW_ERRORS = "ClientConnectionFailed"
 """Its message is whatever the transport says."""
+PENDING = "Pending"
+TAKEN_BACK = "The workload is deactivated"
+"""How a worker begins to tell of a copy that the hub takes back."""
 
 
 async def end_state(actor: Actor) -> dict[str, Any]:
-    hub = actor.clients["hub"]
-    end: dict[str, Any] = {"hub": await _cluster(hub, actor, is_hub=True)}
-    for name in WORKERS:
-        end[name] = await _cluster(actor.clients[name], actor, is_hub=False)
-    for what, kind in (("clusters", kueue.MultiKueueCluster), ("checks", kueue.AdmissionCheck)):
-        items = [raw for raw in (await hub.list(kind.resource)).items if _is_of(raw, actor.prefix)]
-        end[what] = {raw["metadata"]["name"]: _conditions(raw) for raw in items}
-    events = (await hub.list(Event.resource, actor.namespace)).items
-    end["events"] = sorted({_sentence(event) for event in events if event["reason"] == "MultiKueue"})
-    text = TIMES.sub("T", json.dumps(end, sort_keys=True, ensure_ascii=False))
-    found: dict[str, Any] = json.loads(HASH.sub(r"workload of \1", text).replace(actor.prefix, ""))
+    fleet = {name: await _listed(actor, name) for name in ("hub", *WORKERS)}
+    return normal(fleet, actor.prefix)
+
+
+async def _listed(actor: Actor, where: str) -> Listed:
+    client, cluster_wide = actor.clients[where], {**OF_ALL, **(OF_THE_HUB if where == "hub" else {})}
+    kinds = {**KINDS, **({"job sets": JobSet} if actor.has_job_sets else {})}
+    found = {what: (await client.list(kind.resource, actor.namespace)).items for what, kind in kinds.items()}
+    for what, kind in cluster_wide.items():
+        items = (await client.list(kind.resource)).items
+        found[what] = [raw for raw in items if raw["metadata"]["name"].startswith(actor.prefix)]
     return found
 
 
-async def _cluster(client: Client, actor: Actor, *, is_hub: bool) -> Manifest:
-    jobs = (await client.list(Job.resource, actor.namespace)).items
-    workloads = (await client.list(kueue.Workload.resource, actor.namespace)).items
-    found = {
-        "jobs": {raw["metadata"]["name"]: _job(raw) for raw in jobs if not _is_of_job_set(raw)},
-        "workloads": {raw["metadata"]["name"]: _workload(raw, is_hub=is_hub) for raw in workloads},
+def normal(fleet: dict[str, Listed], prefix: str) -> dict[str, Any]:
+    """Return what is compared of the objects of a fleet."""
+    end: dict[str, Any] = {name: _cluster(listed) for name, listed in fleet.items()}
+    for worker in WORKERS:
+        end[worker]["events"] = shown.events([each for each in fleet[worker]["events"] if not _is_by_chance(each)])
+    for raw in _own_jobs(fleet["hub"]):
+        end["hub"]["jobs"][raw["metadata"]["name"]]["same status on"] = _told_alike(raw, fleet)
+    for what in OF_THE_HUB:
+        end[what] = shown.named(fleet["hub"][what], _connection)
+    names = {
+        raw["metadata"]["uid"]: f"uid of {raw['metadata']['name']} on {where}"
+        for where, listed in fleet.items()
+        for raw in (*listed["jobs"], *listed.get("job sets", ()))
     }
-    if actor.has_job_sets:
-        job_sets = (await client.list(JobSet.resource, actor.namespace)).items
-        found["job sets"] = {raw["metadata"]["name"]: _job_set(raw) for raw in job_sets}
+    return shown.in_words(end, names, HASH, prefix)
+
+
+def _cluster(listed: Listed) -> Manifest:
+    found: Manifest = {
+        "jobs": shown.named(_own_jobs(listed), shown.job),
+        "workloads": shown.named(listed["workloads"], _workload),
+        "queues": shown.named(listed["queues"], shown.queue),
+        "local queues": shown.named(listed["local queues"], shown.queue),
+        "events": shown.events(listed["events"]),
+    }
+    if "job sets" in listed:
+        found["job sets"] = shown.named(listed["job sets"], _job_set)
     return found
 
 
-def _is_of(raw: Manifest, prefix: str) -> bool:
-    return bool(raw["metadata"]["name"].startswith(prefix))
+def _workload(raw: Manifest) -> Manifest:
+    """Return a Workload; which generation had its pods ready depends on which of two controllers looks first."""
+    found = shown.workload(raw)
+    status, told = found["status"], found["status"]["conditions"]
+    if PODS_READY in told:
+        told[PODS_READY] = told[PODS_READY].partition(" (generation")[0]
+    if NOMINATED in status:
+        status[NOMINATED] = sorted(status[NOMINATED])
+    return found
 
 
-def _job(raw: Manifest) -> Manifest:
-    metadata, spec, status = raw["metadata"], raw["spec"], raw.get("status") or {}
-    return {
-        "labels": {name: value for name, value in (metadata.get("labels") or {}).items() if name not in OWN_LABELS},
-        "annotations": metadata.get("annotations") or {},
-        "suspend": spec.get("suspend", False),
-        "managedBy": spec.get("managedBy"),
-        "active": status.get("active", 0),
-        "succeeded": status.get("succeeded", 0),
-        "conditions": sorted(each["type"] for each in status.get("conditions") or () if each["status"] == "True"),
-    }
+def _is_by_chance(event: Manifest) -> bool:
+    """Tell whether a worker only says it if it looks at a copy before the hub, which has a winner, removes it."""
+    return event["reason"] == PENDING or str(event.get("note", "")).startswith(TAKEN_BACK)
+
+
+def _told_alike(job: Manifest, fleet: dict[str, Listed]) -> list[str]:
+    """Return the workers whose Job says to the second what the hub's says."""
+    name, status = job["metadata"]["name"], job.get("status")
+    return [
+        worker
+        for worker in WORKERS
+        for raw in fleet[worker]["jobs"]
+        if raw["metadata"]["name"] == name and raw.get("status") == status
+    ]
+
+
+def _own_jobs(listed: Listed) -> list[Manifest]:
+    """Return the Jobs that were not made by our stand-in for JobSet's controller, which nobody judges here."""
+    return [raw for raw in listed["jobs"] if not _is_of_job_set(raw)]
 
 
 def _is_of_job_set(raw: Manifest) -> bool:
-    """Tell whether a Job was made by our stand-in for JobSet's controller, which nobody judges here."""
     return any(owner["kind"] == JobSet.resource.kind for owner in raw["metadata"].get("ownerReferences") or ())
 
 
 def _job_set(raw: Manifest) -> Manifest:
-    metadata, spec, status = raw["metadata"], raw["spec"], raw.get("status") or {}
-    return {
-        "labels": metadata.get("labels") or {},
-        "annotations": metadata.get("annotations") or {},
-        "suspend": spec.get("suspend", False),
-        "managedBy": spec.get("managedBy"),
-        "parts": {each["name"]: _counts(each) for each in status.get("replicatedJobsStatus") or ()},
-        "conditions": sorted(each["type"] for each in status.get("conditions") or () if each["status"] == "True"),
-    }
-
-
-def _counts(part: Manifest) -> dict[str, int]:
-    return {what: count for what, count in part.items() if what != "name" and count}
-
-
-def _workload(raw: Manifest, *, is_hub: bool) -> Manifest:
-    metadata, spec, status = raw["metadata"], raw["spec"], raw.get("status") or {}
-    labels = {name: value for name, value in (metadata.get("labels") or {}).items() if name != kueue.JOB_UID_LABEL}
-    found = {
-        "labels": labels,
-        "owners": [owner["kind"] for owner in metadata.get("ownerReferences") or ()],
-        "active": spec.get("active"),
-        "conditions": _conditions(raw),
-    }
-    if is_hub:
-        found["checks"] = {
-            each["name"]: [each["state"], each.get("message", "")] for each in status.get("admissionChecks") or ()
-        }
-        found["cluster"] = status.get("clusterName")
-        found["nominated"] = sorted(status.get("nominatedClusterNames") or ())
-        found["evictions"] = (status.get("schedulingStats") or {}).get("evictions")
+    """Return a JobSet; that it was resumed our stand-in only says if it has seen it suspended before."""
+    found = {**shown.header(raw), "spec": raw["spec"], "status": shown.told(raw)}
+    if found["status"]["conditions"].get("Suspended", "").startswith("False"):
+        del found["status"]["conditions"]["Suspended"]
     return found
 
 
-def _conditions(raw: Manifest) -> dict[str, str]:
-    told = (raw.get("status") or {}).get("conditions") or ()
-    return {
-        each["type"]: f"{each['status']} {each['reason']}: {'' if each['reason'] == RAW_ERRORS else each['message']}"
-        for each in told
-        if each["type"] not in LEFT_OUT
-    }
-
-
-def _sentence(event: Manifest) -> str:
-    return f"{event['reportingController']}: {event['type']} {event['reason']}: {event.get('note', '')}"
+def _connection(raw: Manifest) -> Manifest:
+    """Return what a cluster or a check says of being reached."""
+    return {kind: RAW_ERRORS if RAW_ERRORS in text else text for kind, text in shown.conditions(raw).items()}

@@ -174,7 +174,7 @@ def job(name: str, said: Described, prefix: str, *, has_queue: bool = True) -> M
 
 def job_set(name: str, said: Described, prefix: str) -> Manifest:
     work = {"parallelism": 1, "completions": 1, "backoffLimit": 0, "template": _pod_template(said)}
-    part = {"name": "part", "replicas": said.get("replicas", 1), "template": {"spec": work}}
+    part = {"name": "part", "replicas": said.get("replicas", 1), "template": {"metadata": {}, "spec": work}}
     spec = {"replicatedJobs": [part]}
     spec |= {field: value for field, value in said.items() if field not in ("cpu", "runs", "fails", "replicas")}
     return completed(JobSet.manifest(name, namespace(prefix), labels={kueue.QUEUE_LABEL: "q"}, spec=spec))

@@ -36,7 +36,7 @@ from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance, running
 
-from ..hubs import EmbeddedHub, RealHub, lived_in  # noqa: TID252 - what the rooms share stands above them
+from ..hubs import EmbeddedHub, RealHub, lived_in, make_room  # noqa: TID252 - what the rooms share stands above them
 from ..running import Hub  # noqa: TID252
 from ..world import Described, Ends, World, prefixes, written  # noqa: TID252
 from .doing import Actor, run
@@ -190,6 +190,8 @@ async def _job_sets(name: str, client: Client) -> None:
 
 
 async def _run(sites: Mapping[str, Hub], kubeconfigs: dict[str, str], scenarios: list[Described]) -> Ends:
+    for site in sites.values():
+        await make_room(site.client)
     actors = [Actor(sites, kubeconfigs, described, PREFIXES[described["name"]]) for described in scenarios]
     await run(sites, actors)
     return {actor.said["name"]: await end_state(actor) for actor in actors}

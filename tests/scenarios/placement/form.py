@@ -1,7 +1,7 @@
 """The YAML form of a placement scenario, and the objects that it stands for.
 
     name: the cluster with the most memory is chosen
-    differs: why                 # known to end otherwise on our side; checked to be still so
+    differs: {why: _, at: [_]}   # where ours is known to end otherwise; checked to be still so
     alone: true                  # others on the hub would change what comes out: Balance, or a set of everybody
     sets:                        # by default one: `s`
       s: {}                      # its members carry the set's label
