@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import COMPLETE, FAILED
 from fleetqueue.api.scheme import Manifest
 
@@ -16,6 +17,7 @@ TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 A_MOMENT = 2.0
 """Seconds that Kubernetes may look at its clock twice in, on a slow machine."""
 RUN_FOR = "fleetqueue.dev/run-for"
+PODS_READY = "PodsReady"
 SECONDS_RUN = "accumulatedPastExecutionTimeSeconds"
 BY_CHANCE = ("AdmissionGateCleared",)
 """Reasons of events that Kueue gives only if its workload controller looks before its scheduler does."""
@@ -51,7 +53,21 @@ def _seconds(start: str, end: str) -> float:
 
 
 def workload(raw: Manifest) -> Manifest:
-    return {**header(raw), "spec": raw["spec"], "status": told(raw)}
+    found = {**header(raw), "spec": raw["spec"], "status": told(raw)}
+    _keep_certain(found["status"]["conditions"])
+    return found
+
+
+def _keep_certain(said: dict[str, str]) -> None:
+    """Leave out of PodsReady what depends on who looks first.
+
+    That is the generation, since another controller may deactivate the Workload meanwhile; and all of it once the job
+    has ended, maybe before anybody saw its pods ready.
+    """
+    if kueue.FINISHED in said:
+        said.pop(PODS_READY, None)
+    if PODS_READY in said:
+        said[PODS_READY] = said[PODS_READY].partition(" (generation")[0]
 
 
 def queue(raw: Manifest) -> Manifest:

@@ -15,8 +15,6 @@ from .doing import Actor, workload_names
 Listed = dict[str, list[Manifest]]
 """The objects of a scenario, by what they are."""
 KINDS = {"jobs": Job, "workloads": kueue.Workload, "local queues": kueue.LocalQueue, "events": Event}
-PODS_READY = "PodsReady"
-"""Whether pods become ready depends on which of all scenarios' pods the one node has room for."""
 HASH = re.compile(r"job-([a-z]+)-[0-9a-f]{5}\b")
 
 
@@ -30,8 +28,8 @@ async def end_state(client: Client, actor: Actor) -> dict[str, Any]:
 def normal(listed: Listed, refusals: list[str], prefix: str) -> dict[str, Any]:
     """Return what is compared of the objects of a scenario."""
     end = {
-        "jobs": shown.named(listed["jobs"], _job),
-        "workloads": shown.named(listed["workloads"], _workload),
+        "jobs": shown.named(listed["jobs"], shown.job),
+        "workloads": shown.named(listed["workloads"], shown.workload),
         "queues": shown.named(listed["queues"], shown.queue),
         "local queues": shown.named(listed["local queues"], shown.queue),
         "events": shown.events(listed["events"]),
@@ -40,15 +38,3 @@ def normal(listed: Listed, refusals: list[str], prefix: str) -> dict[str, Any]:
     objects = (*listed["jobs"], *listed["workloads"])
     uids = {raw["metadata"]["uid"]: f"uid of {raw['metadata']['name']}" for raw in objects}
     return shown.in_words(end, {**uids, **dict(workload_names(listed["workloads"]))}, HASH, prefix)
-
-
-def _job(raw: Manifest) -> Manifest:
-    found = shown.job(raw)
-    found["status"].pop("ready", None)
-    return found
-
-
-def _workload(raw: Manifest) -> Manifest:
-    found = shown.workload(raw)
-    found["status"]["conditions"].pop(PODS_READY, None)
-    return found

@@ -25,7 +25,6 @@ KINDS: dict[str, type[Object]] = {
 OF_ALL: dict[str, type[Object]] = {"queues": kueue.ClusterQueue}
 OF_THE_HUB: dict[str, type[Object]] = {"clusters": kueue.MultiKueueCluster, "checks": kueue.AdmissionCheck}
 HASH = re.compile(r"\b(?:job|jobset)-([a-z]+)-[0-9a-f]{5}\b")
-PODS_READY = "PodsReady"
 NOMINATED = "nominatedClusterNames"
 RAW_ERRORS = "ClientConnectionFailed"
 """Its message is whatever the transport says."""
@@ -80,13 +79,10 @@ def _cluster(listed: Listed) -> Manifest:
 
 
 def _workload(raw: Manifest) -> Manifest:
-    """Return a Workload; which generation had its pods ready depends on which of two controllers looks first."""
+    """Return a Workload; in which order its clusters are nominated is Kueue's chance."""
     found = shown.workload(raw)
-    status, told = found["status"], found["status"]["conditions"]
-    if PODS_READY in told:
-        told[PODS_READY] = told[PODS_READY].partition(" (generation")[0]
-    if NOMINATED in status:
-        status[NOMINATED] = sorted(status[NOMINATED])
+    if NOMINATED in found["status"]:
+        found["status"][NOMINATED] = sorted(found["status"][NOMINATED])
     return found
 
 
