@@ -23,9 +23,8 @@ ANEW = Pace(calm=0.0, quiet=90.0)
 """How long parts are looked at that were started once more."""
 CALM = 30.0
 """Seconds in which what the last scenarios brought comes to its end."""
-
-
 ROOM = {"cpu": "1000", "memory": "1000Gi", "pods": "1000"}
+"""More than the pods of all scenarios ask for."""
 
 
 class Part(Protocol):

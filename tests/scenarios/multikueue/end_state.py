@@ -25,7 +25,6 @@ KINDS: dict[str, type[Object]] = {
 OF_ALL: dict[str, type[Object]] = {"queues": kueue.ClusterQueue}
 OF_THE_HUB: dict[str, type[Object]] = {"clusters": kueue.MultiKueueCluster, "checks": kueue.AdmissionCheck}
 HASH = re.compile(r"\b(?:job|jobset)-([a-z]+)-[0-9a-f]{5}\b")
-NOMINATED = "nominatedClusterNames"
 RAW_ERRORS = "ClientConnectionFailed"
 """Its message is whatever the transport says."""
 PENDING = "Pending"
@@ -50,9 +49,7 @@ async def _listed(actor: Actor, where: str) -> Listed:
 
 def normal(fleet: dict[str, Listed], prefix: str) -> dict[str, Any]:
     """Return what is compared of the objects of a fleet."""
-    end: dict[str, Any] = {name: _cluster(listed) for name, listed in fleet.items()}
-    for worker in WORKERS:
-        end[worker]["events"] = shown.events([each for each in fleet[worker]["events"] if not _is_by_chance(each)])
+    end: dict[str, Any] = {name: _cluster(listed, is_hub=name == "hub") for name, listed in fleet.items()}
     for raw in _own_jobs(fleet["hub"]):
         end["hub"]["jobs"][raw["metadata"]["name"]]["same status on"] = _told_alike(raw, fleet)
     for what in OF_THE_HUB:
@@ -65,24 +62,16 @@ def normal(fleet: dict[str, Listed], prefix: str) -> dict[str, Any]:
     return shown.in_words(end, names, HASH, prefix)
 
 
-def _cluster(listed: Listed) -> Manifest:
+def _cluster(listed: Listed, *, is_hub: bool) -> Manifest:
     found: Manifest = {
         "jobs": shown.named(_own_jobs(listed), shown.job),
-        "workloads": shown.named(listed["workloads"], _workload),
+        "workloads": shown.named(listed["workloads"], shown.workload),
         "queues": shown.named(listed["queues"], shown.queue),
         "local queues": shown.named(listed["local queues"], shown.queue),
-        "events": shown.events(listed["events"]),
+        "events": shown.events([each for each in listed["events"] if is_hub or not _is_by_chance(each)]),
     }
     if "job sets" in listed:
         found["job sets"] = shown.named(listed["job sets"], _job_set)
-    return found
-
-
-def _workload(raw: Manifest) -> Manifest:
-    """Return a Workload; in which order its clusters are nominated is Kueue's chance."""
-    found = shown.workload(raw)
-    if NOMINATED in found["status"]:
-        found["status"][NOMINATED] = sorted(found["status"][NOMINATED])
     return found
 
 
@@ -119,6 +108,11 @@ def _job_set(raw: Manifest) -> Manifest:
     return found
 
 
-def _connection(raw: Manifest) -> Manifest:
+def _connection(raw: Manifest) -> dict[str, str]:
     """Return what a cluster or a check says of being reached."""
-    return {kind: RAW_ERRORS if RAW_ERRORS in text else text for kind, text in shown.conditions(raw).items()}
+    return {kind: _without_raw_error(text) for kind, text in shown.conditions(raw).items()}
+
+
+def _without_raw_error(text: str) -> str:
+    head, _, _ = text.partition(": ")
+    return head if head.endswith(RAW_ERRORS) else text
