@@ -11,8 +11,11 @@ from multidict import CIMultiDict
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.apiserver.admission.chain import Chain
+from fleetqueue.apiserver.admission.granting import Granting
 from fleetqueue.apiserver.admission.in_process_webhooks import InProcessWebhooks
 from fleetqueue.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from fleetqueue.apiserver.admission.signers import Signers
+from fleetqueue.apiserver.auth.attributes import Attributes
 from fleetqueue.apiserver.auth.authentication import Authentication, Credentials
 from fleetqueue.apiserver.auth.bootstrap_policy import cluster_role_bindings, cluster_roles
 from fleetqueue.apiserver.auth.rbac import Rbac
@@ -51,9 +54,10 @@ class ApiServer:
         """Wire the floors."""
         self.storage = storage
         self.resources = Resources(built_in())
-        self.webhooks = InProcessWebhooks(lambda asked: self.rbac.reason(asked) is not None)
-        self.store = Store(storage, Chain(NamespaceLifecycle(self._namespace), self.webhooks))
         self.rbac = Rbac(self._rbac_version, self._rbac_objects)
+        self.webhooks = InProcessWebhooks(self._may)
+        rights = Granting(self.rbac, self.find), Signers(self._may)
+        self.store = Store(storage, Chain(NamespaceLifecycle(self._namespace), self.webhooks, *rights))
         accounts = ServiceAccountTokens(secrets.signing_key, ISSUER, self._uid)
         self.authentication = Authentication(accounts, [ISSUER], secrets.tokens)
         self.establishing = Establishing(self.store, self.resources, SERVER, converters)
@@ -115,6 +119,9 @@ class ApiServer:
             return str(self.storage.get(keys.key_of("", resource, namespace, name)).object["metadata"]["uid"])
         except errors.NotFound:
             return None
+
+    def _may(self, asked: Attributes) -> bool:
+        return self.rbac.reason(asked) is not None
 
     def _rbac_version(self) -> tuple[int, ...]:
         return tuple(map(self.storage.changes, _RBAC_PREFIXES))

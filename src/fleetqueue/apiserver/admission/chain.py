@@ -25,6 +25,8 @@ class Review:
     subresource: str = ""
     dry_run: bool = False
     warnings: list[str] = field(default_factory=list)
+    path_name: str = ""
+    """The name that the request's path has; none where an object is created in its collection."""
 
     @property
     def metadata(self) -> Manifest:

@@ -167,7 +167,17 @@ class Store:
         self, operation: Operation, served: Served, new: Manifest | None, old: Manifest | None, write: Write
     ) -> Manifest | None:
         return await self.admission.admit(
-            Review(operation, served.resource, write.user, new, old, write.subresource, write.dry_run, write.warnings)
+            Review(
+                operation,
+                served.resource,
+                write.user,
+                new,
+                old,
+                write.subresource,
+                write.dry_run,
+                write.warnings,
+                write.path_name,
+            )
         )
 
     def _owned(self, served: Served, obj: Manifest, old: Manifest | None, write: Write) -> Manifest:

@@ -39,6 +39,8 @@ class Write:
     patch: Callable[[Manifest], str] | None = None
     """How a refusal shows the patch that led to an object that cannot be read; None where there was no patch."""
     is_strategic: bool = False
+    path_name: str = ""
+    """The name that the request's path has; none where an object is created in its collection."""
 
 
 def understood(served: Served, obj: Manifest, known: Manifest | None, write: Write) -> Manifest:

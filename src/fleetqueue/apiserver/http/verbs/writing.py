@@ -184,6 +184,7 @@ def write_of(served: Served, question: Question, options: str) -> Write:
         warnings=warnings,
         validation=validation,
         mistakes=question.mistakes,
+        path_name=question.info.name,
     )
 
 
