@@ -45,8 +45,13 @@ class Granting:
         return new
 
     def _check_role(self, review: Review, role: Manifest) -> None:
-        if self._may(review, "escalate", GROUP, review.resource.plural, review.path_name):
-            return
+        try:
+            self._check_rules(review, role)
+        except errors.Forbidden:
+            if not self._may(review, "escalate", GROUP, review.resource.plural, review.path_name):
+                raise
+
+    def _check_rules(self, review: Review, role: Manifest) -> None:
         self._check_held(review, role.get("rules") or ())
         if (_is_aggregated(role) or _is_aggregated(review.old)) and self._lacks(review, EVERYTHING):
             raise review.forbidden("must have cluster-admin privileges to use the aggregationRule")
@@ -57,8 +62,11 @@ class Granting:
         plural = REFERENCES.get(kind)
         if plural is None:
             raise errors.ServerError(f"unsupported role reference kind: {quoted(kind)}")
-        if not self._may(review, "bind", role.get("apiGroup", ""), plural, name):
+        try:
             self._check_held(review, self._rules(review, plural, name))
+        except errors.ApiError:  # who may bind a role may do so before there is one
+            if not self._may(review, "bind", role.get("apiGroup", ""), plural, name):
+                raise
 
     def _rules(self, review: Review, plural: str, name: str) -> Iterable[Manifest]:
         """Return the rules of the role that a binding names; a real server speaks of a missing one as of a binding."""
