@@ -36,7 +36,6 @@ STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 PATCHES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 CUSTOM_PATCHES: Final = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 """Custom kinds have no rules for a strategic merge."""
-"""Bytes of a field manager's name."""
 
 
 class WritingVerbs:
