@@ -115,9 +115,13 @@ USES = {
         "namespaces": followed(),
         "runtimeclasses.node.k8s.io": followed(),
         "priorityclasses.scheduling.k8s.io": followed(),
-        "jobs.batch": followed(patch="jobs/job_writes", delete="jobs/job_writes, after its retention"),
+        "jobs.batch": followed(
+            get="jobs/matching", patch="jobs/job_writes", delete="jobs/job_writes, after its retention"
+        ),
         "jobs/status.batch": {"patch": "jobs/job_writes; multikueue/workloads"},
-        f"jobsets.{JOBSET}": followed(patch="jobs/job_writes", delete="jobs/job_writes, after its retention"),
+        f"jobsets.{JOBSET}": followed(
+            get="jobs/matching", patch="jobs/job_writes", delete="jobs/job_writes, after its retention"
+        ),
         f"jobsets/status.{JOBSET}": {"patch": "multikueue/workloads"},
         f"workloads.{KUEUE}": followed(
             get="multikueue/copies", create="jobs/matching", patch="jobs/workload_writes", delete="jobs/workload_writes"

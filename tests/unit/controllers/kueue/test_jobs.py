@@ -9,7 +9,9 @@ from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.assembly.faults import Failure
 from fleetqueue.controllers.kueue.jobs.batch_job import BatchJobs
 from fleetqueue.controllers.kueue.jobs.job_writes import JobWrites
+from fleetqueue.controllers.kueue.jobs.matching import Matching
 from fleetqueue.controllers.kueue.jobs.workload_names import workload_name
+from fleetqueue.controllers.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.controllers.kueue.settings import KueueSettings, PodsReadySettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.testing.virtual_time import advance
@@ -358,3 +360,20 @@ async def test_a_job_is_not_judged_by_what_it_was_before_our_own_write(world):
     assert writes.is_behind(before)
     assert not writes.is_behind(stopped)
     assert not writes.is_behind(before | {"metadata": {**before["metadata"], "uid": "another"}})
+
+
+@pytest.mark.parametrize("comes_again", [False, True])
+async def test_a_job_that_only_the_cache_still_shows_gets_no_workload(world, comes_again):
+    """It would be swept away and made again, without end, for as long as the cache lags."""
+    cluster = Cluster("hub", world.client)
+    jobs, workloads = JobWrites(cluster, BatchJobs(), cluster.events), WorkloadWrites(cluster, cluster.events)
+    matching = Matching(cluster, BatchJobs(), KueueSettings(), jobs, workloads, cluster.events)
+    await world.add(job_manifest())
+    gone = await job(world)
+    await world.delete("Job", "j", NAMESPACE)
+    if comes_again:
+        await world.add(job_manifest())
+
+    await matching.create(gone)
+
+    assert (await world.client.list(kueue.Workload.resource, NAMESPACE)).items == []

@@ -69,12 +69,23 @@ class Matching:
             return  # its last pods still go
         if prebuilt:
             raise errors.RetryLater(RETRY_SECONDS, "its prebuilt Workload is not there")
+        if not await self._is_there(job):
+            return
         priority = priority_of(self.hub, job, self.integration.pod_sets(job))
         made = workload_of(self.integration, job, priority, self.settings.copied_labels)
         await self.hub.client.create(kueue.Workload.resource, made)
         key = f"{made['metadata']['namespace']}/{made['metadata']['name']}"
         log.info("workload created", workload=key)
         await self._say(job, "CreatedWorkload", f"Created Workload: {key}")
+
+    async def _is_there(self, job: Manifest) -> bool:
+        """Ask the server: where the cache missed a deletion, we and garbage collection would take turns without end."""
+        metadata, resource = job["metadata"], self.integration.kind.resource
+        try:
+            live = await self.hub.client.get(resource, metadata["name"], metadata["namespace"])
+        except errors.NotFound:
+            return False
+        return bool(live["metadata"]["uid"] == metadata["uid"])
 
     async def _adopted(self, job: Manifest, name: str) -> Manifest | None:
         """Take the Workload that was made for a job beforehand, unless it is another's or no longer fits."""
