@@ -10,11 +10,11 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Namespace, Secret
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.meta import Object
-from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
+from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.controllers.registration.names import AGENT_NAMESPACE, HUB_SECRET, NAMESPACE_LABEL
-from fleetqueue.controllers.registration.objects import RemainingAddOn, RemainingWork, RoleBinding
+from fleetqueue.controllers.registration.objects import RemainingAddOn, RemainingWork
 
 from .doing import Actor
 

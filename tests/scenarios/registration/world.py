@@ -8,7 +8,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.certificates_v1 import CertificateSigningRequest
 from fleetqueue.api.core_v1 import Namespace, Secret, secret
-from fleetqueue.api.rbac_v1 import ClusterRole
+from fleetqueue.api.rbac_v1 import ClusterRole, RoleBinding
 from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
@@ -16,7 +16,6 @@ from fleetqueue.client.transport import connect
 from fleetqueue.controllers.addons import room as add_ons
 from fleetqueue.controllers.registration import room
 from fleetqueue.controllers.registration.names import AGENT_NAMESPACE, BOOTSTRAP_SECRET, KUBECONFIG
-from fleetqueue.controllers.registration.objects import RoleBinding
 from fleetqueue.controllers.registration.settings import AgentSettings, HubSettings
 from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.engine.pki import ADMIN_USER

@@ -6,7 +6,7 @@ Mirrors: addon-framework controllers/registration, OCM pkg/addon/templateagent/r
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import addon_v1alpha1 as addon
@@ -15,8 +15,9 @@ from fleetqueue.api import errors
 from fleetqueue.api.certificates_v1 import CLIENT_SIGNER
 from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object, changes, split_key
-from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.api.meta import changes, split_key
+from fleetqueue.api.rbac_v1 import RoleBinding
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.addons import sources, templates
 from fleetqueue.controllers.addons.live_status import live_status
 from fleetqueue.controllers.addons.sources import NotReady
@@ -39,10 +40,6 @@ _PENDING: Final = Condition.false(
 )
 
 log = Log("add-ons")
-
-
-class RoleBinding(Object):
-    resource: ClassVar = Resource(_RBAC, "v1", "RoleBinding", "rolebindings")
 
 
 class RegistrationController(Controller):

@@ -2,8 +2,8 @@
 
 It needs, beside what scheduling needs (see `scheduling.room`): to create, patch and delete workloads; to patch
 clusterqueues, resourceflavors and admissionchecks, for their finalizers; to patch the status of clusterqueues and
-localqueues; to list, watch, patch and delete the jobs that it manages, and to patch their status; to list and watch
-priority classes; and to create and patch events.
+localqueues; to get, list, watch, patch and delete the jobs that it manages, and to patch their status; to list and
+watch priority classes; and to create and patch events.
 """
 
 from collections.abc import Sequence

@@ -31,10 +31,6 @@ class AgentRoleBinding(ClusterRoleBinding):
     """Who may do it, everywhere."""
 
 
-class RoleBinding(Object):
-    resource: ClassVar = Resource("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
-
-
 class Remainder(Object):
     """What is in the way of a cluster's end; only its metadata is kept."""
 

@@ -5,8 +5,8 @@ import pytest
 from fleetqueue.api import addon_v1alpha1 as addon
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
+from fleetqueue.api.rbac_v1 import RoleBinding
 from fleetqueue.api.work_v1 import ManifestWork
-from fleetqueue.controllers.addons.registration import RoleBinding
 from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import advance, settle
 

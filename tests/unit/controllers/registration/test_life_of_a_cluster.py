@@ -10,14 +10,14 @@ from fleetqueue.api.cluster_v1 import ACCEPTED, AVAILABLE, CLOCK_SYNCED, JOINED,
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Namespace, Secret, secret
 from fleetqueue.api.events_v1 import Event
-from fleetqueue.api.rbac_v1 import ClusterRole
+from fleetqueue.api.rbac_v1 import ClusterRole, RoleBinding
 from fleetqueue.client.certificates import content_of, new_request
 from fleetqueue.controllers.registration.accepting import CannotAccept, accept
 from fleetqueue.controllers.registration.agent.certificates import request_manifest
 from fleetqueue.controllers.registration.agent.statuses import namespace_label
 from fleetqueue.controllers.registration.certificates import agent_of, agent_subject
 from fleetqueue.controllers.registration.names import AGENT_NAMESPACE, BOOTSTRAP_SECRET, HUB_SECRET, LEASE
-from fleetqueue.controllers.registration.objects import RemainingAddOn, RemainingWork, RoleBinding
+from fleetqueue.controllers.registration.objects import RemainingAddOn, RemainingWork
 from fleetqueue.controllers.registration.settings import AgentSettings, HubSettings
 
 from .world import ACCOUNT, HUB_URL, SYSTEM, World

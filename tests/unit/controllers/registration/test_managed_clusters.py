@@ -5,12 +5,11 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ACCEPTED, CLUSTER_NAME_LABEL, ManagedCluster
 from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
+from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleBinding
 from fleetqueue.controllers.registration.hub.managed_clusters import ManagedClusterController
 from fleetqueue.controllers.registration.hub.permissions import ROLE, SHARED
 from fleetqueue.controllers.registration.hub.shared_roles import SharedRoleController
 from fleetqueue.controllers.registration.names import AUTO_ACCEPTED, RBAC_FINALIZER
-from fleetqueue.controllers.registration.objects import RoleBinding
 from fleetqueue.controllers.registration.settings import HubSettings
 from fleetqueue.testing.virtual_time import advance, settle
 

@@ -16,6 +16,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ACCEPTED, CLUSTER_NAME_LABEL, ManagedCluster
 from fleetqueue.api.conditions import is_true, timestamp
 from fleetqueue.api.meta import Object
+from fleetqueue.api.rbac_v1 import RoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.registration import messages
 from fleetqueue.controllers.registration.hub import permissions
@@ -25,7 +26,6 @@ from fleetqueue.controllers.registration.objects import (
     AgentRoleBinding,
     ClusterNamespace,
     RemainingWork,
-    RoleBinding,
 )
 from fleetqueue.controllers.registration.settings import HubSettings
 from fleetqueue.controllers.registration.writing import ensure, ensure_absent, write_condition

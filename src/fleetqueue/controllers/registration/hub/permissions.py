@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from fleetqueue.api.cluster_v1 import CLUSTER_NAME_LABEL, GROUP
+from fleetqueue.api.rbac_v1 import RoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.registration.names import AGENT_PREFIX, REGISTER_GROUP, WORK_FINALIZER
-from fleetqueue.controllers.registration.objects import AgentRole, AgentRoleBinding, RoleBinding
+from fleetqueue.controllers.registration.objects import AgentRole, AgentRoleBinding
 
 RBAC: Final = "rbac.authorization.k8s.io"
 ROLE: Final = "open-cluster-management:managedcluster:"
