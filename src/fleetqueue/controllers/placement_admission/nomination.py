@@ -65,26 +65,29 @@ def nomination(raw: Manifest, members: Sequence[str]) -> Manifest:
 
 
 def owned(value: Any, fields: Mapping[str, Any]) -> Any:
-    """Return the part of a value that a set of managed fields (fieldsV1) names."""
+    """Return the part of a value that a set of managed fields (fieldsV1) names, in the value's own order.
+
+    Managed fields are sorted by name, and Kueue refuses an admission whose pod sets have changed places.
+    """
     inner = {key: sub for key, sub in fields.items() if key != "."}
     if not inner:
         return value
     if isinstance(value, dict):
-        return {key[2:]: owned(value[key[2:]], sub) for key, sub in inner.items() if key[2:] in value}
+        return {key: owned(part, inner[f"f:{key}"]) for key, part in value.items() if f"f:{key}" in inner}
     if isinstance(value, list):
-        return [part for key, sub in inner.items() for part in _owned_items(value, key, sub)]
+        elements = [(key[0], orjson.loads(key[2:]), sub) for key, sub in inner.items()]
+        return [part for item in value for part in _owned_item(item, elements)]
     return value
 
 
-def _owned_items(items: Sequence[Any], key: str, fields: Mapping[str, Any]) -> list[Any]:
-    wanted = orjson.loads(key[2:])
-    if key.startswith("v:"):
-        return [item for item in items if item == wanted]
-    return [
-        {**wanted, **owned(item, fields)}
-        for item in items
-        if isinstance(item, dict) and all(item.get(name) == value for name, value in wanted.items())
-    ]
+def _owned_item(item: Any, elements: Sequence[tuple[str, Any, Mapping[str, Any]]]) -> list[Any]:
+    """Return the owned part of an item of a list; nothing where no element (of a set, or by its key) is the item."""
+    for kind, wanted, fields in elements:
+        if kind == "v" and item == wanted:
+            return [item]
+        if kind == "k" and isinstance(item, dict) and all(item.get(name) == key for name, key in wanted.items()):
+            return [{**wanted, **owned(item, fields)}]
+    return []
 
 
 def _admission_fields(managed: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

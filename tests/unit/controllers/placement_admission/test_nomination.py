@@ -185,7 +185,7 @@ def test_a_nomination_repeats_exactly_what_kueues_admission_owns():
         "metadata": {"name": "job-x", "namespace": "team-a", "uid": "u1", "resourceVersion": "77"},
         "status": {
             "admission": STATUS["admission"],
-            "admissionChecks": [{"name": "ac"}, STATUS["admissionChecks"][0]],
+            "admissionChecks": [STATUS["admissionChecks"][0], {"name": "ac"}],
             "conditions": [STATUS["conditions"][0]],
             "resourceRequests": [],
             "nominatedClusterNames": ["gpu-c1"],
@@ -238,6 +238,13 @@ def test_a_further_nomination_replaces_the_list_by_the_longer_one():
             [{"n": "b", "x": 2}],
             id="an item by its key, which is always told",
         ),
+        pytest.param(
+            [{"n": "w", "x": 1}, {"n": "d", "x": 2}, {"n": "l", "x": 3}],
+            {'k:{"n":"d"}': {}, 'k:{"n":"w"}': {"f:x": {}}},
+            [{"n": "w", "x": 1}, {"n": "d", "x": 2}],
+            id="items in the order of the list",
+        ),
+        pytest.param(["z", "b", "a"], {'v:"a"': {}, 'v:"z"': {}}, ["z", "a"], id="a set in its own order"),
         pytest.param([{"n": "a"}], {'k:{"n":"z"}': {}}, [], id="an item that is not there any more"),
         pytest.param([{"n": "a", "x": 1}], {'k:{"n":"a"}': {}}, [{"n": "a", "x": 1}], id="an atomic item"),
     ],
@@ -286,7 +293,8 @@ def is_part(part, whole):
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(key in whole and is_part(part[key], whole[key]) for key in part)
     if isinstance(part, list):
-        return isinstance(whole, list) and all(any(is_part(item, other) for other in whole) for item in part)
+        others = iter(whole if isinstance(whole, list) else ())  # behind the one before it: the order is kept
+        return isinstance(whole, list) and all(any(is_part(item, other) for other in others) for item in part)
     return part == whole and type(part) is type(whole)
 
 
