@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,7 @@ from fleetqueue.api.errors import Unreachable
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin
 
 FILE_SECONDS: Final = 60
-"""How long a file's content is trusted; the kubelet writes a new one well before the old one ends."""
+"""How long a file's content is trusted; the kubelet and OCM write a new one well before the old one ends."""
 EXEC_SECONDS: Final = 60
 
 
@@ -25,6 +25,8 @@ class Credential:
     client_certificate: bytes | None = None
     client_key: bytes | None = field(default=None, repr=False)
     expires: datetime | None = None
+    ca: bytes | None = None
+    """Whom the server must be signed by; None means the system's certificate authorities."""
 
     def is_fresh(self) -> bool:
         return self.expires is None or clock.now() < self.expires
@@ -56,11 +58,13 @@ class CredentialSource:
 
     async def _fetch(self) -> Credential:
         connection = self._connection
+        if connection.file is not None:
+            connection = await asyncio.to_thread(connection.read_again)
         if connection.exec is not None:
-            return await run_plugin(connection.exec, connection)
+            return replace(await run_plugin(connection.exec, connection), ca=connection.ca)
         if connection.has_files:
             return await asyncio.to_thread(_from_files, connection, clock.now() + timedelta(seconds=FILE_SECONDS))
-        return Credential(connection.token, connection.client_certificate, connection.client_key)
+        return Credential(connection.token, connection.client_certificate, connection.client_key, ca=connection.ca)
 
 
 async def run_plugin(plugin: ExecPlugin, connection: Connection) -> Credential:
@@ -152,7 +156,7 @@ def _from_files(connection: Connection, until: datetime) -> Credential:
     if connection.certificate_files is not None:
         of_certificate, of_key = connection.certificate_files
         certificate, key = _read("client certificate", of_certificate), _read("client key", of_key)
-    return Credential(token, certificate, key, until)
+    return Credential(token, certificate, key, until, connection.ca)
 
 
 def _read(what: str, path: Path) -> bytes:

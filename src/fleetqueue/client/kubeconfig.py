@@ -3,7 +3,7 @@
 import base64
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,17 +55,28 @@ class Connection:
     namespace: str = "default"
     name: str = ""
     """The context's name, for messages."""
+    file: Path | None = None
+    """The kubeconfig in which all this was read, where it is one file: it may be written anew while we run."""
 
     @property
     def has_files(self) -> bool:
         """Tell whether a credential stands in files, which are renewed."""
-        return self.token_file is not None or self.certificate_files is not None
+        return self.token_file is not None or self.certificate_files is not None or self.file is not None
+
+    def read_again(self) -> "Connection":
+        """Return the connection as its kubeconfig has it now; itself where that is gone, or half written."""
+        if self.file is None:
+            return self
+        try:
+            return load(self.file, self.name)
+        except KubeconfigError:
+            return self
 
 
 def load(path: Path | str | None = None, context: str = "") -> Connection:
     """Read a kubeconfig: the path, else $KUBECONFIG, else ~/.kube/config, else the pod's own account."""
     if path is not None:
-        return _chosen(_file_config(Path(path)), context, Path(path).parent)
+        return replace(_chosen(_file_config(Path(path)), context, Path(path).parent), file=Path(path))
     listed = [Path(p) for p in os.environ.get("KUBECONFIG", "").split(os.pathsep) if p]
     found = [p for p in listed or [Path.home() / ".kube" / "config"] if p.exists()]
     if found:

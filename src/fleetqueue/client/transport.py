@@ -35,7 +35,7 @@ class HttpDoor:
         self._credentials = CredentialSource(connection)
         self._session: aiohttp.ClientSession | None = None
         self._retired: aiohttp.ClientSession | None = None
-        self._session_certificate: bytes | None = None
+        self._session_trust: tuple[bytes | None, bytes | None] = (None, None)
 
     async def request(self, request: Request, *, timeout: float) -> Response:
         response, credential = await self._request(request, timeout)
@@ -89,16 +89,25 @@ class HttpDoor:
         )
 
     async def _client(self, credential: Credential) -> aiohttp.ClientSession:
-        if self._session is not None and self._session_certificate != credential.client_certificate:
+        trust = credential.client_certificate, credential.ca
+        if self._session is not None and self._session_trust != trust:
             old, self._session = self._session, None
-            await self._retire(old)  # there is a new certificate
+            await self._retire(old)  # there is a new certificate, ours or the server's authority
         if self._session is None:
-            context = _tls(self.connection, credential)
-            connector = aiohttp.TCPConnector(ssl=context, limit=0, keepalive_timeout=60, socket_factory=_socket)
+            connector = aiohttp.TCPConnector(
+                ssl=self._tls(credential), limit=0, keepalive_timeout=60, socket_factory=_socket
+            )
             agent = {"User-Agent": f"fleetqueue/{__version__}"}
             self._session = aiohttp.ClientSession(connector=connector, headers=agent, auto_decompress=True)
-            self._session_certificate = credential.client_certificate
+            self._session_trust = trust
         return self._session
+
+    def _tls(self, credential: Credential) -> ssl.SSLContext | bool:
+        try:
+            return _tls(self.connection, credential)
+        except ssl.SSLError:
+            self._credentials.renew(credential)  # read while it was being written: a certificate beside the old key
+            raise
 
     async def _retire(self, session: aiohttp.ClientSession) -> None:
         """Let the watches on a session go on until the next one is retired, by when they have normally ended."""
@@ -186,7 +195,7 @@ def _socket(address: Any) -> socket.socket:
 def _tls(connection: Connection, credential: Credential) -> ssl.SSLContext | bool:
     if not connection.server.startswith("https"):
         return False
-    authority = connection.ca.decode("ascii", errors="ignore") if connection.ca else None
+    authority = credential.ca.decode("ascii", errors="ignore") if credential.ca else None
     context = ssl.create_default_context(cadata=authority)
     if connection.insecure:
         context.check_hostname = False

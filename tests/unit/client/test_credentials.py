@@ -10,7 +10,7 @@ import pytest
 from fleetqueue import clock
 from fleetqueue.api.errors import Unreachable
 from fleetqueue.client.credentials import Credential, CredentialSource, read_exec_credential, run_plugin
-from fleetqueue.client.kubeconfig import Connection, ExecPlugin
+from fleetqueue.client.kubeconfig import Connection, ExecPlugin, load, render
 from fleetqueue.clock import ShiftedClock
 
 V1 = "client.authentication.k8s.io/v1"
@@ -93,6 +93,35 @@ async def test_a_renewed_certificate_is_read_after_a_minute_or_when_the_old_one_
 
     seen = [(one.client_certificate, one.client_key) for one in (first, soon, later, after)]
     assert seen == [(f"tls.crt {number}".encode(), f"tls.key {number}".encode()) for number in (1, 1, 2, 3)]
+
+
+async def test_a_kubeconfig_that_is_written_anew_is_read_after_a_minute_or_when_its_token_is_refused(tmp_path):
+    path = tmp_path / "kubeconfig"
+    path.write_text(render("hub", server="https://x", ca="CA 1", token="one", user="agent"))
+    source = CredentialSource(load(path))
+    first = await source.current()
+    path.write_text(render("hub", server="https://x", ca="CA 2", token="two", user="agent"))
+    soon = await source.current()
+    with clock.use(ShiftedClock(timedelta(seconds=61))):
+        later = await source.current()
+        path.write_text(render("hub", server="https://x", ca="CA 2", token="three", user="agent"))
+        assert source.renew(later)
+        after = await source.current()
+
+    assert [one.token for one in (first, soon, later, after)] == ["one", "one", "two", "three"]
+    assert [one.ca for one in (first, later)] == [b"CA 1", b"CA 2"]
+
+
+@pytest.mark.parametrize("content", ["", "clusters: [", None], ids=["empty", "half written", "gone"])
+async def test_a_kubeconfig_that_cannot_be_read_again_leaves_what_was_read_before(content, tmp_path):
+    path = tmp_path / "kubeconfig"
+    path.write_text(render("hub", server="https://x", ca="CA", token="one", user="agent"))
+    source = CredentialSource(load(path))
+    refused = await source.current()
+    path.unlink() if content is None else path.write_text(content)
+
+    assert source.renew(refused)
+    assert (await source.current()).token == "one"
 
 
 async def test_a_missing_token_file_is_named(tmp_path):

@@ -1,17 +1,21 @@
 """The HTTP door: who we are, what is sent, what comes back, and what counts as no answer."""
 
 import asyncio
+import base64
 import socket
 import sys
+from datetime import timedelta
 
 import orjson
 import pytest
 from aiohttp import web
 
+from fleetqueue import clock
 from fleetqueue.api.errors import Unreachable
 from fleetqueue.api.requests import MERGE_PATCH, Request
-from fleetqueue.client.kubeconfig import Connection, ExecPlugin
+from fleetqueue.client.kubeconfig import Connection, ExecPlugin, load
 from fleetqueue.client.transport import HttpDoor
+from fleetqueue.clock import ShiftedClock
 
 GET = Request("GET", "/api/v1/nodes")
 
@@ -167,6 +171,39 @@ async def test_a_new_certificate_of_a_plugin_is_used_from_then_on(server, door, 
         seen.append((await opened.request(GET, timeout=5)).body["you"])
 
     assert seen == ["one", "two", "three"]
+
+
+async def test_the_certificate_of_an_add_on_is_followed_when_ocm_renews_it(server, authority, tmp_path):
+    server.answer = lambda request: answers({"you": subject(request)})(request)
+    path = tmp_path / "kubeconfig"
+    ca = base64.b64encode(authority.pem).decode()
+    config = {
+        "clusters": [{"name": "hub", "cluster": {"server": server.url, "certificate-authority-data": ca}}],
+        "users": [{"name": "agent", "user": {"client-certificate": "tls.crt", "client-key": "tls.key"}}],
+        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "agent"}}],
+        "current-context": "hub",
+    }
+    path.write_bytes(orjson.dumps(config))
+
+    def give(pair, key=None):
+        (tmp_path / "tls.crt").write_bytes(pair.certificate)
+        (tmp_path / "tls.key").write_bytes((key or pair).key)
+
+    one, two = authority.sign("one"), authority.sign("two")
+    give(one)
+    opened = HttpDoor(load(path))
+    try:
+        first = (await opened.request(GET, timeout=5)).body["you"]
+        with clock.use(ShiftedClock(timedelta(seconds=61))):
+            give(two, key=one)  # in the middle of the renewal
+            with pytest.raises(Unreachable, match="KEY_VALUES_MISMATCH"):
+                await opened.request(GET, timeout=5)
+            give(two)
+            second = (await opened.request(GET, timeout=5)).body["you"]
+    finally:
+        await opened.close()
+
+    assert (first, second) == ("one", "two")
 
 
 async def test_a_server_by_another_name_needs_that_name(server, door):
