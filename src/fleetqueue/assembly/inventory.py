@@ -1,6 +1,6 @@
 """What `get` shows: rows about the fleet, made from objects of the hub."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fleetqueue.api import cluster_v1 as cluster
@@ -10,6 +10,7 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.meta import O
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
+from fleetqueue.assembly.job_reasons import dispatch_notes, why
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import read as read_credential
 
@@ -125,11 +126,13 @@ def score_row(score: cluster.AddOnPlacementScore) -> Row:
 
 
 async def jobs(hub: Client) -> list[Row]:
-    """Tell of each job where it is, and what it waits for."""
-    return [job_row(workload) for workload in await listed(hub, kueue.Workload)]
+    """Tell of each job how far it has come, where, and why."""
+    workloads = await listed(hub, kueue.Workload)
+    notes = await dispatch_notes(hub)
+    return [job_row(workload, notes) for workload in workloads]
 
 
-def job_row(workload: kueue.Workload) -> Row:
+def job_row(workload: kueue.Workload, notes: Mapping[str, str]) -> Row:
     owners = [owner for owner in workload.metadata.owner_references if owner.controller]
     return {
         "namespace": workload.namespace,
@@ -137,7 +140,7 @@ def job_row(workload: kueue.Workload) -> Row:
         "queue": workload.spec.queue_name,
         "state": job_state(workload),
         "clusters": list(workload.clusters),
-        "why": waits_for(workload),
+        "why": why(workload, notes),
         "created": workload.metadata.creation_timestamp,
     }
 
@@ -146,17 +149,6 @@ def job_state(workload: kueue.Workload) -> str:
     """Name how far a job has come: the last of Kueue's conditions that is true."""
     reached = (kueue.FINISHED, kueue.ADMITTED, kueue.QUOTA_RESERVED)
     return next((state for state in reached if workload.is_true(state)), "Pending")
-
-
-def waits_for(workload: kueue.Workload) -> str:
-    """Say what keeps a job from running: the first check that is not ready, or the queue."""
-    if workload.is_true(kueue.ADMITTED) or workload.is_finished:
-        return ""
-    waiting = [check for check in workload.status.admission_checks if check.state != kueue.READY]
-    if workload.has_quota and waiting:
-        return f"{waiting[0].name} is {waiting[0].state}: {waiting[0].message}"
-    reserved = conditions.find(workload.status.conditions, kueue.QUOTA_RESERVED)
-    return reserved.message if reserved is not None and not reserved.is_true else ""
 
 
 def status(found: Iterable[conditions.Condition], kind: str) -> str:

@@ -3,9 +3,11 @@
 import pytest
 
 from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.assembly import inventory
 from fleetqueue.client import Client
+from fleetqueue.runtime.events import Recorder
 from fleetqueue.testing.builders import condition
 
 
@@ -104,49 +106,47 @@ async def test_scores_of_other_add_ons_are_left_out(api):
 
 
 @pytest.mark.parametrize(
-    ("true", "checks", "state", "why"),
+    ("true", "state"),
     [
-        pytest.param((), [], "Pending", "", id="nobody has looked at it"),
-        pytest.param(
-            ("QuotaReserved",),
-            [("multikueue", "Pending", "")],
-            "QuotaReserved",
-            "multikueue is Pending: ",
-            id="a check is open",
-        ),
-        pytest.param(
-            ("QuotaReserved",),
-            [("multikueue", "Ready", ""), ("gpu", "Pending", "waiting: no clusters")],
-            "QuotaReserved",
-            "gpu is Pending: waiting: no clusters",
-            id="the placement check is open",
-        ),
-        pytest.param(("QuotaReserved", "Admitted"), [("gpu", "Ready", "")], "Admitted", "", id="it runs"),
-        pytest.param(("Admitted", "Finished"), [], "Finished", "", id="it has ended"),
+        pytest.param((), "Pending", id="nobody has looked at it"),
+        pytest.param(("QuotaReserved",), "QuotaReserved", id="it has quota"),
+        pytest.param(("QuotaReserved", "Admitted"), "Admitted", id="it runs"),
+        pytest.param(("Admitted", "Finished"), "Finished", id="it has ended"),
     ],
 )
-def test_a_job_tells_how_far_it_is_and_what_it_waits_for(true, checks, state, why):
-    found = kueue.Workload.view(
-        kueue.Workload.manifest(
-            "w",
-            "default",
-            status={
-                "conditions": [{"type": kind, "status": "True"} for kind in true],
-                "admissionChecks": [{"name": n, "state": s, "message": m} for n, s, m in checks],
-            },
-        )
+def test_a_job_tells_how_far_it_is(true, state):
+    status = {"conditions": [{"type": kind, "status": "True"} for kind in true]}
+    found = kueue.Workload.view(kueue.Workload.manifest("w", "default", status=status))
+
+    assert inventory.job_row(found, {})["state"] == state
+
+
+async def test_a_job_tells_the_last_word_of_the_dispatcher(api):
+    status = {
+        "conditions": [condition("QuotaReserved")],
+        "admissionChecks": [
+            {"name": "mk", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        ],
+    }
+    api.add(kueue.Workload.manifest("w", "team-a", spec={}, status=status))
+    recorder = Recorder(Client(api))
+    await recorder.warning(api.get(kueue.Workload, "w", "team-a"), "NoClusterToNominate", "gpu-c1: not connected")
+    await Recorder(Client(api), "somebody.else").warning(
+        api.get(kueue.Workload, "w", "team-a"), "NominationRefused", "not ours"
     )
 
-    row = inventory.job_row(found)
+    (row,) = await inventory.jobs(Client(api))
 
-    assert (row["state"], row["why"]) == (state, why)
+    assert row["why"] == "mk is Pending: no cluster is nominated yet; gpu-c1: not connected"
 
 
-def test_a_job_without_quota_tells_what_the_queue_says():
-    condition = {"type": "QuotaReserved", "status": "False", "message": "insufficient quota for nvidia.com/gpu"}
-    found = kueue.Workload.view(kueue.Workload.manifest("w", "default", status={"conditions": [condition]}))
+async def test_who_may_not_read_events_still_sees_the_jobs(api):
+    api.add(kueue.Workload.manifest("w", "team-a", spec={}))
+    api.fail_on("list events", errors.Forbidden("no"))
 
-    assert inventory.job_row(found)["why"] == "insufficient quota for nvidia.com/gpu"
+    (row,) = await inventory.jobs(Client(api))
+
+    assert row["why"] == "no queue has looked at it yet"
 
 
 def decision(name: str, namespace: str, placement: str, names: list[str]) -> dict[str, object]:

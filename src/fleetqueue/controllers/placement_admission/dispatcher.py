@@ -23,6 +23,7 @@ from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.quantity import Amounts, add
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
+from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing, with_quota
@@ -31,6 +32,7 @@ from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.controllers.placement_admission.nomination import Candidate, explain, nomination, ranked
+from fleetqueue.controllers.placement_admission.refusals import Refusals
 from fleetqueue.controllers.placement_admission.selection import add_on_scores, total_score
 from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.controllers.placement_admission.workers import Workers
@@ -76,6 +78,7 @@ class DispatcherController(Controller):
         self.copies = copies
         self.whereabouts = whereabouts
         self.arrivals = Arrivals(self.settings.settle)
+        self.refusals = Refusals()
         self._nominated: dict[str, tuple[str, float]] = {}
         """When each Workload (key, with uid) got its last nomination, as far as this process knows."""
         self._waiting: dict[str, None] = {}
@@ -107,6 +110,7 @@ class DispatcherController(Controller):
         config = self._config_to_serve(workload) if workload is not None else None
         if workload is None or config is None:
             self._set_waiting(key, waits=False)
+            self.refusals.forget(key)
             self._forget_if_gone(key, workload)
             return
         if left := self.ledger.seconds_left(key):
@@ -146,7 +150,9 @@ class DispatcherController(Controller):
         candidates = self._candidates(workload, config)
         able = [c.member for c in ranked(candidates, workload.requests) if c.member not in nominated]
         most = min(1 if is_ours(config) else MOST_NOMINATED, MOST_NOMINATED - len(nominated))
-        return able[:most], explain(candidates, workload.requests)
+        why = explain(candidates, workload.requests)
+        unknown = self._unknown_clusters(workload, config) if is_ours(config) else []
+        return able[:most], "; ".join([*unknown, why])
 
     async def _wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> None:
         """Raise RetryLater until a nomination is due, and cannot start what may run already."""
@@ -174,7 +180,7 @@ class DispatcherController(Controller):
 
     def _candidates(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[Candidate]:
         placement = self.hub.get(cluster.Placement, config.name, self.settings.kueue_namespace)
-        allowed = {name.strip() for name in workload.annotation(ALLOWED_CLUSTERS).split(",") if name.strip()}
+        allowed = allowed_clusters(workload)
         return [self._candidate(workload, config, placement, member, allowed) for member in config.spec.clusters]
 
     def _candidate(
@@ -197,6 +203,16 @@ class DispatcherController(Controller):
         unseen = self._unseen(member, config.name)
         score = self._score(placement, name, unseen) if placement is not None else 0
         return Candidate(member, score=score, free=self._free(workload, member, unseen))
+
+    def _unknown_clusters(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[str]:
+        """Say of each cluster that a job allows by name, and that the config does not list, why that is."""
+        listed = {name for m in config.spec.clusters for name in (m, self.objects.cluster_of(m, config.name))}
+        return [
+            messages.not_selected(name, config.name)
+            if self.hub.get(cluster.ManagedCluster, self.settings.cluster(config.name, name))
+            else messages.no_such_cluster(name)
+            for name in sorted(allowed_clusters(workload) - listed)
+        ]
 
     def _score(self, placement: cluster.Placement, name: str, unseen: Amounts) -> int:
         """Return a cluster's score, less what jobs that it does not show yet will cost."""
@@ -236,12 +252,22 @@ class DispatcherController(Controller):
         except errors.ApiError as error:
             if not isinstance(error, errors.ServerError) or error.is_from_webhook:
                 self.ledger.strike(workload.key)
+            await self._tell_refusal(workload, error)
             raise  # after another server error it may have been written all the same, as without an answer
+        self.refusals.forget(workload.key)
         self._nominated[workload.key] = (workload.uid, clock.monotonic())
         for member in members:
             if member not in workload.status.nominated_cluster_names:
                 self.measures.nominations.labels(member).inc()
         log.info("nominated", workload=workload.key, members=members)
+
+    async def _tell_refusal(self, workload: kueue.Workload, error: errors.ApiError) -> None:
+        """Say that a nomination was refused again for the same cause; one that changed meanwhile is none."""
+        if isinstance(error, errors.Conflict | errors.NotFound):
+            return
+        if message := self.refusals.note(workload, error):
+            self.measures.refused.inc()
+            await self.hub.events.warning(workload, "NominationRefused", messages.nomination_refused(message))
 
     async def _live(self, workload: kueue.Workload) -> Manifest:
         """Read a Workload as it is now; raises Conflict where it is not the one that was decided on."""
@@ -277,3 +303,8 @@ class DispatcherController(Controller):
     def _forget_if_gone(self, key: str, workload: kueue.Workload | None) -> None:
         if workload is None or not workload.has_quota:
             self._nominated.pop(key, None)
+
+
+def allowed_clusters(workload: kueue.Workload) -> set[str]:
+    """Return the clusters to which a job narrows the choice; none where it allows any."""
+    return {name.strip() for name in workload.annotation(ALLOWED_CLUSTERS).split(",") if name.strip()}

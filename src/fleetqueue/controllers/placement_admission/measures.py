@@ -21,6 +21,11 @@ class Measures:
         self.nominations = Counter(
             "fleetqueue_nominations_total", "Clusters nominated for Workloads", ["member"], registry=registry
         )
+        self.refused = Counter(
+            "fleetqueue_refused_nominations_total",
+            "Nominations that were refused for the same cause as the time before",
+            registry=registry,
+        )
         self.waiting = Gauge(
             "fleetqueue_waiting_nominations",
             "Workloads with quota that no cluster could be nominated for",

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
+
 Said = tuple[str, str]
 
 MOST_NAMED: Final = 10
@@ -69,6 +71,18 @@ def taken_back(members: Sequence[str]) -> str:
 
 def drain_timed_out(member: str) -> str:
     return f"taken back from {member}: it was dropped, and the drain timeout has passed"
+
+
+def nomination_refused(message: str) -> str:
+    return f"the nomination was refused again for the same cause: {message}"
+
+
+def no_such_cluster(name: str) -> str:
+    return f"{ALLOWED_CLUSTERS} names {name}, and there is no such cluster"
+
+
+def not_selected(name: str, placement: str) -> str:
+    return f"{ALLOWED_CLUSTERS} names {name}, which placement {placement} does not offer"
 
 
 def eviction_finished() -> str:

@@ -99,8 +99,23 @@ async def test_a_job_that_allows_nobody_waits_with_a_reason(scene):
         await settle()
 
         assert scene.nominated() == []
-        assert f"gpu-c1: not among {CLUSTERS}" in scene.events("NoClusterToNominate")[0]
+        (note,) = scene.events("NoClusterToNominate")
+        assert note.startswith(f"{CLUSTERS} names c9, and there is no such cluster; gpu-c1: not among {CLUSTERS}")
         assert heart.dispatcher.measures.waiting._value.get() == 1
+
+
+@pytest.mark.usefixtures("three_clusters")
+@pytest.mark.parametrize("name", ["c4", "gpu-c4"])
+async def test_a_job_that_allows_a_cluster_that_is_not_selected_is_told_so(scene, name):
+    scene.cluster("c4")
+
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(annotations={CLUSTERS: name})
+        await settle()
+
+        (note,) = scene.events("NoClusterToNominate")
+        assert note.startswith(f"{CLUSTERS} names {name}, which placement gpu does not offer; ")
 
 
 @pytest.mark.usefixtures("three_clusters")
