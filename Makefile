@@ -36,7 +36,7 @@ check: install ## lint, types, import contracts and unit tests: before every com
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m "not real and not records"
+	$(BIN)/pytest -n auto --dist worksteal -m "not real and not records"
 
 test: check ## check, and the tests on the real engine where it is built
 	@if $(ENGINE_IS_BUILT); then \
