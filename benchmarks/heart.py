@@ -25,15 +25,15 @@ from rich.console import Console
 from rich.table import Table
 
 from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_configuration
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Namespace
+from fleetqueue.api.fleetqueue import DISPATCHER_NAME
 from fleetqueue.assembly.cluster_sets import create_set
 from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.controllers.placement_admission import kueue_config
-from fleetqueue.controllers.placement_admission.names import DISPATCHER_NAME
 from fleetqueue.engine import parts
 from fleetqueue.engine.fleet import RealFleet
 from fleetqueue.runtime.informer import Informer
@@ -82,10 +82,10 @@ class Bench:
         )
 
     async def set_dispatcher(self, name: str | None) -> None:
-        raw = await self.hub.get(ConfigMap.resource, kueue_config.CONFIG_MAP, arranging.KUEUE)
-        text = kueue_config.with_dispatcher(raw["data"][kueue_config.CONFIG_KEY], name)
-        patch = {"data": {kueue_config.CONFIG_KEY: text}}
-        await self.hub.merge(ConfigMap.resource, kueue_config.CONFIG_MAP, arranging.KUEUE, patch)
+        raw = await self.hub.get(ConfigMap.resource, kueue_configuration.CONFIG_MAP, arranging.KUEUE)
+        text = kueue_configuration.with_dispatcher(raw["data"][kueue_configuration.CONFIG_KEY], name)
+        patch = {"data": {kueue_configuration.CONFIG_KEY: text}}
+        await self.hub.merge(ConfigMap.resource, kueue_configuration.CONFIG_MAP, arranging.KUEUE, patch)
         await self.fleet.restart("hub/kueue")
         await self.until(self._is_known, 60)
 

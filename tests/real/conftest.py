@@ -19,10 +19,11 @@ import yaml
 
 from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
-from fleetqueue.api import conditions, errors
+from fleetqueue.api import conditions, errors, kueue_configuration
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Namespace, Node
+from fleetqueue.api.fleetqueue import DISPATCHER_NAME
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.scheme import Resource
 from fleetqueue.assembly.cluster_sets import create_set
@@ -30,8 +31,7 @@ from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load, render
 from fleetqueue.client.transport import connect
-from fleetqueue.controllers.placement_admission import kueue_config
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DISPATCHER_NAME
+from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME
 from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.engine import layout
@@ -313,11 +313,14 @@ class World:
 
     async def set_dispatcher(self, name: str | None) -> None:
         """Set who dispatches, as an administrator would, and restart the hub's Kueue."""
-        raw = await self.hub.get(ConfigMap.resource, kueue_config.CONFIG_MAP, KUEUE)
-        text = kueue_config.with_dispatcher(raw["data"][kueue_config.CONFIG_KEY], name)
-        if yaml.safe_load(text) != yaml.safe_load(raw["data"][kueue_config.CONFIG_KEY]):
+        raw = await self.hub.get(ConfigMap.resource, kueue_configuration.CONFIG_MAP, KUEUE)
+        text = kueue_configuration.with_dispatcher(raw["data"][kueue_configuration.CONFIG_KEY], name)
+        if yaml.safe_load(text) != yaml.safe_load(raw["data"][kueue_configuration.CONFIG_KEY]):
             await self.hub.merge(
-                ConfigMap.resource, kueue_config.CONFIG_MAP, KUEUE, {"data": {kueue_config.CONFIG_KEY: text}}
+                ConfigMap.resource,
+                kueue_configuration.CONFIG_MAP,
+                KUEUE,
+                {"data": {kueue_configuration.CONFIG_KEY: text}},
             )
             await self.fleet.restart("hub/kueue")
 

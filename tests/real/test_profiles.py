@@ -16,7 +16,7 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.inventory_v1alpha1 import MANAGER_LABEL, OCM_CLUSTER_LABEL, OCM_MANAGER, ClusterProfile
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_KEY, CONFIG_MAP
+from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 
 KUEUE = "kueue-system"
 WORKERS = ("cluster1", "cluster2", "cluster3")

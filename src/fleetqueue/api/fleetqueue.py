@@ -14,6 +14,8 @@ CREDENTIALS_ANNOTATION: Final = "fleetqueue.dev/credentials"
 """On a ManagedCluster: "true" asks for credentials although no Placement selects it."""
 PLACEMENT_CHECK_CONTROLLER: Final = "open-cluster-management.io/placement"
 """The controllerName of the AdmissionChecks that name a Placement."""
+DISPATCHER_NAME: Final = "fleetqueue.dev/dispatcher"
+"""The value of `multiKueue.dispatcherName` with which Kueue leaves nominations to us."""
 
 KUBECONFIG_KEY: Final = "kubeconfig"
 """The one entry of a secret that holds a kubeconfig; Kueue looks for this name."""

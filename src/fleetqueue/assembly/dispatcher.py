@@ -1,18 +1,19 @@
 """Tell the hub's Kueue who dispatches: us, or Kueue itself again."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.api.fleetqueue import DISPATCHER_NAME
+from fleetqueue.api.kueue_configuration import read, with_dispatcher
+from fleetqueue.api.kueue_installation import MANAGER_LABELS, KueueDeployment, Source, key_in, source_of
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_KEY, CONFIG_MAP, read, with_dispatcher
-from fleetqueue.controllers.placement_admission.names import DISPATCHER_NAME
 
-DEPLOYMENTS: Final = Resource("apps", "v1", "Deployment", "deployments")
-KUEUE_DEPLOYMENT: Final = "kueue-controller-manager"
+DEPLOYMENTS: Final = KueueDeployment.resource
 RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
 """The annotation with which `kubectl rollout restart` makes new pods."""
 
@@ -21,47 +22,69 @@ class NoKueueConfig(Exception):
     """Kueue's configuration is not where it is looked for; the text says where that is."""
 
 
-async def set_ours(hub: Client, namespace: str) -> bool:
+async def set_ours(hub: Client, namespace: str, config_map: str = "") -> bool:
     """Let Kueue leave nominations to us; False where it does already."""
-    return await _set(hub, namespace, DISPATCHER_NAME)
+    return await _set(hub, namespace, config_map, DISPATCHER_NAME)
 
 
-async def set_back(hub: Client, namespace: str) -> bool:
+async def set_back(hub: Client, namespace: str, config_map: str = "") -> bool:
     """Let Kueue dispatch by itself again; False where it does. A dispatcher that is not ours is left alone."""
-    config = ConfigMap.view(await _config_map(hub, namespace))
-    return await _set(hub, namespace, None) if read(config).is_ours else False
+    found = await find(hub, namespace, config_map)
+    return await _set(hub, namespace, config_map, None) if found.dispatcher == DISPATCHER_NAME else False
 
 
-async def restart_kueue(hub: Client, namespace: str) -> bool:
-    """Make new pods of Kueue, which read the configuration; False where there is no Deployment of Kueue."""
-    stamp = {"annotations": {RESTARTED_AT: timestamp(clock.now())}}
-    patch = {"spec": {"template": {"metadata": stamp}}}
+async def restart_kueue(hub: Client, namespace: str) -> str:
+    """Make new pods of Kueue, which read the configuration; return the Deployment's name, empty where there is none."""
+    name = (await _source(hub, namespace, "")).deployment
+    if name:
+        stamp = {"annotations": {RESTARTED_AT: timestamp(clock.now())}}
+        await hub.merge(DEPLOYMENTS, name, namespace, {"spec": {"template": {"metadata": stamp}}})
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Kueue's configuration as it is written on the hub."""
+
+    config_map: Manifest
+    key: str
+
+    @property
+    def text(self) -> str:
+        return str(self.config_map["data"][self.key])
+
+    @property
+    def dispatcher(self) -> str:
+        return read(self.text).dispatcher_name
+
+
+async def find(hub: Client, namespace: str, config_map: str = "") -> Found:
+    """Find it; `config_map` is its name, where somebody chose one. Raises NoKueueConfig."""
+    source = await _source(hub, namespace, config_map)
     try:
-        await hub.merge(DEPLOYMENTS, KUEUE_DEPLOYMENT, namespace, patch)
-    except errors.NotFound:
-        return False
-    return True
-
-
-async def _set(hub: Client, namespace: str, name: str | None) -> bool:
-    live = await _config_map(hub, namespace)
-    text = live["data"][CONFIG_KEY]
-    wanted = with_dispatcher(text, name)
-    if read(ConfigMap.view(live)) == read(ConfigMap.view({**live, "data": {CONFIG_KEY: wanted}})):
-        return False
-    metadata = {"resourceVersion": live["metadata"]["resourceVersion"]}
-    await hub.merge(ConfigMap.resource, CONFIG_MAP, namespace, {"metadata": metadata, "data": {CONFIG_KEY: wanted}})
-    return True
-
-
-async def _config_map(hub: Client, namespace: str) -> Manifest:
-    try:
-        live = await hub.get(ConfigMap.resource, CONFIG_MAP, namespace)
+        live = await hub.get(ConfigMap.resource, source.config_map, namespace)
     except errors.NotFound:
         live = {}
-    if CONFIG_KEY not in (live.get("data") or {}):
+    key = key_in(live.get("data") or {}, source.key)
+    if not key:
         raise NoKueueConfig(
-            f'ConfigMap "{namespace}/{CONFIG_MAP}" with key "{CONFIG_KEY}" is missing; '
-            "install Kueue, or name its namespace with --kueue-namespace"
+            f'ConfigMap "{namespace}/{source.config_map}" with key "{source.key}" is missing; install Kueue, or name '
+            "its namespace with --kueue-namespace"
         )
-    return live
+    return Found(live, key)
+
+
+async def _source(hub: Client, namespace: str, config_map: str) -> Source:
+    listed = await hub.list(DEPLOYMENTS, namespace, labels=MANAGER_LABELS)
+    return source_of(map(KueueDeployment.view, listed.items), config_map)
+
+
+async def _set(hub: Client, namespace: str, config_map: str, name: str | None) -> bool:
+    found = await find(hub, namespace, config_map)
+    wanted = with_dispatcher(found.text, name)
+    if read(wanted) == read(found.text):
+        return False
+    metadata = found.config_map["metadata"]
+    patch = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "data": {found.key: wanted}}
+    await hub.merge(ConfigMap.resource, metadata["name"], namespace, patch)
+    return True

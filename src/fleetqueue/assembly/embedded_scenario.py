@@ -12,7 +12,8 @@ import orjson
 from fleetqueue.api.authentication_v1 import SUBRESOURCE, issued_token, token_request
 from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster
 from fleetqueue.api.core_v1 import ServiceAccount
-from fleetqueue.api.fleetqueue import CREDENTIALS_ANNOTATION
+from fleetqueue.api.fleetqueue import CREDENTIALS_ANNOTATION, DISPATCHER_NAME
+from fleetqueue.api.kueue_configuration import with_dispatcher
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.assembly import cluster_sets
 from fleetqueue.assembly.scenario import (
@@ -30,8 +31,6 @@ from fleetqueue.assembly.writing import ensure_namespace
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.controllers.cluster_profiles.seed_form import with_credentials
-from fleetqueue.controllers.placement_admission.kueue_config import with_dispatcher
-from fleetqueue.controllers.placement_admission.names import DISPATCHER_NAME
 from fleetqueue.controllers.registration.accepting import accept
 from fleetqueue.engine.cluster_names import HUB
 from fleetqueue.engine.together import together
@@ -46,14 +45,12 @@ JOIN_SECONDS: Final = 60.0
 """All take a second together; a machine that does something else meanwhile may need many times that."""
 
 SETTINGS: Final = """\
-credentials:
-  job_kinds: [batch/job, jobset.x-k8s.io/jobset]
 placement_admission:
   linger: 1.5
 silent_agents:
   margin: 2
 """
-"""What our controller is told: Kueue sends JobSets too, and all clusters are near, so that it need not wait long."""
+"""What our controller is told: all clusters are near, so that it need not wait long."""
 QUICK_SCORES: Final = (
     "--set=scores.publish_interval=0.5",
     "--set=scores.refresh=1",

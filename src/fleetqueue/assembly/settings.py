@@ -1,7 +1,7 @@
 """Everything that an operator can choose: one tree for the hub's process and one for a worker's.
 
 The tree is frozen and handed down as it is; `settings_file.py` reads it from YAML and flags. The sections of a room are
-the room's own settings, with the namespaces filled in from the top.
+the room's own settings, with the names of namespaces and of the ConfigMap filled in from the top.
 """
 
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from fleetqueue.controllers.usage_scores.settings import AgentSettings, SilenceS
 from fleetqueue.runtime.leader_election import LeaseSettings
 
 NAMINGS: Final = ("placement", "cluster")
-FROM_ABOVE: Final = frozenset({"kueue_namespace", "namespace"})
+FROM_ABOVE: Final = frozenset({"kueue_namespace", "kueue_config_map", "namespace"})
 """Fields of a section that are chosen once, at the top; a section of a file does not know them."""
 
 
@@ -64,6 +64,10 @@ class HubSettings:
     kueue_namespace: str = KUEUE_NAMESPACE
     """Where Kueue runs on the hub; Placements and kubeconfig secrets are there."""
 
+    kueue_config_map: str = ""
+    """The ConfigMap with Kueue's configuration, in Kueue's namespace; empty finds it by Kueue's Deployment, and takes
+    `kueue-manager-config` where there is none."""
+
     namespace: str = NAMESPACE
     """Where our own Lease and the admin kubeconfigs given at `join` are kept on the hub."""
 
@@ -79,18 +83,18 @@ class HubSettings:
     silent_agents: SilenceSettings = field(default_factory=SilenceSettings)
 
     def __post_init__(self) -> None:
-        rules_for(self.credentials.job_kinds, self.credentials.kueue_gates)  # refuses kinds that nobody knows
+        rules_for(self.credentials.job_kinds)  # refuses kinds that nobody knows
         if self.placement_admission.naming not in NAMINGS:
             raise ValueError(f"placement_admission.naming must be one of {', '.join(NAMINGS)}")
 
     def filled(self) -> "HubSettings":
-        """Give every section the namespaces that were chosen at the top."""
-        both: dict[str, Any] = {"kueue_namespace": self.kueue_namespace, "namespace": self.namespace}
+        """Give every section the names that were chosen at the top."""
+        kueue: dict[str, Any] = {"kueue_namespace": self.kueue_namespace, "kueue_config_map": self.kueue_config_map}
         return replace(
             self,
             leader_election=replace(self.leader_election, namespace=self.namespace),
-            placement_admission=replace(self.placement_admission, kueue_namespace=self.kueue_namespace),
-            credentials=replace(self.credentials, **both),
+            placement_admission=replace(self.placement_admission, **kueue),
+            credentials=replace(self.credentials, **kueue, namespace=self.namespace),
         )
 
 

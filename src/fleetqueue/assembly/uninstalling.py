@@ -81,8 +81,8 @@ async def _give_dispatcher_back(hub: Client, removal: Removal, report: Report, r
     if not await dispatcher.set_back(hub, removal.kueue_namespace):
         return
     report("Kueue's configuration names its own dispatcher again")
-    if await dispatcher.restart_kueue(hub, removal.kueue_namespace):
-        report(f"restarted Deployment {removal.kueue_namespace}/{dispatcher.KUEUE_DEPLOYMENT}")
+    if restarted := await dispatcher.restart_kueue(hub, removal.kueue_namespace):
+        report(f"restarted Deployment {removal.kueue_namespace}/{restarted}")
     else:
         remains.todo.append(RESTART_BY_HAND)
 

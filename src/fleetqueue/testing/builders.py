@@ -34,3 +34,32 @@ def ended_job(kind: str = "Complete", at: str = "") -> Manifest:
     first = condition("SuccessCriteriaMet" if kind == "Complete" else "FailureTarget", since=moment)
     status: Manifest = {"startTime": moment, "conditions": [first, condition(kind, since=moment)]}
     return {**status, "completionTime": moment} if kind == "Complete" else status
+
+
+def kueue_deployment(
+    name: str = "kueue-controller-manager",
+    namespace: str = "kueue-system",
+    *,
+    config_map: str = "kueue-manager-config",
+    args: tuple[str, ...] = (),
+    **labels: str,
+) -> Manifest:
+    """Build the Deployment of Kueue's manager as its own manifests and its Helm chart have it."""
+    wanted = {"app.kubernetes.io/name": "kueue", "control-plane": "controller-manager", **labels}
+    file = "controller_manager_config.yaml"
+    container = {
+        "name": "manager",
+        "image": "registry.k8s.io/kueue/kueue:v0.19.2",
+        "args": [f"--config=/{file}", *args],
+        "volumeMounts": [{"name": "manager-config", "mountPath": f"/{file}", "subPath": file}],
+    }
+    volumes = [{"name": "manager-config", "configMap": {"name": config_map}}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace, "labels": wanted},
+        "spec": {
+            "selector": {"matchLabels": wanted},
+            "template": {"metadata": {"labels": wanted}, "spec": {"containers": [container], "volumes": volumes}},
+        },
+    }

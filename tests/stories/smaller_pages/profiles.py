@@ -11,13 +11,13 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import ConfigMap, Pod
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE, credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
+from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.assembly.stories.stage import LIMIT, Stage
 from fleetqueue.assembly.stories.story1 import is_connected as is_well_connected
 from fleetqueue.assembly.stories.story2 import conditions, members
 from fleetqueue.assembly.systems.add_ons import PERMISSIONS
 from fleetqueue.assembly.systems.ocm import REGISTRATION
 from fleetqueue.assembly.systems.part import Part
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.engine.cluster_names import HUB
 
 from .credentials import agent_away, look_at
@@ -69,7 +69,7 @@ async def change_controller(stage: Stage) -> None:
     """Tell our controller to use a proxy, and profiles."""
     found = await config_map(stage, "fleetqueue-controller", NAMESPACE)
     settings = yaml.safe_load(found["data"][SETTINGS])
-    settings["credentials"]["cluster_proxy_url"] = URL
+    settings["credentials"] = {"cluster_proxy_url": URL}
     settings["placement_admission"]["access"] = "profile"
     await change(stage, found, SETTINGS, settings)
     await stage.do(f"kubectl delete pods -l app.kubernetes.io/component=controller -n {NAMESPACE} --context kind-hub")

@@ -6,9 +6,11 @@ import yaml
 from fleetqueue import clock
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.assembly.dispatcher import DEPLOYMENTS, NoKueueConfig, restart_kueue, set_back, set_ours
+from fleetqueue.api.kueue_installation import KueueDeployment
+from fleetqueue.assembly.dispatcher import NoKueueConfig, restart_kueue, set_back, set_ours
 from fleetqueue.client import Client
 from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.builders import kueue_deployment
 
 NAME, KEY = "kueue-manager-config", "controller_manager_config.yaml"
 
@@ -61,24 +63,26 @@ async def test_a_missing_configuration_is_named(api):
         await set_ours(Client(api), "kueue-system")
 
 
-async def test_kueue_that_is_no_deployment_cannot_be_restarted(api):
-    api.answers[f"PATCH {DEPLOYMENTS.path('kueue-system', 'kueue-controller-manager')}"] = not_found
+async def test_a_configuration_of_another_name_is_found_by_the_deployment(api):
+    api.add(
+        kueue_deployment("team-kueue-controller-manager", config_map="team-kueue-manager-config"),
+        ConfigMap.manifest("team-kueue-manager-config", "kueue-system", data={KEY: "a: 1"}),
+    )
 
-    assert not await restart_kueue(Client(api), "kueue-system")
+    assert await set_ours(Client(api), "kueue-system")
+
+    found = api.get(ConfigMap, "team-kueue-manager-config", "kueue-system").data[KEY]
+    assert yaml.safe_load(found) == {"a": 1, "multiKueue": {"dispatcherName": "fleetqueue.dev/dispatcher"}}
+
+
+async def test_kueue_that_is_no_deployment_cannot_be_restarted(api):
+    assert await restart_kueue(Client(api), "kueue-system") == ""
 
 
 async def test_kueue_is_restarted_as_kubectl_does(api):
-    sent = []
-    path = DEPLOYMENTS.path("kueue-system", "kueue-controller-manager")
-    api.answers[f"PATCH {path}"] = lambda request: sent.append(request.body) or {}
+    api.add(kueue_deployment("team-kueue-controller-manager"))
 
-    assert await restart_kueue(Client(api), "kueue-system")
+    assert await restart_kueue(Client(api), "kueue-system") == "team-kueue-controller-manager"
 
-    annotations = sent[0]["spec"]["template"]["metadata"]["annotations"]
-    assert annotations == {"kubectl.kubernetes.io/restartedAt": timestamp(clock.now())}
-
-
-def not_found(request: object) -> None:
-    from fleetqueue.api import errors
-
-    raise errors.NotFound("no such deployment")
+    template = api.raw(KueueDeployment, "team-kueue-controller-manager", "kueue-system")["spec"]["template"]
+    assert template["metadata"]["annotations"] == {"kubectl.kubernetes.io/restartedAt": timestamp(clock.now())}

@@ -25,7 +25,7 @@ def test_nothing_given_means_the_defaults():
             "placement_admission.drain_timeout=3.5", lambda s: s.placement_admission.drain_timeout == 3.5, id="number"
         ),
         pytest.param("credentials.job_kinds=[pod]", lambda s: s.credentials.job_kinds == ("pod",), id="a list"),
-        pytest.param("credentials.kueue_gates=[]", lambda s: s.credentials.kueue_gates == frozenset(), id="a set"),
+        pytest.param("kueue_config_map=x", lambda s: s.filled().credentials.kueue_config_map == "x", id="from above"),
         pytest.param("logs.format=json", lambda s: s.logs.format == "json", id="one of several words"),
     ],
 )

@@ -56,7 +56,7 @@ KUEUE: Final = Part(
         rule("multicluster.x-k8s.io", "clusterprofiles", FOLLOW),
     ),
     mounts={"/etc/kueue": {"configMap": {"name": "kueue-manager-config"}}},
-    labels={"control-plane": "controller-manager"},
+    labels={"app.kubernetes.io/name": "kueue", "control-plane": "controller-manager"},
 )
 
 JOBSET: Final = Part(

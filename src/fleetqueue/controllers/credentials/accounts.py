@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 from fleetqueue.api import errors
@@ -28,21 +29,35 @@ class Account:
     namespace: str
 
 
-async def grant(worker: Client, account: Account, rules: Sequence[Rule]) -> bool:
-    """Bring the account and its rights to what is wanted; return whether the account is new.
+class Change(Enum):
+    """What had to be done so that an account has its rights."""
+
+    NONE = auto()
+    RIGHTS = auto()
+    ACCOUNT = auto()
+    """The account is new, and so are its rights."""
+
+
+async def grant(worker: Client, account: Account, rules: Sequence[Rule]) -> Change:
+    """Bring the account and its rights to what is wanted; return what was not yet so.
 
     Asked live, since nobody follows a worker's roles. The tokens of an account that was deleted end with it, but an API
     server goes on taking them for ten seconds: that the account is new tells more than asking with one of them.
     """
     try:
-        is_new = await _ensure(worker, ServiceAccount, _account_manifest(account))
+        made = await _ensure(worker, ServiceAccount, _account_manifest(account))
     except errors.NotFound as error:
         raise CredentialProblem(
             f'the worker has no namespace "{account.namespace}"; install Kueue there ({error})'
         ) from error
-    await _ensure(worker, ClusterRole, ClusterRole.manifest(account.name, rules=[rule.manifest() for rule in rules]))
-    await _ensure(worker, ClusterRoleBinding, _binding_manifest(account))
-    return is_new
+    role = ClusterRole.manifest(account.name, rules=[rule.manifest() for rule in rules])
+    done = [
+        await _ensure(worker, ClusterRole, role),
+        await _ensure(worker, ClusterRoleBinding, _binding_manifest(account)),
+    ]
+    if made is Done.CREATED:
+        return Change.ACCOUNT
+    return Change.NONE if set(done) == {Done.NOTHING} else Change.RIGHTS
 
 
 async def revoke(worker: Client, account: Account) -> bool:
@@ -85,15 +100,21 @@ def _binding_manifest(account: Account) -> Manifest:
     )
 
 
-async def _ensure(worker: Client, kind: type[Object], manifest: Manifest) -> bool:
-    """Create an object or change what differs; return whether it was created."""
+class Done(Enum):
+    NOTHING = auto()
+    CHANGED = auto()
+    CREATED = auto()
+
+
+async def _ensure(worker: Client, kind: type[Object], manifest: Manifest) -> Done:
+    """Create an object or change what differs."""
     metadata = manifest["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     try:
         raw = await worker.get(kind.resource, name, namespace)
     except errors.NotFound:
         await worker.create(kind.resource, {**manifest, "metadata": {**metadata, "labels": OURS}})
-        return True
+        return Done.CREATED
     live = kind.view(raw)
     if not is_ours(live):
         raise CredentialProblem(f"{live} on the worker was not made by fleetqueue; rename or delete it")
@@ -101,7 +122,8 @@ async def _ensure(worker: Client, kind: type[Object], manifest: Manifest) -> boo
     if patch:
         patch["metadata"] = {"uid": live.uid, "resourceVersion": live.metadata.resource_version}
         await worker.merge(kind.resource, name, namespace, patch)
-    return False
+        return Done.CHANGED
+    return Done.NOTHING
 
 
 async def _ensure_absent(worker: Client, kind: type[Object], name: str, namespace: str = "") -> bool:

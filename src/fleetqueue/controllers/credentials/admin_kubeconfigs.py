@@ -19,11 +19,11 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, admin_secret
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
-from fleetqueue.controllers.credentials.accounts import ACCOUNT_NAME, Account, grant, issue, revoke
+from fleetqueue.controllers.credentials.accounts import ACCOUNT_NAME, Account, Change, grant, issue, revoke
 from fleetqueue.controllers.credentials.endpoints import Endpoint, endpoint, refusal
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialProblem
-from fleetqueue.controllers.credentials.proofs import Proofs
+from fleetqueue.controllers.credentials.proofs import PATIENCE, Proofs
 from fleetqueue.controllers.credentials.rules import Rule
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster
@@ -47,10 +47,9 @@ class AdminSecret(Secret):
 class AdminKubeconfigs:
     name = "admin-kubeconfig"
 
-    def __init__(self, hub: Cluster, settings: CredentialsSettings, rules: Sequence[Rule], proofs: Proofs) -> None:
+    def __init__(self, hub: Cluster, settings: CredentialsSettings, proofs: Proofs) -> None:
         self._hub = hub
         self._settings = settings
-        self._rules = rules
         self._proofs = proofs
         self._account = Account(ACCOUNT_NAME, settings.worker_namespace)
         self._last: dict[str, Issued] = {}
@@ -59,7 +58,9 @@ class AdminKubeconfigs:
         ours = f"{MANAGED_BY}={OURS[MANAGED_BY]}"
         yield Watch(AdminSecret, _cluster_of, namespace=self._settings.namespace, labels=ours)
 
-    async def credential(self, cluster: ManagedCluster, current: Issued | None, *, doubted: bool) -> Issued:
+    async def credential(
+        self, cluster: ManagedCluster, current: Issued | None, rules: Sequence[Rule], *, doubted: bool
+    ) -> Issued:
         secret = self._secret(cluster.name)
         if secret is None:
             name = f"{self._settings.namespace}/{admin_secret(cluster.name)}"
@@ -69,11 +70,11 @@ class AdminKubeconfigs:
         if why := refusal(where.server):
             raise CredentialProblem(f"Kueue would refuse the cluster's address: {why}")
         kept = self._kept(cluster.name, current, where) or self._kept(cluster.name, self._unseen(cluster.name), where)
-        if kept is not None and self._proofs.is_recent(cluster.name, kept.kubeconfig, doubted=doubted):
+        if kept is not None and self._proofs.is_recent(cluster.name, kept.kubeconfig, rules, doubted=doubted):
             return kept
         await self._mark(secret, "true")
         try:
-            return await self._renew(cluster.name, admin, kept, where)
+            return await self._renew(cluster.name, admin, kept, where, rules)
         except errors.Unauthorized as error:
             raise CredentialProblem(
                 'the worker does not accept the admin kubeconfig any more; give a new one with "fleetqueue join"'
@@ -113,20 +114,23 @@ class AdminKubeconfigs:
         last = self._last.get(cluster)
         return last if last and (clock.now() - last.issued).total_seconds() < UNSEEN_SECONDS else None
 
-    async def _renew(self, cluster: str, admin: Connection, kept: Issued | None, where: Endpoint) -> Issued:
+    async def _renew(
+        self, cluster: str, admin: Connection, kept: Issued | None, where: Endpoint, rules: Sequence[Rule]
+    ) -> Issued:
         """Put the account right, and keep the credential where it works."""
         async with self._proofs.open(admin) as worker:
-            is_new = await grant(worker, self._account, self._rules)
-            if kept is not None and not is_new:
-                if not await self._proofs.refusal(cluster, kept.kubeconfig, patience=(0.0,)):
+            change = await grant(worker, self._account, rules)
+            if kept is not None and change is not Change.ACCOUNT:
+                patience = PATIENCE if change is Change.RIGHTS else (0.0,)
+                if not await self._proofs.refusal(cluster, kept.kubeconfig, rules, patience=patience):
                     return kept
-            return await self._issue(worker, cluster, where)
+            return await self._issue(worker, cluster, where, rules)
 
-    async def _issue(self, worker: Client, cluster: str, where: Endpoint) -> Issued:
+    async def _issue(self, worker: Client, cluster: str, where: Endpoint, rules: Sequence[Rule]) -> Issued:
         now = clock.now().replace(microsecond=0)
         token = await issue(worker, self._account, self._settings.lifetime)
         kubeconfig = self._kubeconfig(cluster, where, token.token)
-        why = await self._proofs.refusal(cluster, kubeconfig)
+        why = await self._proofs.refusal(cluster, kubeconfig, rules)
         if why:
             raise CredentialProblem(f"a new credential does not work: {why}")
         # By our own clock, which also decides about the renewal: the worker's may be hours away.

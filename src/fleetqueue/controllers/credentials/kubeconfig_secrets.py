@@ -1,7 +1,7 @@
 """Keep, for each cluster that needs one, the secret with which Kueue on the hub reaches it, and remove it after use.
 
-Reads:   ManagedCluster, AdmissionCheck, PlacementDecision, MultiKueueCluster, the kubeconfig secrets, and what the
-         sources of credentials read
+Reads:   ManagedCluster, AdmissionCheck, PlacementDecision, MultiKueueCluster, the kubeconfig secrets, Kueue's
+         configuration, and what the sources of credentials read
 Writes:  the kubeconfig secrets in Kueue's namespace; Events on the ManagedCluster
 Mirrors: addon-contrib, kueue-addon/pkg/hub/controllers, which makes one for every cluster and keeps it for a year
 
@@ -29,6 +29,7 @@ from fleetqueue.controllers.credentials.needed import (
     why_needed,
 )
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
+from fleetqueue.controllers.credentials.rights import RightsInUse
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.source import Source
 from fleetqueue.runtime.cluster import Cluster
@@ -51,12 +52,19 @@ class KubeconfigSecretController(Controller):
     """A dead worker holds one of these for seconds; they cost nothing while they wait."""
 
     def __init__(
-        self, hub: Cluster, metrics: Metrics, *, settings: CredentialsSettings, sources: Sequence[Source]
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        *,
+        settings: CredentialsSettings,
+        sources: Sequence[Source],
+        rights: RightsInUse,
     ) -> None:
         """The first source that can give a credential does; what those after it gave is removed."""
         super().__init__(hub, metrics)
         self.settings = settings
         self.sources = sources
+        self.rights = rights
         self.measures = Measures(metrics.registry)
         self._unneeded_since: dict[str, float] = {}
         self._complaints: dict[str, str] = {}
@@ -69,6 +77,7 @@ class KubeconfigSecretController(Controller):
         yield Watch(kueue.AdmissionCheck, self._clusters_of_check)
         yield Watch(kueue.MultiKueueCluster, clusters_of_member)
         yield Watch(Secret, clusters_of_secret, namespace=namespace)
+        yield from self.rights.kueue.watches(self._clusters_in_use)
         for source in self.sources:
             yield from source.watches()
 
@@ -115,11 +124,12 @@ class KubeconfigSecretController(Controller):
     async def _credential(self, cluster: ocm.ManagedCluster, current: Issued | None) -> Issued:
         """Ask one source after the other; the one that gave the current credential is not passed over."""
         doubted = self._is_doubted(cluster.name)
+        rights = await self.rights.now()
         problems = []
         for source in self.sources:
             own = current if current is not None and current.source == source.name else None
             try:
-                return await source.credential(cluster, own, doubted=doubted)
+                return await source.credential(cluster, own, rights.rules, doubted=doubted)
             except CredentialProblem as problem:
                 if own is not None or isinstance(problem, CredentialPending):
                     raise
@@ -184,6 +194,10 @@ class KubeconfigSecretController(Controller):
     def _is_doubted(self, cluster: str) -> bool:
         members = self.hub.by_index(kueue.MultiKueueCluster, BY_CLUSTER, cluster)
         return any(not member.is_connected for member in members)
+
+    def _clusters_in_use(self) -> Iterable[str]:
+        """Return the clusters whose credentials may need other rights now."""
+        return [cluster.name for cluster in self.hub.list(ocm.ManagedCluster) if self._why_needed(cluster)]
 
     def _clusters_of_check(self, check: kueue.AdmissionCheck) -> Iterable[str]:
         placement = placement_of(check)

@@ -41,30 +41,31 @@ HUB_CA: Final = "kube-root-ca.crt"
 class ManagedAccounts:
     name = "managed-service-account"
 
-    def __init__(self, hub: Cluster, settings: CredentialsSettings, rules: Sequence[Rule], proofs: Proofs) -> None:
+    def __init__(self, hub: Cluster, settings: CredentialsSettings, proofs: Proofs) -> None:
         self._hub = hub
         self._settings = settings
-        self._rules = rules
         self._proofs = proofs
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(ManagedServiceAccount, _cluster_of)
         yield Watch(ClusterPermission, _cluster_of)
 
-    async def credential(self, cluster: ManagedCluster, current: Issued | None, *, doubted: bool) -> Issued:
+    async def credential(
+        self, cluster: ManagedCluster, current: Issued | None, rules: Sequence[Rule], *, doubted: bool
+    ) -> Issued:
         name = account_name(cluster.name)
         account = self._hub.get(ManagedServiceAccount, name, cluster.name)
         permission = self._hub.get(ClusterPermission, name, cluster.name)
         # The account first: a permission that names an account which is not there yet is not looked at again.
         await self._hub.ensure(ManagedServiceAccount, account_manifest(cluster.name, self._settings.lifetime))
-        await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, self._rules))
+        await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rules))
         if account is None or permission is None:
             missing = "ManagedServiceAccount" if account is None else "ClusterPermission"
             problem = CredentialPending if current is None else CredentialWithdrawn
             raise problem(f'{missing} "{cluster.name}/{name}" was not there; it is made now')
         credential = await self._reported(cluster, account, permission)
-        if not self._proofs.is_recent(cluster.name, credential.kubeconfig, doubted=doubted):
-            why = await self._proofs.refusal(cluster.name, credential.kubeconfig)
+        if not self._proofs.is_recent(cluster.name, credential.kubeconfig, rules, doubted=doubted):
+            why = await self._proofs.refusal(cluster.name, credential.kubeconfig, rules)
             if why == NOT_ACCEPTED:
                 await self._ask_for_another_token(account)
             if why:

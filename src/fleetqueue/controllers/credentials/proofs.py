@@ -26,9 +26,8 @@ DOUBTED_SECONDS: Final = 5.0
 
 
 class Proofs:
-    def __init__(self, dial: Dial, rules: Sequence[Rule], settings: CredentialsSettings) -> None:
+    def __init__(self, dial: Dial, settings: CredentialsSettings) -> None:
         self._dial = dial
-        self._rules = rules
         self._settings = settings
         self._proven: dict[str, tuple[str, float]] = {}
 
@@ -41,21 +40,25 @@ class Proofs:
         except errors.Unreachable as error:
             raise CredentialProblem(f"the worker cannot be reached: {error}") from error
 
-    def is_recent(self, cluster: str, kubeconfig: str, *, doubted: bool) -> bool:
-        """Tell whether this very kubeconfig was proven lately."""
+    def is_recent(self, cluster: str, kubeconfig: str, rules: Sequence[Rule], *, doubted: bool) -> bool:
+        """Tell whether this very kubeconfig was proven lately, for these very rights."""
         proven, when = self._proven.get(cluster, ("", 0.0))
         age = clock.monotonic() - when
-        return proven == digest(kubeconfig) and age < (DOUBTED_SECONDS if doubted else self._settings.verify_every)
+        return proven == _digest(kubeconfig, rules) and age < (
+            DOUBTED_SECONDS if doubted else self._settings.verify_every
+        )
 
-    async def refusal(self, cluster: str, kubeconfig: str, *, patience: Sequence[float] = PATIENCE) -> str:
+    async def refusal(
+        self, cluster: str, kubeconfig: str, rules: Sequence[Rule], *, patience: Sequence[float] = PATIENCE
+    ) -> str:
         """Return why the worker does not let this credential do its work; empty where it does."""
         why = ""
         async with self.open(parse(kubeconfig)) as client:
             for pause in patience:
                 await asyncio.sleep(pause)
-                why = await self._ask(client)
+                why = await _ask(client, rules)
                 if not why:
-                    self._proven[cluster] = (digest(kubeconfig), clock.monotonic())
+                    self._proven[cluster] = (_digest(kubeconfig, rules), clock.monotonic())
                     break
         return why
 
@@ -71,9 +74,14 @@ class Proofs:
         finally:
             await client.close()
 
-    async def _ask(self, client: Client) -> str:
-        try:
-            missing = await denied(client, self._rules)
-        except errors.Unauthorized:
-            return NOT_ACCEPTED
-        return f"the worker does not allow to {', '.join(missing)}" if missing else ""
+
+async def _ask(client: Client, rules: Sequence[Rule]) -> str:
+    try:
+        missing = await denied(client, rules)
+    except errors.Unauthorized:
+        return NOT_ACCEPTED
+    return f"the worker does not allow to {', '.join(missing)}" if missing else ""
+
+
+def _digest(kubeconfig: str, rules: Sequence[Rule]) -> str:
+    return digest(f"{list(rules)} {kubeconfig}")

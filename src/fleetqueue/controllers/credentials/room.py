@@ -9,7 +9,7 @@ from fleetqueue.controllers.credentials.cluster_profiles import ClusterProfileCo
 from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
 from fleetqueue.controllers.credentials.managed_accounts import ManagedAccounts
 from fleetqueue.controllers.credentials.proofs import Dial, Proofs
-from fleetqueue.controllers.credentials.rules import rules_for
+from fleetqueue.controllers.credentials.rights import RightsInUse
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.source import Source
 from fleetqueue.runtime.cluster import Cluster
@@ -29,13 +29,14 @@ class Credentials:
         capabilities: Capabilities,
         dial: Dial = connect,
     ) -> None:
-        rules = rules_for(settings.job_kinds, settings.kueue_gates)
-        proofs = Proofs(dial, rules, settings)
-        sources: list[Source] = [AdminKubeconfigs(hub, settings, rules, proofs)]
+        proofs = Proofs(dial, settings)
+        sources: list[Source] = [AdminKubeconfigs(hub, settings, proofs)]
         if capabilities.managed_accounts:
-            sources.insert(0, ManagedAccounts(hub, settings, rules, proofs))
+            sources.insert(0, ManagedAccounts(hub, settings, proofs))
         self.controllers: Sequence[Controller] = [
-            KubeconfigSecretController(hub, metrics, settings=settings, sources=sources)
+            KubeconfigSecretController(
+                hub, metrics, settings=settings, sources=sources, rights=RightsInUse(hub, settings)
+            )
         ]
         if capabilities.profile_fields:
             fields = capabilities.profile_fields

@@ -12,14 +12,17 @@ Kueue's own script also grants `<jobs>/status` get, `workloads` patch, `workload
 nobody uses.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-ELASTIC_JOBS: Final = "ElasticJobsViaWorkloadSlices"
-REMOTE_SPEC_SYNC: Final = "MultiKueueRemoteSpecSync"
-ORCHESTRATED_PREEMPTION: Final = "MultiKueueOrchestratedPreemption"
-GATES_ON_BY_DEFAULT: Final = frozenset({ELASTIC_JOBS, REMOTE_SPEC_SYNC})
+from fleetqueue.api.kueue_configuration import (
+    BETA_GATES,
+    ELASTIC_JOBS,
+    ORCHESTRATED_PREEMPTION,
+    REMOTE_SPEC_SYNC,
+    Configuration,
+)
 
 KUEUE: Final = "kueue.x-k8s.io"
 JOB_VERBS: Final = ("create", "delete", "get", "list", "watch")
@@ -37,41 +40,72 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
+    """A kind as Kueue 0.19 sends it; it watches exactly this version on a worker."""
+
     group: str
+    version: str
     resource: str
     patched_with: str = ""
     """The feature gate with which Kueue changes a copy that already exists."""
 
 
 JOB_KINDS: Final = {
-    "batch/job": JobKind("batch", "jobs", ELASTIC_JOBS),
-    "jobset.x-k8s.io/jobset": JobKind("jobset.x-k8s.io", "jobsets"),
-    "kubeflow.org/jaxjob": JobKind("kubeflow.org", "jaxjobs"),
-    "kubeflow.org/mpijob": JobKind("kubeflow.org", "mpijobs"),
-    "kubeflow.org/paddlejob": JobKind("kubeflow.org", "paddlejobs"),
-    "kubeflow.org/pytorchjob": JobKind("kubeflow.org", "pytorchjobs"),
-    "kubeflow.org/tfjob": JobKind("kubeflow.org", "tfjobs"),
-    "kubeflow.org/xgboostjob": JobKind("kubeflow.org", "xgboostjobs"),
-    "leaderworkerset.x-k8s.io/leaderworkerset": JobKind("leaderworkerset.x-k8s.io", "leaderworkersets"),
-    "pod": JobKind("", "pods"),
-    "ray.io/raycluster": JobKind("ray.io", "rayclusters", ELASTIC_JOBS),
-    "ray.io/rayjob": JobKind("ray.io", "rayjobs"),
-    "ray.io/rayservice": JobKind("ray.io", "rayservices", REMOTE_SPEC_SYNC),
-    "statefulset": JobKind("apps", "statefulsets"),
-    "trainer.kubeflow.org/trainjob": JobKind("trainer.kubeflow.org", "trainjobs"),
-    "workload.codeflare.dev/appwrapper": JobKind("workload.codeflare.dev", "appwrappers"),
+    "batch/job": JobKind("batch", "v1", "jobs", ELASTIC_JOBS),
+    "jobset.x-k8s.io/jobset": JobKind("jobset.x-k8s.io", "v1alpha2", "jobsets"),
+    "kubeflow.org/jaxjob": JobKind("kubeflow.org", "v1", "jaxjobs"),
+    "kubeflow.org/mpijob": JobKind("kubeflow.org", "v2beta1", "mpijobs"),
+    "kubeflow.org/paddlejob": JobKind("kubeflow.org", "v1", "paddlejobs"),
+    "kubeflow.org/pytorchjob": JobKind("kubeflow.org", "v1", "pytorchjobs"),
+    "kubeflow.org/tfjob": JobKind("kubeflow.org", "v1", "tfjobs"),
+    "kubeflow.org/xgboostjob": JobKind("kubeflow.org", "v1", "xgboostjobs"),
+    "leaderworkerset.x-k8s.io/leaderworkerset": JobKind("leaderworkerset.x-k8s.io", "v1", "leaderworkersets"),
+    "pod": JobKind("", "v1", "pods"),
+    "ray.io/raycluster": JobKind("ray.io", "v1", "rayclusters", ELASTIC_JOBS),
+    "ray.io/rayjob": JobKind("ray.io", "v1", "rayjobs"),
+    "ray.io/rayservice": JobKind("ray.io", "v1", "rayservices", REMOTE_SPEC_SYNC),
+    "statefulset": JobKind("apps", "v1", "statefulsets"),
+    "trainer.kubeflow.org/trainjob": JobKind("trainer.kubeflow.org", "v1alpha1", "trainjobs"),
+    "workload.codeflare.dev/appwrapper": JobKind("workload.codeflare.dev", "v1beta2", "appwrappers"),
 }
 NEVER_DISPATCHED: Final = frozenset({"deployment", "sparkoperator.k8s.io/sparkapplication"})
 """Kinds that Kueue manages but MultiKueue does not send: a list copied from Kueue's configuration may name them."""
 
 
-def rules_for(job_kinds: Iterable[str], gates: Collection[str] = GATES_ON_BY_DEFAULT) -> list[Rule]:
-    """Return the rules for these kinds of jobs, in one order whatever the order asked."""
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a credential shall allow, and what for."""
+
+    rules: tuple[Rule, ...]
+    kinds: Mapping[str, JobKind]
+    """What Kueue watches on every worker, by the name that its configuration has for it. Where a worker does not serve
+    one of them, or does not let Kueue watch it, Kueue refuses the whole worker."""
+    unknown: tuple[str, ...] = ()
+    """Names in Kueue's configuration that stand for no kind that we know, or that the hub serves."""
+
+
+def rights_for(configurations: Sequence[Configuration], external: Mapping[str, JobKind]) -> Rights:
+    """Return what Kueue needs on a worker with any of these configurations.
+
+    `external` has the kinds that the hub serves under the names of `externalFrameworks`.
+    """
+    known = {**external, **JOB_KINDS}
+    named = {name for c in configurations for name in (*c.frameworks, *c.external_frameworks)} - NEVER_DISPATCHED
+    gates = frozenset().union(*(configuration.gates for configuration in configurations))
+    kinds = {name: known[name] for name in sorted(named) if name in known}
+    return Rights(tuple(_rules(kinds.values(), gates)), kinds, tuple(sorted(named - known.keys())))
+
+
+def rules_for(job_kinds: Iterable[str], gates: Collection[str] = BETA_GATES) -> list[Rule]:
+    """Return the rules for these kinds of jobs, in one order whatever the order asked; raises ValueError."""
     wanted = sorted(set(job_kinds) - NEVER_DISPATCHED)
     unknown = [name for name in wanted if name not in JOB_KINDS]
     if unknown:
         raise ValueError(f"unknown job kind {', '.join(unknown)}; known are {', '.join(sorted(JOB_KINDS))}")
-    return [*_kueue_rules(gates), *(_job_rule(JOB_KINDS[name], gates) for name in wanted)]
+    return _rules((JOB_KINDS[name] for name in wanted), gates)
+
+
+def _rules(kinds: Iterable[JobKind], gates: Collection[str]) -> list[Rule]:
+    return [*_kueue_rules(gates), *(_job_rule(kind, gates) for kind in kinds)]
 
 
 def _kueue_rules(gates: Collection[str]) -> list[Rule]:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from fleetqueue.api.authentication_v1 import SHORTEST_SECONDS
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
-from fleetqueue.controllers.credentials.rules import GATES_ON_BY_DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +17,12 @@ class CredentialsSettings:
     worker_namespace: str = KUEUE_NAMESPACE
     """Where Kueue runs on the workers: the service account stands there."""
 
-    job_kinds: tuple[str, ...] = ("batch/job",)
-    """The kinds that jobs have, named as in the `integrations.frameworks` of the hub's Kueue. Kueue watches each of
-    these on every worker: one too few here, and it cannot connect."""
+    kueue_config_map: str = ""
+    """The ConfigMap in Kueue's namespace with Kueue's configuration; empty finds it."""
 
-    kueue_gates: frozenset[str] = GATES_ON_BY_DEFAULT
-    """The feature gates that are on in the hub's Kueue, of those that need further rights on a worker."""
+    job_kinds: tuple[str, ...] = ()
+    """The kinds that jobs have, where Kueue's configuration cannot be found on the hub; named as in
+    `integrations.frameworks`. Empty stands for Kueue's own default, `batch/job`."""
 
     lifetime: int = 24 * 3600
     """Seconds that a token is valid; the worker may shorten it. A worker that is cut off for longer than the last

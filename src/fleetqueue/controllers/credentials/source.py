@@ -1,10 +1,11 @@
 """Where credentials come from: the contract that both ways of getting one keep."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.controllers.credentials.issued import Issued
+from fleetqueue.controllers.credentials.rules import Rule
 from fleetqueue.runtime.controller import Watch
 
 
@@ -16,8 +17,10 @@ class Source(Protocol):
         """Say what wakes a cluster beside its need and its secret."""
         ...
 
-    async def credential(self, cluster: ManagedCluster, current: Issued | None, *, doubted: bool) -> Issued:
-        """Return the credential that a cluster shall have; the current one where it is still good.
+    async def credential(
+        self, cluster: ManagedCluster, current: Issued | None, rules: Sequence[Rule], *, doubted: bool
+    ) -> Issued:
+        """Return a credential with these rights; the current one where it is still good.
 
         `current` is one that this source gave. `doubted`: Kueue is not connected, so it is looked at although that was
         done a moment ago. Raises CredentialProblem where none can be had now, CredentialWithdrawn where the current one

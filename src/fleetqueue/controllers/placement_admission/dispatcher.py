@@ -19,7 +19,6 @@ from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.quantity import Amounts, add
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
@@ -27,7 +26,6 @@ from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing, with_quota
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
@@ -84,13 +82,12 @@ class DispatcherController(Controller):
         self._waiting: dict[str, None] = {}
 
     def watches(self) -> Iterable[Watch[Any]]:
-        namespace, fields = self.settings.kueue_namespace, f"metadata.name={CONFIG_MAP}"
         return (
             Watch(kueue.Workload, with_quota, facts=lambda w: (standing(w), w.annotation(ALLOWED_CLUSTERS))),
             Watch(kueue.AdmissionCheck, lambda check: self._undecided()),
             Watch(kueue.MultiKueueConfig, lambda config: self._undecided()),
             Watch(kueue.MultiKueueCluster, lambda member: self._undecided()),
-            Watch(ConfigMap, lambda config_map: self._undecided(), namespace=namespace, fields=fields),
+            *self.objects.kueue.watches(self._undecided),
         )
 
     def subscribe(self) -> None:
@@ -133,7 +130,7 @@ class DispatcherController(Controller):
         if not (workload.is_live and workload.has_quota) or workload.status.cluster_name:
             return None
         found = self.objects.multikueue_check(workload)
-        if found is None or not self.objects.kueue_config.is_ours:
+        if found is None or not self.objects.dispatches:
             return None
         state, config = found
         others = [check for check in workload.status.admission_checks if check.name != state.name]

@@ -76,7 +76,7 @@ class EvictionController(Controller):
         That waits for our checks, which Kueue resets with the eviction; and it is our dispatcher's, where we have it.
         """
         is_multikueue = self.objects.multikueue_check(workload) is not None
-        return is_multikueue and (bool(self.objects.our_checks(workload)) or self.objects.kueue_config.is_ours)
+        return is_multikueue and (bool(self.objects.our_checks(workload)) or self.objects.dispatches)
 
     async def _is_anywhere(self, workload: kueue.Workload) -> bool:
         config = self.objects.config(self.objects.config_of(workload))

@@ -8,11 +8,9 @@ import orjson
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.core_v1 import ConfigMap, Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.controllers.placement_admission import kueue_config
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP, KueueConfig
 from fleetqueue.controllers.placement_admission.names import (
     CONTROLLER_NAME,
     DRAINING,
@@ -21,6 +19,7 @@ from fleetqueue.controllers.placement_admission.names import (
 )
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.runtime.cluster import Cluster, is_ours
+from fleetqueue.runtime.kueue_configuration import KueueConfiguration
 
 BY_PLACEMENT: Final = "placement"
 BY_MEMBER: Final = "member"
@@ -34,7 +33,7 @@ class HubObjects:
         self.hub = hub
         self.settings = settings
         self.follows_profiles = has_profiles and settings.access == "profile"
-        self._kueue_config: tuple[ConfigMap | None, KueueConfig] = (None, KueueConfig())
+        self.kueue = KueueConfiguration(hub, settings.kueue_namespace, settings.kueue_config_map)
 
     def declare_indexes(self) -> None:
         """Make the lookups below cheap; called once, when the kinds are declared."""
@@ -153,12 +152,9 @@ class HubObjects:
         return kube_config.location if kube_config is not None and kube_config.location_type == "Secret" else ""
 
     @property
-    def kueue_config(self) -> KueueConfig:
-        """What Kueue is configured with; read once for every version, since it is asked for each Workload."""
-        config_map = self.hub.get(ConfigMap, CONFIG_MAP, self.settings.kueue_namespace)
-        if config_map is not self._kueue_config[0]:
-            self._kueue_config = (config_map, kueue_config.read(config_map))
-        return self._kueue_config[1]
+    def dispatches(self) -> bool:
+        """Whether Kueue leaves nominations to us."""
+        return self.kueue.written.dispatcher_name == DISPATCHER_NAME
 
 
 def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:

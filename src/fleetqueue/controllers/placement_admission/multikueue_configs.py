@@ -23,14 +23,13 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, timestamp
-from fleetqueue.api.core_v1 import ConfigMap, Secret
+from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission import access, messages
 from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
 from fleetqueue.controllers.placement_admission.flapping import HOUR, Steadied, steady
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import (
@@ -94,8 +93,8 @@ class MultiKueueConfigController(Controller):
             Watch(kueue.Workload, wakers.of_workload),
             Watch(cluster.ManagedCluster, wakers.of_cluster),
             Watch(Secret, wakers.of_secret, namespace=namespace),
-            Watch(ConfigMap, wakers.of_kueue_config, namespace=namespace, fields=f"metadata.name={CONFIG_MAP}"),
         )
+        yield from self.objects.kueue.watches(wakers.of_kueue)
 
     async def reconcile(self, key: str) -> None:
         if key.startswith("!"):
@@ -171,7 +170,7 @@ class MultiKueueConfigController(Controller):
             held=held,
             unusable=unusable,
             limit=self.limit,
-            by_score=not self.objects.kueue_config.is_ours,
+            by_score=not self.objects.dispatches,
             now=clock.now(),
         )
         return replace(plan, left_out={**plan.left_out, **taken}), held
@@ -220,7 +219,7 @@ class MultiKueueConfigController(Controller):
         if self.ledger.is_under_way(member):
             on_hub.add("a nomination under way")
         try:
-            copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.kueue_config.origin)
+            copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.kueue.written.origin)
         except (errors.Unreachable, errors.ApiError) as error:
             if self.objects.has_left(member, key):
                 return Held()  # out of the fleet, and silent: nothing else would ever end this drain

@@ -6,8 +6,6 @@ from fleetqueue.api.kueue_v1beta2 import AdmissionCheck
 
 CONTROLLER_NAME: Final = "open-cluster-management.io/placement"
 """The controllerName of the AdmissionChecks that are ours to serve."""
-DISPATCHER_NAME: Final = "fleetqueue.dev/dispatcher"
-"""The value of `multiKueue.dispatcherName` with which Kueue leaves nominations to us."""
 FINALIZER: Final = "fleetqueue.dev/placement-admission"
 
 DRAINING: Final = "fleetqueue.dev/draining"

@@ -59,8 +59,8 @@ class Saying:
         if plan.draining:
             counts = {member: str(held[member]) if member in held else "just dropped" for member in plan.draining}
             conditions.append(Condition.true(DRAINING_CONDITION, *messages.draining(counts)))
-        if not self.objects.kueue_config.is_ours:
-            said = messages.other_dispatcher(self.objects.kueue_config.dispatcher)
+        if not self.objects.dispatches:
+            said = messages.other_dispatcher(self.objects.kueue.written.dispatcher_name)
             conditions.append(Condition.false(DISPATCHING, *said))
         return conditions
 

@@ -9,6 +9,10 @@ class PlacementAdmissionSettings:
     kueue_namespace: str = "kueue-system"
     """Where Kueue runs; Placements, kubeconfig secrets and Kueue's configuration are looked for there."""
 
+    kueue_config_map: str = ""
+    """The ConfigMap in Kueue's namespace with Kueue's configuration; empty finds it by Kueue's Deployment, and takes
+    `kueue-manager-config` where there is none."""
+
     naming: str = "placement"
     """`placement`: a MultiKueueCluster `<placement>-<cluster>` per Placement; `cluster`: one of the cluster's own
     name."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.core_v1 import ConfigMap, Secret
+from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
@@ -40,7 +40,7 @@ class Wakers:
     def of_profile(self, profile: ClusterProfile) -> Iterable[str]:
         return self._selecting(lambda name: name == profile.name)
 
-    def of_kueue_config(self, config_map: ConfigMap) -> Iterable[str]:
+    def of_kueue(self) -> Iterable[str]:
         """Kueue's configuration changed: every condition and order may."""
         return {placement for check in self.hub.list(kueue.AdmissionCheck) if (placement := placement_of(check))}
 

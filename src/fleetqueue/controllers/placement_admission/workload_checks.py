@@ -88,7 +88,7 @@ class WorkloadCheckController(Controller):
             and workload.has_quota
             and not workload.clusters
             and bool(self.objects.our_checks(workload))
-            and not self.objects.kueue_config.is_ours
+            and not self.objects.dispatches
         )
 
     def _is_overlooked(self, workload: kueue.Workload, check: str) -> bool:
@@ -122,7 +122,7 @@ class WorkloadCheckController(Controller):
 
         Kueue's own dispatchers would nominate them again and again, so there nothing is taken back.
         """
-        if workload.status.cluster_name or not self.objects.kueue_config.is_ours:
+        if workload.status.cluster_name or not self.objects.dispatches:
             return set()
         serving = set(config.spec.clusters) - set(marks_of(config))
         return set(workload.status.nominated_cluster_names) - serving

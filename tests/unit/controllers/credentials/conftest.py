@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import yaml
 
 from fleetqueue import clock
 from fleetqueue.api import core_v1 as core
@@ -166,6 +167,15 @@ class World:
         status = {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
         labels = {PLACEMENT_LABEL: placement}
         self.api.add(PlacementDecision.manifest(f"{placement}-1", KUEUE_NAMESPACE, labels=labels, status=status))
+
+    def configure(self, *frameworks: str, config_map: str = "kueue-manager-config", **rest: Any) -> None:
+        """Write the configuration of the hub's Kueue, in which these frameworks are on."""
+        text = yaml.safe_dump({"integrations": {"frameworks": list(frameworks)}, **rest})
+        data = {"controller_manager_config.yaml": text}
+        if self.api.get(core.ConfigMap, config_map, KUEUE_NAMESPACE) is None:
+            self.api.add(core.ConfigMap.manifest(config_map, KUEUE_NAMESPACE, data=data))
+        else:
+            self.api.change(core.ConfigMap, config_map, KUEUE_NAMESPACE, data=data)
 
     def select(self, *clusters: str) -> None:
         """Let a check of ours name a Placement that selects these clusters."""

@@ -62,8 +62,9 @@ async def test_annotation_on_the_cluster_asks_for_a_secret(world):
 async def test_account_on_the_worker_has_the_rights_and_no_pod_gets_its_token(world):
     worker = world.add_cluster("c1")
     world.select("c1")
+    world.configure("batch/job", "pod")
 
-    async with at_work(world, job_kinds=("batch/job", "pod")):
+    async with at_work(world):
         await settle()
 
     raw = worker.api.raw(ServiceAccount, "fleetqueue-multikueue", "kueue-system")

@@ -15,8 +15,8 @@ def refused(connection: Connection) -> Client:
 
 
 async def test_a_worker_that_cannot_even_be_called_is_a_problem_to_tell_of() -> None:
-    proofs = Proofs(refused, [], CredentialsSettings())
+    proofs = Proofs(refused, CredentialsSettings())
     kubeconfig = render("c1", server="https://c1", ca="another's CA", token="token", user="kueue")
 
     with pytest.raises(CredentialProblem, match="cannot be reached: https://c1: certificate signed by unknown auth"):
-        await proofs.refusal("c1", kubeconfig)
+        await proofs.refusal("c1", kubeconfig, [])

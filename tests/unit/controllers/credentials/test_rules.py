@@ -2,12 +2,8 @@
 
 import pytest
 
-from fleetqueue.controllers.credentials.rules import (
-    GATES_ON_BY_DEFAULT,
-    JOB_KINDS,
-    ORCHESTRATED_PREEMPTION,
-    rules_for,
-)
+from fleetqueue.api.kueue_configuration import BETA_GATES, ORCHESTRATED_PREEMPTION
+from fleetqueue.controllers.credentials.rules import JOB_KINDS, rules_for
 
 
 def granted(rules):
@@ -43,12 +39,12 @@ def test_every_kind_can_be_watched_sent_read_listed_and_removed(kind):
 @pytest.mark.parametrize(
     ("kind", "gates", "patched"),
     [
-        pytest.param("batch/job", GATES_ON_BY_DEFAULT, True, id="elastic jobs are patched"),
+        pytest.param("batch/job", BETA_GATES, True, id="elastic jobs are patched"),
         pytest.param("batch/job", frozenset(), False, id="unless the gate is off"),
-        pytest.param("ray.io/raycluster", GATES_ON_BY_DEFAULT, True, id="elastic ray clusters as well"),
-        pytest.param("ray.io/rayservice", GATES_ON_BY_DEFAULT, True, id="a ray service is kept in step"),
-        pytest.param("ray.io/rayjob", GATES_ON_BY_DEFAULT, False, id="a ray job is sent once"),
-        pytest.param("jobset.x-k8s.io/jobset", GATES_ON_BY_DEFAULT, False, id="a job set is sent once"),
+        pytest.param("ray.io/raycluster", BETA_GATES, True, id="elastic ray clusters as well"),
+        pytest.param("ray.io/rayservice", BETA_GATES, True, id="a ray service is kept in step"),
+        pytest.param("ray.io/rayjob", BETA_GATES, False, id="a ray job is sent once"),
+        pytest.param("jobset.x-k8s.io/jobset", BETA_GATES, False, id="a job set is sent once"),
     ],
 )
 def test_only_kinds_that_kueue_changes_later_may_be_patched(kind, gates, patched):

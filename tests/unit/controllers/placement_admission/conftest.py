@@ -12,10 +12,11 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.events_v1 import Event
+from fleetqueue.api.fleetqueue import DISPATCHER_NAME
+from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_KEY, CONFIG_MAP
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DISPATCHER_NAME
+from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME
 from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.runtime.cluster import Cluster

@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
+from fleetqueue.api.kueue_configuration import CONFIG_MAP
 from fleetqueue.controllers.placement_admission.names import DRAINING
 from fleetqueue.testing.builders import by_secret
 from fleetqueue.testing.virtual_time import settle

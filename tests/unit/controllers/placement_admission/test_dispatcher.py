@@ -8,7 +8,7 @@ from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_MAP
+from fleetqueue.api.kueue_configuration import CONFIG_MAP
 from fleetqueue.testing.builders import by_secret, condition
 from fleetqueue.testing.virtual_time import advance, settle
 from fleetqueue.testing.waking import woken

@@ -112,15 +112,15 @@ async def test_a_cluster_that_is_removed_has_left(scene, objects):
 
 
 async def test_kueues_configuration_is_read_once_for_every_version(scene, objects):
-    before = objects.kueue_config
+    before = objects.kueue.written
 
-    assert objects.kueue_config is before
+    assert objects.kueue.written is before
     scene.dispatcher(kueue.INCREMENTAL)
     await settle()
-    assert objects.kueue_config.dispatcher == kueue.INCREMENTAL
+    assert objects.kueue.written.dispatcher_name == kueue.INCREMENTAL
     scene.api.remove(core.ConfigMap, "kueue-manager-config", "kueue-system")
     await settle()
-    assert objects.kueue_config.dispatcher == kueue.ALL_AT_ONCE
+    assert objects.kueue.written.dispatcher_name == kueue.ALL_AT_ONCE
 
 
 async def test_the_workloads_on_a_member_are_the_live_ones_of_its_config(scene, objects):

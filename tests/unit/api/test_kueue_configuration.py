@@ -5,10 +5,18 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.api.fleetqueue import DISPATCHER_NAME
+from fleetqueue.api.kueue_configuration import (
+    ADAPTERS_FOR_CUSTOM_JOBS,
+    BETA_GATES,
+    ELASTIC_JOBS,
+    ORCHESTRATED_PREEMPTION,
+    REMOTE_SPEC_SYNC,
+    Configuration,
+    read,
+    with_dispatcher,
+)
 from fleetqueue.api.kueue_v1beta2 import ALL_AT_ONCE, INCREMENTAL
-from fleetqueue.controllers.placement_admission.kueue_config import CONFIG_KEY, CONFIG_MAP, read, with_dispatcher
-from fleetqueue.controllers.placement_admission.names import DISPATCHER_NAME
 
 SHIPPED = """\
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -40,17 +48,12 @@ multiKueue:
 """
 
 
-def config_map(text):
-    data = {CONFIG_KEY: text} if text is not None else {}
-    return ConfigMap.view(ConfigMap.manifest(CONFIG_MAP, "kueue-system", data=data))
-
-
 @pytest.mark.parametrize(
     ("text", "dispatcher", "origin"),
     [
-        pytest.param(None, ALL_AT_ONCE, "multikueue", id="no such key"),
         pytest.param("", ALL_AT_ONCE, "multikueue", id="empty"),
         pytest.param("{not yaml", ALL_AT_ONCE, "multikueue", id="not YAML"),
+        pytest.param("a: 2026-99-99", ALL_AT_ONCE, "multikueue", id="a date that is none"),
         pytest.param("- a\n- b\n", ALL_AT_ONCE, "multikueue", id="a list"),
         pytest.param("multiKueue:\n", ALL_AT_ONCE, "multikueue", id="an empty section"),
         pytest.param("multiKueue: [1]\n", ALL_AT_ONCE, "multikueue", id="a section of another kind"),
@@ -61,14 +64,83 @@ def config_map(text):
     ],
 )
 def test_who_dispatches_and_the_label_on_copies(text, dispatcher, origin):
-    config = read(config_map(text))
+    configuration = read(text)
 
-    assert (config.dispatcher, config.origin) == (dispatcher, origin)
-    assert config.is_ours == (dispatcher == DISPATCHER_NAME)
+    assert (configuration.dispatcher_name, configuration.origin) == (dispatcher, origin)
 
 
-def test_without_a_config_map_kueues_defaults_hold():
-    assert read(None) == read(config_map(""))
+@pytest.mark.parametrize(
+    ("text", "frameworks"),
+    [
+        pytest.param("", ("batch/job",), id="nothing said"),
+        pytest.param("integrations: {frameworks: []}", ("batch/job",), id="an empty list is as none"),
+        pytest.param("integrations: {frameworks: batch/job}", ("batch/job",), id="no list"),
+        pytest.param("integrations: {frameworks: [pod, 7, null, pod]}", ("pod",), id="odd entries are left out"),
+        pytest.param(SHIPPED, ("batch/job", "jobset.x-k8s.io/jobset"), id="a list"),
+    ],
+)
+def test_which_frameworks_are_on(text, frameworks):
+    assert read(text).frameworks == frameworks
+
+
+EXTERNAL = """\
+integrations: {externalFrameworks: [Bar.v1.example.com]}
+multiKueue: {externalFrameworks: [{name: Foo.v1.example.com}, {}, odd]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "external"),
+    [
+        pytest.param(EXTERNAL, ("Foo.v1.example.com",), id="MultiKueue's own list is sent, that of others is not"),
+        pytest.param(EXTERNAL + f"featureGates: {{{ADAPTERS_FOR_CUSTOM_JOBS}: false}}", (), id="unless it is off"),
+    ],
+)
+def test_which_further_kinds_are_sent(text, external):
+    assert read(text).external_frameworks == external
+
+
+@pytest.mark.parametrize(
+    ("text", "argument", "gates"),
+    [
+        pytest.param("", "", BETA_GATES, id="as Kueue has them"),
+        pytest.param(f"featureGates: {{{ELASTIC_JOBS}: false}}", "", BETA_GATES - {ELASTIC_JOBS}, id="one is off"),
+        pytest.param(
+            f"featureGates: {{{ORCHESTRATED_PREEMPTION}: true}}",
+            "",
+            BETA_GATES | {ORCHESTRATED_PREEMPTION},
+            id="one more",
+        ),
+        pytest.param("featureGates: {Other: true}", "", BETA_GATES, id="one that does not matter here"),
+        pytest.param("featureGates: {AllBeta: false}", "", frozenset(), id="all that are beta are off"),
+        pytest.param(
+            f"featureGates: {{AllBeta: false, {ELASTIC_JOBS}: true}}", "", {ELASTIC_JOBS}, id="one goes before many"
+        ),
+        pytest.param("featureGates: {AllAlpha: true}", "", BETA_GATES | {ORCHESTRATED_PREEMPTION}, id="all alpha"),
+        pytest.param(
+            f"featureGates: {{{ELASTIC_JOBS}: false}}",
+            f"{REMOTE_SPEC_SYNC}=false,Other=true",
+            BETA_GATES - {REMOTE_SPEC_SYNC},
+            id="the argument replaces the file",
+        ),
+        pytest.param("", "odd", BETA_GATES, id="an argument that is none"),
+        pytest.param("featureGates: [odd]", "", BETA_GATES, id="gates of another shape"),
+    ],
+)
+def test_which_gates_are_on(text, argument, gates):
+    assert read(text, argument).gates == gates
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        pytest.param("", 900.0, id="nothing said"),
+        pytest.param("multiKueue: {workerLostTimeout: 1h30m}", 5400.0, id="as Go writes it"),
+        pytest.param("multiKueue: {workerLostTimeout: soon}", 900.0, id="no duration"),
+    ],
+)
+def test_how_long_a_worker_may_be_lost(text, seconds):
+    assert read(text).worker_lost_timeout == seconds
 
 
 def test_only_the_dispatcher_changes():
@@ -121,4 +193,14 @@ def test_whatever_else_stands_there_is_kept(rest, section):
     changed = with_dispatcher(yaml.safe_dump(config), DISPATCHER_NAME)
 
     assert yaml.safe_load(changed) == {**rest, "multiKueue": {**section, "dispatcherName": DISPATCHER_NAME}}
-    assert read(config_map(changed)).is_ours
+    assert read(changed).dispatcher_name == DISPATCHER_NAME
+
+
+@given(settings)
+def test_whatever_stands_there_can_be_read(config):
+    assert isinstance(read(yaml.safe_dump(config)), Configuration)
+
+
+@given(st.text())
+def test_any_text_can_be_read(text):
+    assert isinstance(read(text, text), Configuration)

@@ -1,0 +1,145 @@
+"""Where Kueue is installed on a cluster, and from which ConfigMap its manager reads its configuration.
+
+Kueue's own manifests, its Helm chart and operators call these objects differently. The Deployment tells: its labels are
+the same everywhere, its argument `--config` names a file, and its volumes say which ConfigMap that file is from.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
+from fleetqueue.api.meta import Object, View
+from fleetqueue.api.scheme import Resource
+
+MANAGER_LABELS: Final = "control-plane=controller-manager"
+"""On the Deployment of Kueue's manager and on its pods, whoever installed it."""
+NAME_LABEL: Final = "app.kubernetes.io/name"
+NAME: Final = "kueue"
+
+
+class VolumeMount(View):
+    name: str = ""
+    mount_path: str = ""
+    sub_path: str = ""
+
+
+class Container(View):
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    volume_mounts: tuple[VolumeMount, ...] = ()
+
+
+class KeyToPath(View):
+    key: str = ""
+    path: str = ""
+
+
+class ConfigMapVolume(View):
+    name: str = ""
+    items: tuple[KeyToPath, ...] = ()
+
+
+class Volume(View):
+    name: str = ""
+    config_map: ConfigMapVolume | None = None
+
+
+class PodSpec(View):
+    containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+
+
+class PodTemplate(View):
+    spec: PodSpec = PodSpec()
+
+
+class Spec(View):
+    template: PodTemplate = PodTemplate()
+
+
+class KueueDeployment(Object):
+    """The Deployment of Kueue's manager."""
+
+    resource: ClassVar = Resource("apps", "v1", "Deployment", "deployments")
+
+    spec: Spec = Spec()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a manager of Kueue is started with."""
+
+    config_map: str = CONFIG_MAP
+    """In Kueue's namespace; empty where the manager is given no configuration, or has it from elsewhere."""
+    key: str = CONFIG_KEY
+    feature_gates: str = ""
+    """The argument of this name."""
+    deployment: str = ""
+    """The Deployment that says so; empty where none was found."""
+
+
+def source_of(deployments: Iterable[KueueDeployment], config_map: str = "") -> Source:
+    """Find the configuration of Kueue among the Deployments of its namespace.
+
+    `config_map` is the name that somebody chose, if any. Without a Deployment Kueue's own name holds: it may run
+    elsewhere, as a process.
+    """
+    for deployment in _managers(deployments):
+        if source := _source(deployment):
+            return replace(source, config_map=config_map or source.config_map)
+    return Source(config_map=config_map or CONFIG_MAP)
+
+
+def key_in(data: Mapping[str, str], key: str) -> str:
+    """Return under which key a ConfigMap has the configuration: a single file may have any; empty where it has none."""
+    if key in data:
+        return key
+    return next(iter(data)) if len(data) == 1 else ""
+
+
+def _managers(deployments: Iterable[KueueDeployment]) -> list[KueueDeployment]:
+    """Sort those first that are called Kueue: another controller may run beside it."""
+    return sorted(deployments, key=lambda found: (found.metadata.labels.get(NAME_LABEL) != NAME, found.name))
+
+
+def _source(deployment: KueueDeployment) -> Source | None:
+    pod = deployment.spec.template.spec
+    for container in pod.containers:
+        given = (*container.command, *container.args)
+        path, gates = _argument(given, "config"), _argument(given, "feature-gates")
+        if path:
+            config_map, key = _mounted(pod, container, path)
+            return Source(config_map, key or CONFIG_KEY, gates, deployment.name)
+    return None
+
+
+def _argument(given: Sequence[str], name: str) -> str:
+    """Return the value of a flag as Go takes it: with one dash or two, after `=` or as the next word."""
+    for number, word in enumerate(given):
+        flag, sign, value = word.partition("=")
+        if flag in (f"-{name}", f"--{name}"):
+            return value if sign else "".join(given[number + 1 : number + 2])
+    return ""
+
+
+def _mounted(pod: PodSpec, container: Container, path: str) -> tuple[str, str]:
+    """Return the ConfigMap and the key behind a file; empty where it is not from a ConfigMap."""
+    volumes = {volume.name: volume.config_map for volume in pod.volumes if volume.config_map is not None}
+    for mount in container.volume_mounts:
+        volume = volumes.get(mount.name)
+        file = _file(mount, path)
+        if volume is not None and file:
+            keys = {item.path: item.key for item in volume.items}
+            return volume.name, keys.get(file, file)
+    return "", ""
+
+
+def _file(mount: VolumeMount, path: str) -> str:
+    """Return which file of a volume a path is; empty where it is none of them."""
+    if path == mount.mount_path:
+        return mount.sub_path
+    folder = mount.mount_path.rstrip("/") + "/"
+    if not path.startswith(folder):
+        return ""
+    return "/".join(part for part in (mount.sub_path, path.removeprefix(folder)) if part)

@@ -1,0 +1,54 @@
+"""What a credential shall allow now, as the hub's Kueue is configured.
+
+Reads: Kueue's configuration, and of the hub which resources it serves
+"""
+
+from typing import Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.kueue_configuration import Configuration
+from fleetqueue.controllers.credentials.rules import JobKind, Rights, rights_for
+from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.kueue_configuration import KueueConfiguration
+
+LOOK_AGAIN: Final = 30.0
+"""Seconds until the hub is asked again about a kind that it did not serve."""
+
+
+class RightsInUse:
+    def __init__(self, hub: Cluster, settings: CredentialsSettings) -> None:
+        self.kueue = KueueConfiguration(hub, settings.kueue_namespace, settings.kueue_config_map)
+        self._hub = hub
+        self._job_kinds = settings.job_kinds
+        self._served: dict[str, JobKind] = {}
+        """Kinds that the hub serves, by their names in `externalFrameworks`."""
+        self._asked: dict[str, float] = {}
+
+    async def now(self) -> Rights:
+        configurations = self._configurations()
+        for name in sorted({name for found in configurations for name in found.external_frameworks}):
+            if name not in self._served and clock.monotonic() - self._asked.get(name, -LOOK_AGAIN) >= LOOK_AGAIN:
+                await self._look_up(name)
+        return rights_for(configurations, self._served)
+
+    def _configurations(self) -> list[Configuration]:
+        if not self.kueue.is_found and self._job_kinds:
+            return [Configuration(frameworks=self._job_kinds)]
+        return [self.kueue.written]
+
+    async def _look_up(self, name: str) -> None:
+        self._asked[name] = clock.monotonic()
+        kind, _, group_version = name.partition(".")
+        version, _, group = group_version.partition(".")
+        if not (kind and version and group):
+            return
+        try:
+            listed = await self._hub.client.read(f"/apis/{group}/{version}")
+        except errors.NotFound:
+            return
+        for entry in listed.get("resources") or ():
+            plural = str(entry.get("name", ""))
+            if entry.get("kind") == kind and "/" not in plural:
+                self._served[name] = JobKind(group, version, plural)
