@@ -2,7 +2,8 @@
 
 Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, Placement, AddOnPlacementScore, and what the
          workers' queues have left
-Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatchers do
+Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatchers do, and in the same write Ready for our own
+         checks: every write of a Workload makes Kueue ask each listed worker for its copy
 
 A nomination is only ever added to. Withdrawing one while its copy may be admitted makes Kueue lose the winner: the
 job runs, and the hub does not know where. For the same reason no further cluster is nominated while a nominated one
@@ -19,6 +20,7 @@ from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.quantity import Amounts, add
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
@@ -133,10 +135,18 @@ class DispatcherController(Controller):
         if found is None or not self.objects.dispatches:
             return None
         state, config = found
-        others = [check for check in workload.status.admission_checks if check.name != state.name]
-        if state.state != kueue.PENDING or any(check.state != kueue.READY for check in others):
+        if state.state != kueue.PENDING or self._is_held_up(workload, besides=state.name):
             return None
         return self.objects.config(config)
+
+    def _is_held_up(self, workload: kueue.Workload, besides: str) -> bool:
+        """Tell whether a check keeps a Workload from being sent; our own are answered with the nomination."""
+        waiting = {c.name: c.state for c in workload.status.admission_checks if c.state != kueue.READY}
+        waiting.pop(besides, None)
+        for check in self.objects.our_checks(workload) if waiting else ():
+            if waiting.get(check.name) == kueue.PENDING and self.objects.outlook(check)[0]:
+                del waiting[check.name]
+        return bool(waiting)
 
     def _choose(self, workload: kueue.Workload, config_name: str) -> tuple[list[str], str]:
         """Return whom to nominate now, and why: the best one, or all where the config is not ours."""
@@ -164,7 +174,9 @@ class DispatcherController(Controller):
             if copy is not None and copy.is_admitted:
                 note = f"{member} has admitted it; Kueue is about to record that"
                 raise errors.RetryLater(self.settings.settle, note)
-            is_coming = copy is None and self._is_connected(member) and not self.objects.is_given_up(member, config)
+            is_coming = (
+                copy is None and self.objects.is_connected(member) and not self.objects.is_given_up(member, config)
+            )
             if is_coming and clock.monotonic() < since + timeout * KUEUE_PATIENCE:
                 note = f"Kueue has not brought it to {member} yet; a further cluster would only make it slower"
                 raise errors.RetryLater(timeout, note)
@@ -189,13 +201,13 @@ class DispatcherController(Controller):
         allowed: set[str],
     ) -> Candidate:
         if not is_ours(config):
-            return Candidate(member, excluded="" if self._is_connected(member) else "not connected")
+            return Candidate(member, excluded="" if self.objects.is_connected(member) else "not connected")
         name = self.objects.cluster_of(member, config.name)
         if member in marks_of(config):
             return Candidate(member, excluded="draining")
         if allowed and not allowed & {member, name}:
             return Candidate(member, excluded=f"not among {ALLOWED_CLUSTERS}")
-        if not self._is_connected(member):
+        if not self.objects.is_connected(member):
             return Candidate(member, excluded="not connected")
         unseen = self._unseen(member, config.name)
         score = self._score(placement, name, unseen) if placement is not None else 0
@@ -227,10 +239,6 @@ class DispatcherController(Controller):
         checks = self.objects.multikueue_checks_on(config)
         return add([self.arrivals.on(member, checks), *self.ledger.requests_on(member)])
 
-    def _is_connected(self, member: str) -> bool:
-        found = self.objects.member(member)
-        return found is not None and found.is_connected
-
     # Writing
 
     async def _nominate(self, workload: kueue.Workload, members: Sequence[str]) -> None:
@@ -238,7 +246,8 @@ class DispatcherController(Controller):
         self.ledger.enter(workload, members)
         self.whereabouts.sent(workload, members)
         try:
-            manifest = nomination(await self._live(workload), members)
+            raw = await self._live(workload)
+            manifest = nomination(raw, members, self._ready_entries(raw))
         except (errors.ApiError, errors.Unreachable):
             self.ledger.strike(workload.key)
             raise
@@ -265,6 +274,20 @@ class DispatcherController(Controller):
         if message := self.refusals.note(workload, error):
             self.measures.refused.inc()
             await self.hub.events.warning(workload, "NominationRefused", messages.nomination_refused(message))
+
+    def _ready_entries(self, raw: Manifest) -> list[Manifest]:
+        """Return the entries of our checks that a nomination is to make Ready."""
+        workload, now = kueue.Workload.view(raw), timestamp(clock.now())
+        return [
+            {
+                "name": check.name,
+                "state": kueue.READY,
+                "message": self.objects.outlook(check)[1],
+                "lastTransitionTime": now,
+            }
+            for check in self.objects.our_checks(workload)
+            if (entry := workload.check(check.name)) is not None and entry.state == kueue.PENDING
+        ]
 
     async def _live(self, workload: kueue.Workload) -> Manifest:
         """Read a Workload as it is now; raises Conflict where it is not the one that was decided on."""

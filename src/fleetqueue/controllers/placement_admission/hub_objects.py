@@ -8,10 +8,13 @@ import orjson
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
+from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.names import (
+    ACTIVE,
     CONTROLLER_NAME,
     DRAINING,
     PLACEMENT_LABEL,
@@ -125,6 +128,24 @@ class HubObjects:
         """Tell of a member that does not answer whether nothing would ever connect it again."""
         unlisted = self.member(member) is None and member not in config.spec.clusters
         return unlisted or self.has_left(member, config.name)
+
+    def is_connected(self, member: str) -> bool:
+        found = self.member(member)
+        return found is not None and found.is_connected
+
+    def outlook(self, check: kueue.AdmissionCheck) -> tuple[bool, str]:
+        """Say whether Workloads may start by a check of ours, and what they can expect: how many clusters, or why none.
+
+        Kueue never looks again at a Workload that became Ready while none of its clusters was connected.
+        """
+        condition = find(check.status.conditions, ACTIVE)
+        if condition is None or not condition.is_true:
+            return False, messages.check_waits(condition.message if condition else "the check was not looked at yet")
+        config = self.config(placement_of(check))
+        serving = set(config.spec.clusters) - set(marks_of(config)) if config else set()
+        if not any(map(self.is_connected, serving)):
+            return False, messages.check_waits("none of the selected clusters is connected")
+        return True, messages.check_ready(placement_of(check), len(serving))
 
     # How clusters are reached
 

@@ -47,8 +47,8 @@ def explain(candidates: Sequence[Candidate], requests: Amounts) -> str:
     return "; ".join(lines) or "the config lists no cluster"
 
 
-def nomination(raw: Manifest, members: Sequence[str]) -> Manifest:
-    """Build the apply that nominates: all that Kueue's own admission apply owns now, and the members.
+def nomination(raw: Manifest, members: Sequence[str], entries: Sequence[Manifest] = ()) -> Manifest:
+    """Build the apply that nominates: all that Kueue's own admission apply owns now, the members, and check entries.
 
     Kueue records the winner with an apply of its own under the same manager, which then drops our field. Under another
     manager, or with fields left out, it could not, or would lose what it wrote before. See reference: dispatching.
@@ -56,12 +56,20 @@ def nomination(raw: Manifest, members: Sequence[str]) -> Manifest:
     metadata = raw["metadata"]
     status = owned(raw.get("status") or {}, _admission_fields(metadata.get("managedFields") or []))
     status["nominatedClusterNames"] = list(members)
+    if entries:
+        status["admissionChecks"] = _with_entries(raw, status.get("admissionChecks") or [], entries)
     return {
         "apiVersion": raw["apiVersion"],
         "kind": raw["kind"],
         "metadata": {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion")},
         "status": status,
     }
+
+
+def _with_entries(raw: Manifest, owned_entries: Sequence[Manifest], entries: Sequence[Manifest]) -> list[Manifest]:
+    """Return the owned entries of the checks and those to write, in the order of the live ones."""
+    by_name = {entry["name"]: entry for entry in (*owned_entries, *entries)}
+    return [by_name[live["name"]] for live in raw["status"]["admissionChecks"] if live["name"] in by_name]
 
 
 def owned(value: Any, fields: Mapping[str, Any]) -> Any:

@@ -17,11 +17,11 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import find, timestamp
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing, with_quota
 from fleetqueue.controllers.placement_admission.measures import Measures
-from fleetqueue.controllers.placement_admission.names import ACTIVE, CHECK_MANAGER_PREFIX, placement_of
+from fleetqueue.controllers.placement_admission.names import CHECK_MANAGER_PREFIX
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch
@@ -68,16 +68,27 @@ class WorkloadCheckController(Controller):
             return
         draining, overdue, due_in = await self._drains(workload)
         for check in self.objects.our_checks(workload):
-            is_open, outlook = self._outlook(check)
+            is_open, outlook = self.objects.outlook(check)
             answer = decide(workload, check.name, is_open, outlook, draining=draining, overdue=overdue)
             if answer is None and self._is_overlooked(workload, check.name):
                 answer = Answer(kueue.READY, outlook)
-            if answer is not None:
+            if answer is not None and not (answer.state == kueue.READY and self._is_nominated_by_us(workload)):
                 await self._write(workload, check.name, answer)
         if due_in is not None:
             raise errors.RetryLater(due_in, "it is on a cluster that drains")
         if self._waits_for_kueue(workload):
             raise errors.RetryLater(OVERLOOKED_SECONDS, "Kueue should dispatch it by itself")
+
+    def _is_nominated_by_us(self, workload: kueue.Workload) -> bool:
+        """Tell whether our dispatcher will say Ready with its nomination: each write makes Kueue ask every worker."""
+        found = self.objects.multikueue_check(workload)
+        return (
+            found is not None
+            and found[0].state == kueue.PENDING
+            and not workload.clusters
+            and self.objects.dispatches
+            and self.objects.config(found[1]) is not None
+        )
 
     def _waits_for_kueue(self, workload: kueue.Workload) -> bool:
         """Tell whether Kueue's own dispatcher should be about to nominate clusters for a Workload."""
@@ -138,7 +149,7 @@ class WorkloadCheckController(Controller):
         """Ask all that may have a copy: they must answer, and Kueue must be about to record none of them as winner."""
         for member in workload.clusters:
             is_given_up = self.objects.is_given_up(member, config)
-            if member in config.spec.clusters and not (self._is_connected(member) or is_given_up):
+            if member in config.spec.clusters and not (self.objects.is_connected(member) or is_given_up):
                 return False
             try:
                 copy = await self.workers.copy(self.objects.kubeconfig_of(member), workload)
@@ -149,24 +160,6 @@ class WorkloadCheckController(Controller):
             if copy is not None and copy.is_admitted and not workload.status.cluster_name:
                 return False
         return True
-
-    def _is_connected(self, member: str) -> bool:
-        found = self.objects.member(member)
-        return found is not None and found.is_connected
-
-    def _outlook(self, check: kueue.AdmissionCheck) -> tuple[bool, str]:
-        """Say whether Workloads may start by a check, and what they can expect: how many clusters, or why none.
-
-        Kueue never looks again at a Workload that became Ready while none of its clusters was connected.
-        """
-        condition = find(check.status.conditions, ACTIVE)
-        if condition is None or not condition.is_true:
-            return False, messages.check_waits(condition.message if condition else "the check was not looked at yet")
-        config = self.objects.config(placement_of(check))
-        serving = set(config.spec.clusters) - set(marks_of(config)) if config else set()
-        if not any(map(self._is_connected, serving)):
-            return False, messages.check_waits("none of the selected clusters is connected")
-        return True, messages.check_ready(placement_of(check), len(serving))
 
     def _workloads_of_member(self, member: kueue.MultiKueueCluster) -> Iterable[str]:
         """Wake whom a connection that came or went may concern."""

@@ -215,6 +215,18 @@ def test_where_kueues_admission_owns_nothing_only_the_nomination_is_written(entr
     assert nomination(workload(*entries), ["a", "b"])["status"] == {"nominatedClusterNames": ["a", "b"]}
 
 
+def test_entries_to_write_stand_where_the_live_ones_do():
+    raw = workload(*OTHERS, managed("kueue-admission", "Apply", ADMISSION_FIELDS))
+    entry = {"name": "ac", "state": "Ready", "message": "one cluster"}
+
+    written = nomination(raw, ["gpu-c1"], [entry])
+
+    assert [check["name"] for check in written["status"]["admissionChecks"]] == [
+        check["name"] for check in STATUS["admissionChecks"]
+    ]
+    assert entry in written["status"]["admissionChecks"]
+
+
 def test_a_further_nomination_replaces_the_list_by_the_longer_one():
     fields = {"f:status": {"f:nominatedClusterNames": {}}}
     raw = workload(managed("kueue-admission", "Apply", fields), status={"nominatedClusterNames": ["a"]})
