@@ -1,13 +1,17 @@
 """Kueue's kinds, and the questions that are asked about a Workload."""
 
+import sys
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, ClassVar, Final
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Self
+
+import msgspec
 
 from fleetqueue.api import conditions
-from fleetqueue.api.conditions import Condition
+from fleetqueue.api.conditions import TRUE, Condition
 from fleetqueue.api.core_v1 import Taint
-from fleetqueue.api.meta import Object, OwnerReference, View
+from fleetqueue.api.meta import Object, ObjectMeta, OwnerReference, View
 from fleetqueue.api.quantity import Amounts, Quantity, add, parse, parse_all
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.api.selectors import LabelSelector
@@ -41,6 +45,8 @@ ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
 JOB_UID_LABEL: Final = "kueue.x-k8s.io/job-uid"
 ADMISSION_MANAGER: Final = "kueue-admission"
 """The field manager of Kueue's own admission writes."""
+_NONE: Final[dict[str, str]] = {}
+"""The labels of all that have none."""
 
 
 class Parameters(View):
@@ -315,6 +321,7 @@ class WorkloadStatus(View):
 
 class Workload(Object):
     resource: ClassVar = Resource(GROUP, VERSION, "Workload", "workloads")
+    keeps_raw: ClassVar[bool] = False
 
     spec: WorkloadSpec = WorkloadSpec()
     status: WorkloadStatus = WorkloadStatus()
@@ -327,6 +334,15 @@ class Workload(Object):
         if not pod_sets:
             return raw
         return {**raw, "spec": {**raw["spec"], "podSets": [_annotations_only(pod_set) for pod_set in pod_sets]}}
+
+    @classmethod
+    def kept(cls, raw: Manifest) -> Self:
+        """Keep of a finished Workload only who it is and by which checks it went: most Workloads of a hub are that."""
+        status = raw.get("status") or {}
+        if not any(c.get("type") == FINISHED and c.get("status") == TRUE for c in status.get("conditions") or ()):
+            return super().kept(raw)
+        names = tuple(check.get("name", "") for check in status.get("admissionChecks") or ())
+        return cls(metadata=_who(raw["metadata"]), status=_finished_status(names))
 
     def is_true(self, condition: str) -> bool:
         return conditions.is_true(self.status.conditions, condition)
@@ -381,7 +397,9 @@ class Workload(Object):
 
 
 class QueuedWorkload(Workload):
-    """A Workload whose pod templates are kept whole: what Kueue itself follows."""
+    """A Workload that is kept whole: what Kueue itself follows."""
+
+    keeps_raw: ClassVar[bool] = True
 
     @classmethod
     def trim(cls, raw: Manifest) -> Manifest:
@@ -392,3 +410,24 @@ def _annotations_only(pod_set: Manifest) -> Manifest:
     annotations = (pod_set.get("template", {}).get("metadata") or {}).get("annotations")
     template = {"metadata": {"annotations": annotations}} if annotations else {}
     return {"name": pod_set.get("name", ""), "count": pod_set.get("count", 1), "template": template}
+
+
+def _who(metadata: Manifest) -> ObjectMeta:
+    return ObjectMeta(
+        name=metadata["name"],
+        namespace=sys.intern(metadata["namespace"]),
+        uid=metadata.get("uid", ""),
+        resource_version=metadata.get("resourceVersion", ""),
+        deletion_timestamp=msgspec.convert(metadata.get("deletionTimestamp"), datetime | None),
+        labels=_NONE,
+        annotations=_NONE,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _finished_status(checks: tuple[str, ...]) -> WorkloadStatus:
+    """Return one status for all that went by the same checks: it is much of what is left of a finished Workload."""
+    return WorkloadStatus(
+        conditions=(Condition(type=FINISHED, status=TRUE),),
+        admission_checks=tuple(CheckState(name=name) for name in checks),
+    )

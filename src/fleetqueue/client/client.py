@@ -39,24 +39,31 @@ class Client:
     async def list(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "", limit: int = 500
     ) -> Page:
-        """Return everything, fetched page by page; starts once more if it took longer than the server remembers."""
-        query = _given(labelSelector=labels, fieldSelector=fields, limit=str(limit))
-        path = resource.path(namespace)
+        """Return everything; starts once more if it took longer than the server remembers."""
         items: list[Manifest] = []
         restarts = 0
         while True:
             try:
-                page = await self._object("GET", path, query)
+                async for page in self.pages(resource, namespace, labels=labels, fields=fields, limit=limit):
+                    items += page.items
             except errors.Gone:
-                if restarts or "continue" not in query:
+                if restarts or not items:
                     raise
                 restarts, items = 1, []
-                query.pop("continue")
-                continue
-            items += page.get("items") or []
+            else:
+                return Page(items, page.resource_version)
+
+    async def pages(
+        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "", limit: int = 500
+    ) -> AsyncIterator[Page]:
+        """Yield everything, page by page; raises Gone where that takes longer than the server remembers."""
+        query = _given(labelSelector=labels, fieldSelector=fields, limit=str(limit))
+        while True:
+            page = await self._object("GET", resource.path(namespace), query)
             metadata = page.get("metadata") or {}
+            yield Page(page.get("items") or [], str(metadata.get("resourceVersion", "")))
             if not metadata.get("continue"):
-                return Page(items, str(metadata.get("resourceVersion", "")))
+                return
             query["continue"] = metadata["continue"]
 
     async def create(

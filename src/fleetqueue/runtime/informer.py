@@ -10,7 +10,10 @@ Each rule has its bug in some other client:
 - the next watch begins after the last event that was seen, not where the broken one began, which would turn the
   store back in time;
 - 410, as an answer or inside a stream, means a new list, never a watch from a guessed version;
-- what a streamed list sends before its end counts only as a whole;
+- what a list sends before its end counts only as a whole; each object is trimmed as it arrives, and one that the
+  store has already is not kept twice, so that a list costs little more than what stays of it;
+- whoever else lives in this loop has a turn after every few objects of a list, however long it is: a lease is renewed
+  there too;
 - bookmarks are always asked for, so that a quiet watch does not grow stale;
 - silence longer than several bookmarks are apart means that the connection is dead;
 - 401, 403 and 404 are not final: a role or a CRD may still come. The informer keeps asking and says that it is not
@@ -31,7 +34,7 @@ from fleetqueue.api.requests import WatchEvent
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.runtime.logs import Log
-from fleetqueue.runtime.store import Store
+from fleetqueue.runtime.store import Entry, Store
 
 WATCH_SECONDS: Final = (1800, 3600)
 """How long the server keeps a watch open; drawn anew for each, so that they do not all end at once. Every end costs a
@@ -39,12 +42,19 @@ request for each kind on each worker, also when nothing happens."""
 SILENCE_SECONDS: Final = 300
 """Without a byte for so long, a stream counts as dead. API servers send a bookmark about every minute."""
 FIRST_DELAY, LAST_DELAY = 0.5, 30.0
+PAGE: Final = 100
+"""How many objects a page of a list has, where the server cannot stream it. A page is decoded whole: 100 large objects
+are 3 MB on the way and some 15 MB in memory."""
+PIECE: Final = 50
+"""After how many objects of a list others have a turn; each takes about a fifth of a millisecond."""
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 log = Log("informer")
 
 Handler = Callable[[O | None, O | None], None]
 """Called with what was and what is; None where there was or is nothing."""
+Listed = dict[str, Entry[O] | None]
+"""A list as far as it has come; None stands for what the store has already, or for what cannot be read."""
 
 
 class Informer(Generic[O]):
@@ -99,11 +109,19 @@ class Informer(Generic[O]):
             except (errors.BadRequest, errors.Invalid):
                 self._streaming_lists = False  # an older server, or one with the feature off
         if not self._version:
-            namespace, labels, fields = self.scope
-            page = await self._client.list(self.kind.resource, namespace, labels=labels, fields=fields)
-            self._replace(page.items)
-            self._version = page.resource_version
+            await self._list()
         await self._watch()
+
+    async def _list(self) -> None:
+        namespace, labels, fields = self.scope
+        listed: Listed[O] = {}
+        version = ""
+        async for page in self._client.pages(self.kind.resource, namespace, labels=labels, fields=fields, limit=PAGE):
+            for raw in page.items:
+                await self._enter(listed, raw)
+            version = page.resource_version
+        await self._replace(listed)
+        self._version = version
 
     async def _watch(self) -> None:
         async with self._open(resourceVersion=self._version) as events:
@@ -116,18 +134,18 @@ class Informer(Generic[O]):
 
         What there is may change while it is sent, so that it counts only as a whole, when the bookmark has come.
         """
-        initial: dict[str, Manifest] | None = {}
+        initial: Listed[O] | None = {}
         async with self._open(sendInitialEvents="true", resourceVersionMatch="NotOlderThan") as events:
             async for event in events:
                 if initial is None:
                     self._take(event)
                 elif _ends_initial_events(event):
-                    self._replace(list(initial.values()))
+                    await self._replace(initial)
                     self._take(event)
                     self._well()
                     initial = None
                 elif event.type in ("ADDED", "MODIFIED"):
-                    initial[_key(event.object)] = event.object
+                    await self._enter(initial, event.object)
                 elif event.type == "DELETED":
                     initial.pop(_key(event.object), None)
 
@@ -149,26 +167,39 @@ class Informer(Generic[O]):
             self._remove(_key(event.object))
         self._version = str(event.object["metadata"].get("resourceVersion") or self._version)
 
-    def _replace(self, items: list[Manifest]) -> None:
-        """Take a whole list: tell of everything new or changed, and of what has gone meanwhile."""
-        listed = set()
-        for raw in items:
-            key = _key(raw)
-            listed.add(key)
-            known = self.store.get(key)
-            if known is None or known.metadata.resource_version != raw["metadata"].get("resourceVersion"):
-                self._put(raw)
-        for key in sorted(self.store.keys() - listed):
-            self._remove(key)
+    async def _enter(self, listed: Listed[O], raw: Manifest) -> None:
+        """Take an object of a list that has not ended."""
+        key = _key(raw)
+        known = self.store.get(key)
+        is_known = known is not None and known.metadata.resource_version == raw["metadata"].get("resourceVersion")
+        listed[key] = None if is_known else self._read(raw)
+        if len(listed) % PIECE == 0:
+            await asyncio.sleep(0)
 
-    def _put(self, raw: Manifest) -> None:
+    async def _replace(self, listed: Listed[O]) -> None:
+        """Take a whole list: tell of everything new or changed, and of what has gone meanwhile."""
+        for number, entry in enumerate(listed.values(), 1):
+            if entry is not None:
+                self._tell(*self.store.put_entry(entry))
+            if number % PIECE == 0:
+                await asyncio.sleep(0)
+        for number, key in enumerate(sorted(self.store.keys() - listed.keys()), 1):
+            self._remove(key)
+            if number % PIECE == 0:
+                await asyncio.sleep(0)
+
+    def _read(self, raw: Manifest) -> Entry[O] | None:
         try:
-            old, new = self.store.put(raw)
+            return self.store.read(raw)
         except msgspec.ValidationError as error:
             # One odd object, perhaps a worker's, must not blind us to all others; it stays as it was last seen.
             log.warning("object cannot be read", kind=self.kind.resource.kind, key=_key(raw), error=error)
-            return
-        self._tell(old, new)
+            return None
+
+    def _put(self, raw: Manifest) -> None:
+        entry = self._read(raw)
+        if entry is not None:
+            self._tell(*self.store.put_entry(entry))
 
     def _remove(self, key: str) -> None:
         old = self.store.remove(key)

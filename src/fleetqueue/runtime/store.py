@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple
 
-from fleetqueue.api.meta import O, key_of
+from fleetqueue.api.meta import O
 from fleetqueue.api.scheme import Manifest
 
 Index = Callable[[O], Iterable[str]]
@@ -11,7 +11,10 @@ Index = Callable[[O], Iterable[str]]
 
 
 class Entry(NamedTuple, Generic[O]):
-    raw: Manifest
+    """What is kept of an object."""
+
+    raw: Manifest | None
+    """The object as it came, trimmed; None where the kind keeps only views."""
     view: O
 
 
@@ -20,15 +23,16 @@ class Store(Generic[O]):
 
     def __init__(self, kind: type[O]) -> None:
         self.kind = kind
-        self._entries: dict[str, Entry[O]] = {}
+        self._views: dict[str, O] = {}
+        self._raw: dict[str, Manifest] = {}
         self._indexes: dict[str, Index[O]] = {}
         self._indexed: dict[str, dict[str, set[str]]] = {}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._views)
 
     def __contains__(self, key: str) -> bool:
-        return key in self._entries
+        return key in self._views
 
     def add_index(self, name: str, values: Index[O]) -> None:
         """Keep objects findable by what a function says of them; adding the same index again changes nothing."""
@@ -36,51 +40,63 @@ class Store(Generic[O]):
             return
         self._indexes[name] = values
         self._indexed[name] = {}
-        for key, entry in self._entries.items():
-            self._index(name, key, values(entry.view))
+        for key, view in self._views.items():
+            self._index(name, key, values(view))
 
     def get(self, key: str) -> O | None:
-        entry = self._entries.get(key)
-        return entry.view if entry else None
+        return self._views.get(key)
 
     def raw(self, key: str) -> Manifest | None:
-        entry = self._entries.get(key)
-        return entry.raw if entry else None
+        if not self.kind.keeps_raw:
+            raise TypeError(f"only views of {self.kind.__name__} are kept")
+        return self._raw.get(key)
 
     def keys(self) -> set[str]:
-        return set(self._entries)
+        return set(self._views)
 
     def all(self) -> list[O]:
         """Return everything, in the order of the keys."""
-        return [self._entries[key].view for key in sorted(self._entries)]
+        return [self._views[key] for key in sorted(self._views)]
 
     def by_index(self, name: str, value: str) -> list[O]:
         """Return what an index holds under a value, in the order of the keys."""
         keys = self._indexed[name].get(value, ())
-        return [self._entries[key].view for key in (keys if len(keys) < 2 else sorted(keys))]
+        return [self._views[key] for key in (keys if len(keys) < 2 else sorted(keys))]
+
+    def read(self, raw: Manifest) -> Entry[O]:
+        """Return what is to be kept of an object as it came from the API."""
+        if not self.kind.keeps_raw:
+            return Entry(None, self.kind.kept(raw))
+        trimmed = self.kind.trim(raw)
+        return Entry(trimmed, self.kind.view(trimmed))
 
     def put(self, raw: Manifest) -> tuple[O | None, O]:
         """Store an object as it came from the API; return what was there before and what is there now."""
-        metadata = raw["metadata"]
-        key = key_of(metadata.get("namespace", ""), metadata["name"])
-        trimmed = self.kind.trim(raw)
-        entry = Entry(trimmed, self.kind.view(trimmed))
-        old = self.get(key)
-        self._entries[key] = entry
+        return self.put_entry(self.read(raw))
+
+    def put_entry(self, entry: Entry[O]) -> tuple[O | None, O]:
+        """Store an object that was read; return what was there before and what is there now."""
+        raw, view = entry
+        key = view.key
+        old = self._views.get(key)
+        self._views[key] = view
+        if raw is not None:
+            self._raw[key] = raw
         for name, values in self._indexes.items():
-            was, now = [] if old is None else [*values(old)], [*values(entry.view)]
+            was, now = [] if old is None else [*values(old)], [*values(view)]
             if was != now:
                 self._unindex(name, key, was)
                 self._index(name, key, now)
-        return old, entry.view
+        return old, view
 
     def remove(self, key: str) -> O | None:
-        entry = self._entries.pop(key, None)
-        if entry is None:
+        view = self._views.pop(key, None)
+        if view is None:
             return None
+        self._raw.pop(key, None)
         for name, values in self._indexes.items():
-            self._unindex(name, key, values(entry.view))
-        return entry.view
+            self._unindex(name, key, values(view))
+        return view
 
     def _index(self, name: str, key: str, values: Iterable[str]) -> None:
         for value in values:

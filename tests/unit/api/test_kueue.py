@@ -179,3 +179,33 @@ def test_active_is_a_condition(status, is_active):
 
     assert kueue.AdmissionCheck.view(kueue.AdmissionCheck.manifest("ac", **body)).is_active is is_active
     assert kueue.MultiKueueCluster.view(kueue.MultiKueueCluster.manifest("c", **body)).is_connected is is_active
+
+
+def test_of_a_finished_workload_little_is_kept():
+    raw = kueue.Workload.manifest(
+        "w",
+        "ns",
+        labels={"a": "b"},
+        spec={"queueName": "q", "podSets": [{"name": "main"}]},
+        status={
+            "clusterName": "c1",
+            "conditions": [{"type": "Finished", "status": "True", "reason": "Succeeded"}],
+            "admissionChecks": [{"name": "mk", "state": "Ready", "message": "m"}],
+        },
+    )
+    raw["metadata"] |= {"uid": "1", "resourceVersion": "7", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+    kept = kueue.Workload.kept(raw)
+
+    assert (kept.key, kept.uid, kept.metadata.resource_version) == ("ns/w", "1", "7")
+    assert (kept.is_finished, kept.is_deleting) == (True, True)
+    assert [check.name for check in kept.status.admission_checks] == ["mk"]
+    assert (kept.spec.pod_sets, kept.metadata.labels, kept.clusters) == ((), {}, ())
+    assert kept.status is kueue.Workload.kept(raw).status
+
+
+@pytest.mark.parametrize("conditions", [[], [{"type": "Finished", "status": "False"}]])
+def test_an_unfinished_workload_is_kept_as_it_is_read(conditions):
+    raw = kueue.Workload.manifest("w", "ns", spec={"queueName": "q"}, status={"conditions": conditions})
+
+    assert kueue.Workload.kept(raw) == kueue.Workload.view(raw)

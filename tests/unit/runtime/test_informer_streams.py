@@ -1,13 +1,17 @@
 """What an informer makes of single lines of a stream: scripts for what a well-behaved API cannot be made to do."""
 
+import asyncio
+import weakref
 from contextlib import asynccontextmanager
 
 import pytest
 
 from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.api.requests import Response
 from fleetqueue.client import Client
-from fleetqueue.runtime.informer import INITIAL_EVENTS_END, Informer
+from fleetqueue.runtime.informer import INITIAL_EVENTS_END, PAGE, PIECE, Informer
 from fleetqueue.testing.virtual_time import advance, running
 
 pytestmark = pytest.mark.virtual_time
@@ -128,3 +132,102 @@ async def test_a_new_list_tells_only_of_what_differs():
         await advance(2)
 
     assert told == [("a", "1"), ("b", "2"), ("b", "9")]
+
+
+# Long lists
+
+
+class Whole(dict):
+    """An object as it came; unlike a plain dict, it can be seen to be gone."""
+
+    __hash__ = object.__hash__
+
+
+class LongList:
+    """A door with very many Workloads that counts how many whole ones are in memory; lists in one request or two."""
+
+    status = 200
+
+    def __init__(self, size, *, streams):
+        self.size = size
+        self.streams = streams
+        self.most = 0
+        self.alive = weakref.WeakSet()
+
+    def made(self, number):
+        metadata = {"name": f"w{number}", "namespace": "ns", "resourceVersion": str(number + 1)}
+        found = Whole(metadata=metadata, spec={"podSets": [{"name": "main"}]})
+        self.alive.add(found)
+        self.most = max(self.most, len(self.alive))
+        return found
+
+    async def request(self, request, *, timeout):
+        first = int(request.query.get("continue", 0))
+        last = min(self.size, first + int(request.query["limit"]))
+        metadata = {"resourceVersion": "9999", **({"continue": str(last)} if last < self.size else {})}
+        return Response(200, {"metadata": metadata, "items": [self.made(number) for number in range(first, last)]})
+
+    @asynccontextmanager
+    async def stream(self, request, *, silence):
+        self.is_list = "sendInitialEvents" in request.query
+        self.status = 400 if self.is_list and not self.streams else 200
+        yield self
+
+    async def body(self):
+        return {"message": "what?"}
+
+    async def lines(self):
+        if self.is_list:
+            for number in range(self.size):
+                yield {"type": "ADDED", "object": self.made(number)}
+            yield bookmark("9999", ends_initial_events=True)
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(("streams", "most"), [(True, 2), (False, 2 * PAGE)], ids=["streamed", "in pages"])
+async def test_a_long_list_is_trimmed_as_it_arrives(streams, most):
+    door = LongList(10 * PAGE, streams=streams)
+    informer = Informer(Client(door), kueue.Workload)
+
+    async with running(informer.run()):
+        await informer.synced.wait()
+
+    assert len(informer.store) == door.size
+    assert door.most <= most
+
+
+@pytest.mark.parametrize("streams", [True, False], ids=["streamed", "in pages"])
+async def test_others_have_turns_while_a_long_list_comes(streams):
+    informer = Informer(Client(LongList(10 * PIECE, streams=streams)), kueue.Workload)
+    told_in_turn, turn = {}, 0
+
+    def hear(old, new):
+        assert not informer.synced.is_set()
+        told_in_turn[turn] = told_in_turn.get(turn, 0) + 1
+
+    async def count_turns():
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    informer.subscribe(hear)
+    async with running(informer.run()), running(count_turns()):
+        await informer.synced.wait()
+
+    assert sum(told_in_turn.values()) == 10 * PIECE
+    assert max(told_in_turn.values()) <= PIECE
+
+
+async def test_what_a_new_list_shows_unchanged_is_not_read_again():
+    expired = {"type": "ERROR", "object": {"code": 410, "message": "too old"}}
+    listed = [event("ADDED", "a", "1"), bookmark("5", ends_initial_events=True)]
+    informer = Informer(Client(Script([*listed, expired], listed)), ConfigMap)
+    seen = []
+    informer.subscribe(lambda old, new: seen.append(new))
+
+    async with running(informer.run()):
+        await advance(2)
+
+    assert [informer.store.get("ns/a")] == seen
+    assert informer.store.get("ns/a") is seen[0]

@@ -1,9 +1,11 @@
 """The objects of one kind, and what indexes say of them."""
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.runtime.store import Store
 
@@ -79,6 +81,16 @@ def test_objects_are_trimmed_before_they_are_kept():
     store.put(raw)
 
     assert "managedFields" not in store.raw("ns/a")["metadata"]
+
+
+def test_of_some_kinds_only_views_are_kept():
+    store = Store(kueue.Workload)
+
+    _, view = store.put(kueue.Workload.manifest("w", "ns"))
+
+    assert store.get("ns/w") is view
+    with pytest.raises(TypeError, match="only views of Workload"):
+        store.raw("ns/w")
 
 
 def test_an_index_finds_what_was_there_before_it():

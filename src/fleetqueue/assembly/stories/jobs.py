@@ -14,7 +14,7 @@ JOB_LABEL: Final = "batch.kubernetes.io/job-name"
 
 def workload_of(stage: Stage, job: Job) -> kueue.Workload | None:
     """Return the hub's Workload of a job."""
-    found = stage.hub.list(kueue.Workload, job.namespace)
+    found = stage.hub.list(kueue.QueuedWorkload, job.namespace)
     owned = (w for w in found if any(owner.uid == job.uid for owner in w.metadata.owner_references))
     return next(owned, None)
 
@@ -31,7 +31,9 @@ def holders(stage: Stage, job: Job) -> list[str]:
     if workload is None:
         return []
     return [
-        name for name in stage.place.workers if stage.worker(name).get(kueue.Workload, workload.name, job.namespace)
+        name
+        for name in stage.place.workers
+        if stage.worker(name).get(kueue.QueuedWorkload, workload.name, job.namespace)
     ]
 
 
@@ -40,7 +42,7 @@ def admitted_on(stage: Stage, job: Job) -> str:
     workload, there = workload_of(stage, job), holders(stage, job)
     if workload is None or len(there) != 1 or not workload.is_true(kueue.ADMITTED):
         return ""
-    copy = stage.worker(there[0]).get(kueue.Workload, workload.name, job.namespace)
+    copy = stage.worker(there[0]).get(kueue.QueuedWorkload, workload.name, job.namespace)
     return there[0] if copy is not None and copy.is_true(kueue.ADMITTED) else ""
 
 

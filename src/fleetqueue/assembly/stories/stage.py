@@ -50,10 +50,10 @@ ON_HUB: Final[tuple[type[Object], ...]] = (
     kueue.ResourceFlavor,
     kueue.MultiKueueConfig,
     kueue.MultiKueueCluster,
-    kueue.Workload,
+    kueue.QueuedWorkload,
     Job,
 )
-ON_WORKERS: Final[tuple[type[Object], ...]] = (kueue.Workload, Job)
+ON_WORKERS: Final[tuple[type[Object], ...]] = (kueue.QueuedWorkload, Job)
 
 
 class Processes(Protocol):

@@ -63,7 +63,7 @@ async def new_job(stage: Stage, free: str) -> Job:
 
 async def first_job_ends(stage: Stage, first: Job, busy: str) -> None:
     """See that the old job runs on, let it end, and see that the hub knows."""
-    there = [w.key for w in stage.worker(busy).list(kueue.Workload)]
+    there = [w.key for w in stage.worker(busy).list(kueue.QueuedWorkload)]
     workload = jobs.workload_of(stage, first)
     undisturbed = workload is not None and there == [workload.key] and jobs.admitted_on(stage, first) == busy
     stage.judge(
