@@ -66,6 +66,10 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "patch": "managed_accounts: credential, when a setting changed",
             "delete": "managed_accounts: withdraw",
         },
+        ("addon.open-cluster-management.io", "managedclusteraddons", "managed-serviceaccount"): {
+            "get": "managed_accounts: _add_on",
+            "patch": "managed_accounts: _hold_add_on, withdraw",
+        },
         (CRDS, "customresourcedefinitions", "multikueueconfigs.kueue.x-k8s.io"): {
             "get": "assembly/capabilities: _listed_clusters"
         },

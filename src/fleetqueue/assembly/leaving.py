@@ -1,6 +1,6 @@
 """Let a worker go: no new jobs, wait for the ones that run, then take its credentials away and forget it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -9,9 +9,11 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import (
     CLUSTER_LABEL,
     CREDENTIALS_ANNOTATION,
+    GIVEN_UP,
     NAMESPACE,
     admin_secret,
 )
+from fleetqueue.assembly.inventory import listed
 from fleetqueue.assembly.waiting import Observed
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
@@ -22,20 +24,31 @@ Report = Callable[[str], None]
 
 
 async def unjoin(hub: Client, name: str, report: Report, *, force: bool, limit: float) -> None:
-    """Take a worker out of the fleet; raises NotFound where there is none, NotInTime while jobs still run there."""
-    live = ManagedCluster.view(await hub.get(ManagedCluster.resource, name))
-    if not force:
+    """Take a worker out of the fleet; raises NotFound where there is none, NotInTime while jobs still run there.
+
+    A worker whose ManagedCluster somebody has deleted is drained as well, and can be waited for, or forced.
+    """
+    members = [member for member in await listed(hub, kueue.MultiKueueCluster) if leads_to(member, name)]
+    live = await _managed_cluster(hub, name, is_expected=not members)
+    if live is not None:
         await _close(hub, live)
-        report("no Placement selects it any more; waiting until nothing of ours is left on it")
-        await _wait_until_empty(hub, name, limit=limit)
-    if is_ours(live):
-        await hub.delete(ManagedCluster.resource, name, uid=live.uid)
-        report(f'deleted ManagedCluster "{name}"')
+    if force:
+        await _give_up(hub, members, report)
     else:
-        patch = {"metadata": {"annotations": {CREDENTIALS_ANNOTATION: None}}}
-        await hub.merge(ManagedCluster.resource, name, "", patch)
-        report(f'ManagedCluster "{name}" was registered by Open Cluster Management and stays')
+        report("no Placement selects it any more; it drains: waiting until nothing of ours is left on it")
+        await _wait_until_empty(hub, name, limit=limit)
+    if live is not None:
+        await _deregister(hub, live, report)
     await _forget(hub, name, limit=limit)
+
+
+async def _managed_cluster(hub: Client, name: str, *, is_expected: bool) -> ManagedCluster | None:
+    try:
+        return ManagedCluster.view(await hub.get(ManagedCluster.resource, name))
+    except errors.NotFound:
+        if is_expected:
+            raise
+        return None
 
 
 async def _close(hub: Client, cluster: ManagedCluster) -> None:
@@ -43,6 +56,27 @@ async def _close(hub: Client, cluster: ManagedCluster) -> None:
     if CLUSTER_SET_LABEL in cluster.metadata.labels:
         patch = {"metadata": {"labels": {CLUSTER_SET_LABEL: None}}}
         await hub.merge(ManagedCluster.resource, cluster.name, "", patch)
+
+
+async def _give_up(hub: Client, members: Iterable[kueue.MultiKueueCluster], report: Report) -> None:
+    """Have the controller end the drain: it takes back what it can, and does not wait for a worker that is silent."""
+    for member in members:
+        if is_ours(member):
+            patch = {"metadata": {"uid": member.uid, "annotations": {GIVEN_UP: "true"}}}
+            await hub.merge(member.resource, member.name, "", patch)
+            report(f"jobs that run through {member.name} are taken back, or given up where it does not answer")
+        else:
+            report(f"{member} was not made by fleetqueue: it stays, and loses its credential when you delete it")
+
+
+async def _deregister(hub: Client, cluster: ManagedCluster, report: Report) -> None:
+    if is_ours(cluster):
+        await hub.delete(cluster.resource, cluster.name, uid=cluster.uid)
+        report(f'deleted ManagedCluster "{cluster.name}"')
+    else:
+        patch = {"metadata": {"annotations": {CREDENTIALS_ANNOTATION: None}}}
+        await hub.merge(cluster.resource, cluster.name, "", patch)
+        report(f'ManagedCluster "{cluster.name}" was registered by Open Cluster Management and stays')
 
 
 async def _wait_until_empty(hub: Client, name: str, *, limit: float) -> None:

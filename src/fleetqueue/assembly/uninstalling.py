@@ -14,6 +14,7 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.coordination_v1 import Lease
@@ -25,6 +26,7 @@ from fleetqueue.assembly.inventory import listed
 from fleetqueue.assembly.waiting import NotInTime, Observed
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import read as read_credential
+from fleetqueue.controllers.credentials.managed_accounts import IN_USE
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
 from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DRAINING, FINALIZER, PLACEMENT_LABEL
 from fleetqueue.runtime.cluster import MANAGED_BY, is_ours
@@ -70,7 +72,9 @@ async def uninstall(hub: Client, removal: Removal, report: Report) -> Remains:
     await _detach(hub, {check.name for check in checks}, removal, report, remains)
     if await _stop_controller(hub, removal, report, remains):
         for check in checks:
-            await _drop_finalizer(hub, check.name, report)
+            await _drop_finalizer(hub, check, FINALIZER, report)
+        for add_on in await _held_add_ons(hub):
+            await _drop_finalizer(hub, add_on, IN_USE, report)
         if removal.purge:
             await _purge(hub, removal, report)
     remains.notes += await _what_stays(hub, removal)
@@ -156,24 +160,32 @@ def is_held(lease: Lease) -> bool:
     return clock.now() < spec.renew_time + timedelta(seconds=spec.lease_duration_seconds)
 
 
-async def _drop_finalizer(hub: Client, name: str, report: Report) -> None:
-    """Let a check go, as it is now: Kueue and our controller have written to it since it was listed."""
+async def _held_add_ons(hub: Client) -> list[ManagedClusterAddOn]:
+    """Return the add-ons that our controller keeps while it uses their tokens: nobody else would ever let them go."""
+    try:
+        return [add_on for add_on in await listed(hub, ManagedClusterAddOn) if IN_USE in add_on.metadata.finalizers]
+    except errors.NotFound:
+        return []  # a hub without add-ons
+
+
+async def _drop_finalizer(hub: Client, seen: Object, finalizer: str, report: Report) -> None:
+    """Let an object go, as it is now: others and our controller have written to it since it was listed."""
     for is_last in (False, False, True):
         try:
-            check = kueue.AdmissionCheck.view(await hub.get(kueue.AdmissionCheck.resource, name))
+            live = type(seen).view(await hub.get(seen.resource, seen.name, seen.namespace))
         except errors.NotFound:
             return
-        kept = [finalizer for finalizer in check.metadata.finalizers if finalizer != FINALIZER]
-        if len(kept) == len(check.metadata.finalizers):
+        kept = [other for other in live.metadata.finalizers if other != finalizer]
+        if len(kept) == len(live.metadata.finalizers):
             return
-        metadata = {"uid": check.uid, "resourceVersion": check.metadata.resource_version, "finalizers": kept or None}
+        metadata = {"uid": live.uid, "resourceVersion": live.metadata.resource_version, "finalizers": kept or None}
         try:
-            await hub.merge(check.resource, name, "", {"metadata": metadata})
+            await hub.merge(live.resource, live.name, live.namespace, {"metadata": metadata})
         except errors.Conflict:
             if is_last:
                 raise
         else:
-            report(f'AdmissionCheck "{name}" is free of our finalizer')
+            report(f"{live} is free of our finalizer")
             return
 
 

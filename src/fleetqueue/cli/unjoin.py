@@ -15,7 +15,12 @@ def unjoin(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     force: Annotated[
-        bool, typer.Option("--force", help="Do not wait for jobs that run there; they may run twice.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Do not wait for jobs: take them back, or give them up where the worker is silent; then they may run "
+            "twice.",
+        ),
     ] = False,
     timeout: Timeout = 180.0,
 ) -> None:

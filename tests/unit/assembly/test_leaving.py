@@ -8,7 +8,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster
 from fleetqueue.api.core_v1 import Secret, secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CREDENTIALS_ANNOTATION
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CREDENTIALS_ANNOTATION, GIVEN_UP
 from fleetqueue.assembly.leaving import unjoin
 from fleetqueue.assembly.waiting import NotInTime
 from fleetqueue.client import Client
@@ -72,12 +72,39 @@ async def test_it_leaves_when_its_last_job_has_ended(api):
     assert api.get(ManagedCluster, "cluster1") is None
 
 
-async def test_force_does_not_wait_for_jobs(api):
+async def test_force_does_not_wait_for_jobs_and_has_their_drain_ended(api):
     api.add(cluster(), admin_kubeconfig(), member())
 
     await leave(api, force=True)
 
     assert api.get(ManagedCluster, "cluster1") is None
+    assert api.get(kueue.MultiKueueCluster, "gpu-cluster1").metadata.annotations[GIVEN_UP] == "true"
+
+
+async def test_force_does_not_touch_a_member_that_a_user_wrote_by_hand(api):
+    source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-cluster1-kubeconfig"}}
+    api.add(cluster(), kueue.MultiKueueCluster.manifest("mine", spec={"clusterSource": source}))
+
+    await leave(api, force=True)
+
+    assert GIVEN_UP not in api.get(kueue.MultiKueueCluster, "mine").metadata.annotations
+
+
+async def test_a_worker_whose_cluster_somebody_deleted_is_waited_for(api):
+    api.add(admin_kubeconfig(), member())
+    asyncio.get_running_loop().call_later(9, lambda: api.remove(kueue.MultiKueueCluster, "gpu-cluster1"))
+
+    await leave(api)
+
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is None
+
+
+async def test_a_worker_whose_cluster_somebody_deleted_can_be_forced(api):
+    api.add(admin_kubeconfig(), member())
+
+    await leave(api, force=True)
+
+    assert api.get(kueue.MultiKueueCluster, "gpu-cluster1").metadata.annotations[GIVEN_UP] == "true"
 
 
 async def test_a_cluster_that_an_agent_registered_stays_registered(api):

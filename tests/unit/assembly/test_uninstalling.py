@@ -7,6 +7,7 @@ import pytest
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import ConfigMap, Secret, secret
@@ -188,3 +189,15 @@ def test_without_checks(strategy, wanted):
     patch = without_checks(queue, {"gpu"})
 
     assert (patch["spec"]["admissionChecksStrategy"] if patch else "unchanged") == wanted
+
+
+async def test_an_add_on_that_was_in_use_is_let_go(hub):
+    add_on = ManagedClusterAddOn.manifest("managed-serviceaccount", "c1", spec={})
+    add_on["metadata"]["finalizers"] = ["fleetqueue.dev/credentials", "theirs/one"]
+    hub.namespace("c1")
+    hub.add(add_on)
+
+    await remove(hub)
+
+    kept = hub.get(ManagedClusterAddOn, "managed-serviceaccount", "c1").metadata.finalizers
+    assert list(kept) == ["theirs/one"]

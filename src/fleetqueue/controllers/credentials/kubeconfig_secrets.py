@@ -6,9 +6,11 @@ Writes:  the kubeconfig secrets in Kueue's namespace; Events on the ManagedClust
 Mirrors: addon-contrib, kueue-addon/pkg/hub/controllers, which makes one for every cluster and keeps it for a year
 
 Nothing is written before the worker itself has confirmed, through the new credential, every right that it shall have. A
-worker that cannot be reached keeps the credential that it has.
+worker that cannot be reached keeps the credential that it has. So does a cluster whose ManagedCluster is being deleted
+or gone, while a MultiKueueCluster uses the credential: the drain needs it to its end.
 """
 
+import base64
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -16,8 +18,10 @@ from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as ocm
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, credentials_secret
+from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials import issued, messages
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.measures import Measures
@@ -32,7 +36,7 @@ from fleetqueue.controllers.credentials.problems import CredentialPending, Crede
 from fleetqueue.controllers.credentials.rights import RightsInUse
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.source import Source
-from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
@@ -83,11 +87,15 @@ class KubeconfigSecretController(Controller):
 
     async def reconcile(self, key: str) -> None:
         cluster = self.hub.get(ocm.ManagedCluster, key)
-        why = self._why_needed(cluster) if cluster else ""
-        if cluster is None or not why:
+        why = self._why_needed(key, cluster)
+        if not why:
             await self._withdraw(key, cluster)
             return
         self._unneeded_since.pop(key, None)
+        if cluster is None:
+            cluster = departed(key, issued.read(self._secret(key)))
+        if cluster.is_deleting:
+            await self.hub.events.normal(cluster, *messages.kept(credentials_secret(key), why))
         credential = await self._keep_right(cluster, why)
         for unused in sources_after(self.sources, credential.source):
             await unused.withdraw(key, is_gone=False)
@@ -102,7 +110,7 @@ class KubeconfigSecretController(Controller):
             manifest = issued.secret_manifest(cluster.name, self.settings.kueue_namespace, credential, secret)
             written = await self.hub.ensure(Secret, manifest)
         except CredentialWithdrawn as gone:
-            if secret is not None and await self.hub.ensure_absent(secret):
+            if secret is not None and not cluster.is_deleting and await self.hub.ensure_absent(secret):
                 await self.hub.events.warning(cluster, *messages.withdrawn(secret.name, gone))
             raise errors.RetryLater(PROBLEM_RETRY, str(gone)) from gone
         except CredentialPending as soon:
@@ -122,7 +130,10 @@ class KubeconfigSecretController(Controller):
         return credential
 
     async def _credential(self, cluster: ocm.ManagedCluster, current: Issued | None) -> Issued:
-        """Ask one source after the other; the one that gave the current credential is not passed over."""
+        """Ask one source after the other; the one that gave the current credential is not passed over.
+
+        Unless the cluster is leaving: OCM's part goes with it, and an admin kubeconfig may still let its drain end.
+        """
         doubted = self._is_doubted(cluster.name)
         rights = await self.rights.now()
         problems = []
@@ -131,7 +142,7 @@ class KubeconfigSecretController(Controller):
             try:
                 return await source.credential(cluster, own, rights.rules, doubted=doubted)
             except CredentialProblem as problem:
-                if own is not None or isinstance(problem, CredentialPending):
+                if (own is not None and not cluster.is_deleting) or isinstance(problem, CredentialPending):
                     raise
                 problems.append(str(problem))
         raise CredentialProblem("; ".join(problems))
@@ -159,7 +170,7 @@ class KubeconfigSecretController(Controller):
 
     async def _withdraw(self, name: str, cluster: ocm.ManagedCluster | None) -> None:
         secret = self._secret(name)
-        if secret is not None and cluster is not None and not cluster.is_deleting:
+        if secret is not None:
             self._linger(name)
         removed = [await self.hub.ensure_absent(secret)] if secret else []
         removed += [await source.withdraw(name, is_gone=cluster is None) for source in self.sources]
@@ -183,13 +194,21 @@ class KubeconfigSecretController(Controller):
     def _secret(self, cluster: str) -> Secret | None:
         return self.hub.get(Secret, credentials_secret(cluster), self.settings.kueue_namespace)
 
-    def _why_needed(self, cluster: ocm.ManagedCluster) -> str:
+    def _why_needed(self, name: str, cluster: ocm.ManagedCluster | None) -> str:
         return why_needed(
             cluster,
             placements={placement_of(check) for check in self.hub.list(kueue.AdmissionCheck)} - {""},
-            decisions=self.hub.by_index(ocm.PlacementDecision, BY_CLUSTER, cluster.name),
-            members=self.hub.by_index(kueue.MultiKueueCluster, BY_CLUSTER, cluster.name),
+            decisions=self.hub.by_index(ocm.PlacementDecision, BY_CLUSTER, name),
+            members=self._members(name, cluster),
         )
+
+    def _members(self, name: str, cluster: ocm.ManagedCluster | None) -> Sequence[kueue.MultiKueueCluster]:
+        """Return who uses a cluster's secret; without such a cluster, it may be a stranger's that is called so."""
+        members = self.hub.by_index(kueue.MultiKueueCluster, BY_CLUSTER, name)
+        secret = self._secret(name)
+        if cluster is not None or (secret is not None and is_ours(secret)):
+            return members
+        return [member for member in members if is_ours(member)]
 
     def _is_doubted(self, cluster: str) -> bool:
         members = self.hub.by_index(kueue.MultiKueueCluster, BY_CLUSTER, cluster)
@@ -197,7 +216,9 @@ class KubeconfigSecretController(Controller):
 
     def _clusters_in_use(self) -> Iterable[str]:
         """Return the clusters whose credentials may need other rights now."""
-        return [cluster.name for cluster in self.hub.list(ocm.ManagedCluster) if self._why_needed(cluster)]
+        return [
+            cluster.name for cluster in self.hub.list(ocm.ManagedCluster) if self._why_needed(cluster.name, cluster)
+        ]
 
     def _clusters_of_check(self, check: kueue.AdmissionCheck) -> Iterable[str]:
         placement = placement_of(check)
@@ -210,6 +231,17 @@ class KubeconfigSecretController(Controller):
         decisions = self.hub.informer(ocm.PlacementDecision, namespace=self.settings.kueue_namespace).store
         decisions.add_index(BY_CLUSTER, clusters_of_decision)
         decisions.add_index(BY_PLACEMENT, lambda decision: [decision.metadata.labels.get(ocm.PLACEMENT_LABEL, "")])
+
+
+def departed(name: str, last: Issued | None) -> ocm.ManagedCluster:
+    """Stand in for a ManagedCluster that is gone: on its way out, and reached as it was reached last."""
+    configs = []
+    if last is not None:
+        connection = parse(last.kubeconfig)
+        configs = [{"url": connection.server, "caBundle": base64.b64encode(connection.ca or b"").decode()}]
+    manifest = ocm.ManagedCluster.manifest(name, spec={"managedClusterClientConfigs": configs})
+    manifest["metadata"]["deletionTimestamp"] = timestamp(clock.now())
+    return ocm.ManagedCluster.view(manifest)
 
 
 def sources_after(sources: Sequence[Source], name: str) -> Sequence[Source]:

@@ -1,7 +1,7 @@
 """Credentials that OCM's managed-serviceaccount add-on brings: its agent issues and renews the token on the worker.
 
 Reads:   ManagedServiceAccount, ClusterPermission, the token secret beside the account
-Writes:  ManagedServiceAccount, ClusterPermission in the cluster's namespace
+Writes:  ManagedServiceAccount, ClusterPermission in the cluster's namespace; a finalizer on the ManagedClusterAddOn
 Mirrors: addon-contrib, kueue-addon/pkg/hub/controllers/kueuesecretgen and kueuesecretcopy
 
 The token secret is read by its name when the account's status says that there is a new one, and at every look. It is
@@ -9,10 +9,12 @@ not watched: that would need the right to read every secret of the hub.
 """
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.conditions import timestamp
@@ -30,10 +32,15 @@ from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch
 
+ADD_ON: Final = "managed-serviceaccount"
+IN_USE: Final = "fleetqueue.dev/credentials"
+"""Finalizer on the ManagedClusterAddOn of a cluster: a credential of ours comes from there, and is in use."""
 REFUSED: Final = "fleetqueue.dev/refused"
 """Annotation on a ManagedServiceAccount: when the worker last refused its token."""
 GRACE_SECONDS: Final = 30.0
 """How long OCM's agents may take before anybody hears of it, or another source is asked; they take about a second."""
+AGENT_SECONDS: Final = 10.0
+"""How long the agent may take to remove an account from a worker that it is about to leave itself."""
 HUB_CA: Final = "kube-root-ca.crt"
 """The ConfigMap with which every namespace knows the hub's certificate authority."""
 
@@ -45,6 +52,8 @@ class ManagedAccounts:
         self._hub = hub
         self._settings = settings
         self._proofs = proofs
+        self._removed: dict[str, float] = {}
+        """When we deleted the account of a cluster whose add-on is to go as well."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(ManagedServiceAccount, _cluster_of)
@@ -56,11 +65,14 @@ class ManagedAccounts:
         name = account_name(cluster.name)
         account = self._hub.get(ManagedServiceAccount, name, cluster.name)
         permission = self._hub.get(ClusterPermission, name, cluster.name)
-        # The account first: a permission that names an account which is not there yet is not looked at again.
-        await self._hub.ensure(ManagedServiceAccount, account_manifest(cluster.name, self._settings.lifetime))
-        await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rules))
+        if not cluster.is_deleting:
+            # The account first: a permission that names an account which is not there yet is not looked at again.
+            await self._hub.ensure(ManagedServiceAccount, account_manifest(cluster.name, self._settings.lifetime))
+            await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rules))
         if account is None or permission is None:
             missing = "ManagedServiceAccount" if account is None else "ClusterPermission"
+            if cluster.is_deleting:
+                raise CredentialProblem(f'{missing} "{cluster.name}/{name}" is gone, as its cluster is leaving')
             problem = CredentialPending if current is None else CredentialWithdrawn
             raise problem(f'{missing} "{cluster.name}/{name}" was not there; it is made now')
         credential = await self._reported(cluster, account, permission)
@@ -70,15 +82,46 @@ class ManagedAccounts:
                 await self._ask_for_another_token(account)
             if why:
                 raise CredentialProblem(f"the token of {account} does not work: {why}")
+        if not cluster.is_deleting:
+            await self._hold_add_on(cluster.name)
         return credential
 
     async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
         self._proofs.forget(cluster)
         name = account_name(cluster)
-        kinds: tuple[type[Object], ...] = (ClusterPermission, ManagedServiceAccount)
-        found = [self._hub.get(kind, name, cluster) for kind in kinds]
-        removed = [await self._hub.ensure_absent(obj) for obj in found if obj is not None]
+        account = self._hub.get(ManagedServiceAccount, name, cluster)
+        permission = self._hub.get(ClusterPermission, name, cluster)
+        if account is None and permission is None:
+            return False
+        add_on = await self._add_on(cluster)
+        if add_on is not None and add_on.is_deleting and permission is not None:
+            # The permission stays meanwhile: it tells, also after a crash, that the add-on is to be let go.
+            if account is not None and await self._hub.ensure_absent(account):
+                self._removed[cluster] = clock.monotonic()
+            if (left := self._removed.get(cluster, -inf) + AGENT_SECONDS - clock.monotonic()) > 0:
+                raise errors.RetryLater(left, "the agent removes the account on the worker before it goes itself")
+        self._removed.pop(cluster, None)
+        if add_on is not None:
+            await self._hub.remove_finalizer(add_on, IN_USE)
+        removed = [await self._hub.ensure_absent(obj) for obj in (permission, account) if obj is not None]
         return any(removed)
+
+    async def _hold_add_on(self, cluster: str) -> None:
+        """Let nobody take the add-on away while its tokens are in use.
+
+        When a ManagedCluster is deleted, OCM deletes its add-ons first, and works and rights only when these are gone.
+        With the agent go its accounts on the worker, long before jobs that run there have ended.
+        """
+        add_on = await self._add_on(cluster)
+        if add_on is not None and not add_on.is_deleting:
+            await self._hub.add_finalizer(add_on, IN_USE)
+
+    async def _add_on(self, cluster: str) -> ManagedClusterAddOn | None:
+        """Read the add-on of a cluster, live: to follow those of a thousand clusters for this would cost more."""
+        try:
+            return ManagedClusterAddOn.view(await self._hub.client.get(ManagedClusterAddOn.resource, ADD_ON, cluster))
+        except errors.NotFound:
+            return None  # installed in another way
 
     async def _reported(
         self, cluster: ManagedCluster, account: ManagedServiceAccount, permission: ClusterPermission
@@ -111,6 +154,11 @@ class ManagedAccounts:
             return Secret.view(await self._hub.client.get(Secret.resource, name, account.namespace))
         except errors.NotFound as error:
             raise CredentialWithdrawn(f"the token secret of {account} is gone; its agent writes it anew") from error
+        except errors.Forbidden as error:
+            raise CredentialProblem(
+                f"the token secret of {account} may not be read; give the controller the role of"
+                f" controller_role_cluster_namespace.yaml in namespace {account.namespace} ({error})"
+            ) from error
 
     async def _endpoint(self, cluster: ManagedCluster, ca: str) -> Endpoint:
         if not self._settings.cluster_proxy_url:

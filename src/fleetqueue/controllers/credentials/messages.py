@@ -26,6 +26,14 @@ def removed(secret: str) -> Said:
     return "CredentialsRemoved", f"Secret {secret} and the account behind it are removed: nothing uses them any more"
 
 
+def kept(secret: str, why: str) -> Said:
+    return (
+        "CredentialsKept",
+        f"Secret {secret} and the account behind it stay until what uses them has ended, although the cluster is"
+        f" leaving: {why}",
+    )
+
+
 def failed(secret: str, current: Issued | None, error: Exception) -> Said:
     still = f"the present one holds until {timestamp(current.expires)}" if current else "there is none until then"
     return "CredentialsFailed", f"Secret {secret} could not be written and will be tried again; {still}: {error}"

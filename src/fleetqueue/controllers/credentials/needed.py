@@ -10,7 +10,7 @@ _PREFIX, _SUFFIX = credentials_secret("/").split("/")
 
 
 def why_needed(
-    cluster: ManagedCluster,
+    cluster: ManagedCluster | None,
     *,
     placements: Container[str],
     decisions: Iterable[PlacementDecision],
@@ -19,17 +19,17 @@ def why_needed(
     """Say why a cluster needs a credential; empty where it does not.
 
     `placements` are those that our AdmissionChecks name, `decisions` and `members` the ones that name the cluster. A
-    MultiKueueCluster counts whoever made it: while it names our secret, Kueue may run jobs through it.
+    MultiKueueCluster counts whoever made it, and also when its ManagedCluster is being deleted or gone: while it names
+    our secret, Kueue may run jobs through it, and without the credential they would run on and be started elsewhere.
     """
-    if cluster.is_deleting:
-        return ""
-    for decision in decisions:
+    is_staying = cluster is not None and not cluster.is_deleting
+    for decision in decisions if is_staying else ():
         placement = decision.metadata.labels.get(PLACEMENT_LABEL, "")
         if placement in placements:
             return f'Placement "{placement}" selects it'
     for member in members:
         return f'MultiKueueCluster "{member.name}" uses it'
-    if cluster.metadata.annotations.get(CREDENTIALS_ANNOTATION) == "true":
+    if cluster is not None and is_staying and cluster.metadata.annotations.get(CREDENTIALS_ANNOTATION) == "true":
         return f"annotation {CREDENTIALS_ANNOTATION} asks for it"
     return ""
 

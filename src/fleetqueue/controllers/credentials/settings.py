@@ -34,7 +34,7 @@ class CredentialsSettings:
 
     linger: float = 60.0
     """Seconds that a credential stays after nothing uses it, so that a drain can look at its worker once more and a
-    Placement that goes back and forth costs nothing. A cluster that is deleted loses its credential at once."""
+    Placement that goes back and forth costs nothing."""
 
     answer_timeout: float = 10.0
     """Seconds that a worker may take to answer."""

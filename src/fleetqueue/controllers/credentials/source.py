@@ -22,9 +22,9 @@ class Source(Protocol):
     ) -> Issued:
         """Return a credential with these rights; the current one where it is still good.
 
-        `current` is one that this source gave. `doubted`: Kueue is not connected, so it is looked at although that was
-        done a moment ago. Raises CredentialProblem where none can be had now, CredentialWithdrawn where the current one
-        must go as well.
+        A cluster that is deleting keeps what it has, and nothing is made on the hub for it. `current` is one that this
+        source gave. `doubted`: Kueue is not connected, so it is looked at although that was done a moment ago. Raises
+        CredentialProblem where none can be had now, CredentialWithdrawn where the current one must go as well.
         """
         ...
 

@@ -175,7 +175,7 @@ class DispatcherController(Controller):
                 note = f"{member} has admitted it; Kueue is about to record that"
                 raise errors.RetryLater(self.settings.settle, note)
             is_coming = (
-                copy is None and self.objects.is_connected(member) and not self.objects.is_given_up(member, config)
+                copy is None and self.objects.is_connected(member) and not self.copies.is_given_up(member, config)
             )
             if is_coming and clock.monotonic() < since + timeout * KUEUE_PATIENCE:
                 note = f"Kueue has not brought it to {member} yet; a further cluster would only make it slower"

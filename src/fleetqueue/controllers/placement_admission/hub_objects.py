@@ -10,7 +10,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME, GIVEN_UP
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.names import (
@@ -124,10 +124,14 @@ class HubObjects:
             return False
         return self.hub.get(cluster.ManagedCluster, self.cluster_of(member, config)) is None
 
-    def is_given_up(self, member: str, config: kueue.MultiKueueConfig) -> bool:
-        """Tell of a member that does not answer whether nothing would ever connect it again."""
-        unlisted = self.member(member) is None and member not in config.spec.clusters
-        return unlisted or self.has_left(member, config.name)
+    def is_known(self, member: str, config: str) -> bool:
+        """Tell whether a cluster of the fleet is, or a moment ago was, behind a member: its credential outlives it."""
+        return not self.has_left(member, config) or self.secret(self.cluster_of(member, config)) is not None
+
+    def is_forced(self, member: str) -> bool:
+        """Tell whether an administrator wants no more waiting for what a member runs."""
+        found = self.member(member)
+        return found is not None and is_ours(found) and found.metadata.annotations.get(GIVEN_UP) == "true"
 
     def is_connected(self, member: str) -> bool:
         found = self.member(member)

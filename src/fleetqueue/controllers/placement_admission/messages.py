@@ -9,7 +9,9 @@ Said = tuple[str, str]
 
 MOST_NAMED: Final = 10
 """Of a thousand clusters that were left out a few are enough; a condition that is too long is refused as a whole."""
-LONGEST_REASON: Final = 200
+LONGEST_REASON: Final = 300
+LONGEST_WHY: Final = 100
+"""Of what an API or a connection said, where what to do comes after it."""
 
 
 def generated(left_out: Mapping[str, str], unusable: Mapping[str, str] | None = None) -> Said:
@@ -47,6 +49,13 @@ def config_not_ours(name: str) -> Said:
 
 def draining(held: Mapping[str, str]) -> Said:
     return "ClustersDraining", f"still listed until empty: {_each(held)}"
+
+
+def left_and_silent(why: str, seconds: float) -> str:
+    return (
+        f"{why[:LONGEST_WHY]}; its ManagedCluster is gone: join it again to let the drain go on, or `fleetqueue unjoin"
+        f" --force` it; it is given up after {seconds:g} s of silence"
+    )
 
 
 def other_dispatcher(name: str) -> Said:

@@ -24,7 +24,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, timestamp
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, GIVEN_UP
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission import access, messages
 from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
@@ -42,6 +42,7 @@ from fleetqueue.controllers.placement_admission.names import (
 )
 from fleetqueue.controllers.placement_admission.saying import Saying
 from fleetqueue.controllers.placement_admission.selection import Selection, is_eligible, select, total_score
+from fleetqueue.controllers.placement_admission.silences import Silences
 from fleetqueue.controllers.placement_admission.wakers import Wakers, by_name, of_check, of_decision
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import OURS, Cluster, is_ours
@@ -64,6 +65,7 @@ class MultiKueueConfigController(Controller):
         *,
         objects: HubObjects,
         workers: Workers,
+        silences: Silences,
         ledger: Ledger,
         measures: Measures,
         limit: int,
@@ -72,6 +74,7 @@ class MultiKueueConfigController(Controller):
         self.objects = objects
         self.settings = objects.settings
         self.workers = workers
+        self.silences = silences
         self.ledger = ledger
         self.saying = Saying(objects, measures)
         self.wakers = Wakers(objects)
@@ -194,7 +197,9 @@ class MultiKueueConfigController(Controller):
 
     def _is_in_our_fleet(self, key: str, member: str) -> bool:
         found = self.objects.member(member)
-        return (found is None or is_ours(found)) and not self.objects.has_left(member, key)
+        if found is None:
+            return self.objects.is_known(member, key)
+        return is_ours(found) and not self.silences.is_given_up(member, key)
 
     def _taken(self, key: str, member: str, name: str, listed: Sequence[str]) -> str:
         """Say who else has a member's name, or its cluster; empty where nobody has."""
@@ -221,9 +226,15 @@ class MultiKueueConfigController(Controller):
         try:
             copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.kueue.written.origin)
         except (errors.Unreachable, errors.ApiError) as error:
+            self.silences.note(member)
+            is_nobody = self.objects.member(member) is None and not self.objects.is_known(member, key)
+            if self.silences.is_given_up(member, key) or (is_nobody and not on_hub):
+                return Held()  # nothing else would ever end this drain
+            why = str(error)
             if self.objects.has_left(member, key):
-                return Held()  # out of the fleet, and silent: nothing else would ever end this drain
-            return Held(frozenset(on_hub), unreachable=str(error), is_running=True)
+                why = messages.left_and_silent(why, self.settings.lost_timeout)
+            return Held(frozenset(on_hub), unreachable=why, is_running=True)
+        self.silences.end(member)
         others = {copy for copy in copies if self._belongs_elsewhere(copy, key)}
         return Held(frozenset(on_hub | copies - others), is_running=bool(on_hub), others=frozenset(others))
 
@@ -265,14 +276,14 @@ class MultiKueueConfigController(Controller):
         kept = {member for member in plan.unusable if self.objects.member(member) is not None}
         serving = {member: names[member] for member in plan.serving if member in names and member not in kept}
         lost = {m: self.settings.cluster(key, m) for m in plan.draining if self.objects.member(m) is None}
-        return serving | {m: name for m, name in lost.items() if not self.objects.has_left(m, key)}
+        return serving | {m: name for m, name in lost.items() if self.objects.is_known(m, key)}
 
     def _member(self, key: str, member: str, name: str) -> dict[str, Any]:
         labels = {**OURS, CLUSTER_LABEL: name}
         if self.settings.naming == "placement":
             labels[PLACEMENT_LABEL] = key
         spec = {"clusterSource": access.source(self.settings, name)}
-        return kueue.MultiKueueCluster.manifest(member, labels=labels, spec=spec)
+        return kueue.MultiKueueCluster.manifest(member, labels=labels, annotations={GIVEN_UP: None}, spec=spec)
 
     def _note_change(self, key: str, plan: Plan, config: kueue.MultiKueueConfig | None) -> None:
         before = set(config.spec.clusters) - set(marks_of(config)) if config else set()

@@ -12,6 +12,7 @@ from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.multikueue_configs import MultiKueueConfigController
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.controllers.placement_admission.silences import Silences
 from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.controllers.placement_admission.workers import Dial, Workers
 from fleetqueue.controllers.placement_admission.workload_checks import WorkloadCheckController
@@ -38,7 +39,8 @@ class PlacementAdmission:
         measures = Measures(metrics.registry)
         ledger = Ledger()
         self.workers = Workers(dial, metrics, on_change=lambda: self.dispatcher.wake_waiting())
-        copies = Copies(objects, self.workers)
+        silences = Silences(objects)
+        copies = Copies(objects, self.workers, silences)
         whereabouts = Whereabouts()
         self.dispatcher = DispatcherController(
             hub,
@@ -54,9 +56,18 @@ class PlacementAdmission:
             hub, metrics, objects=objects, copies=copies, whereabouts=whereabouts, measures=measures
         )
         self.configs = MultiKueueConfigController(
-            hub, metrics, objects=objects, workers=self.workers, ledger=ledger, measures=measures, limit=limit
+            hub,
+            metrics,
+            objects=objects,
+            workers=self.workers,
+            silences=silences,
+            ledger=ledger,
+            measures=measures,
+            limit=limit,
         )
-        self.checks = WorkloadCheckController(hub, metrics, objects=objects, workers=self.workers, measures=measures)
+        self.checks = WorkloadCheckController(
+            hub, metrics, objects=objects, workers=self.workers, copies=copies, measures=measures
+        )
         hub.informer(cluster.AddOnPlacementScore)
         objects.declare_indexes()
 

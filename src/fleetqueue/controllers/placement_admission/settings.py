@@ -39,8 +39,9 @@ class PlacementAdmissionSettings:
     """Seconds until a further cluster is nominated for a Workload that no nominated one has admitted."""
 
     lost_timeout: float = 900.0
-    """Seconds that a Workload waits for a nominated cluster that cannot be reached; it may run there. Kueue's own
-    workerLostTimeout has the same default: after it, a job may be started elsewhere although it still runs."""
+    """Seconds that a Workload waits for a nominated cluster that cannot be reached, since it may run there, and that a
+    drain waits for one whose ManagedCluster is gone. Kueue's own workerLostTimeout has the same default: after it, a
+    job may be started elsewhere although it still runs."""
 
     settle: float = 10.0
     """Seconds until a job that was just admitted shows in the scores and the usage of its cluster."""

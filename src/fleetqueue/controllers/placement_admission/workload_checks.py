@@ -19,6 +19,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing, with_quota
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import CHECK_MANAGER_PREFIX
@@ -45,10 +46,18 @@ class WorkloadCheckController(Controller):
     concurrency = 4
 
     def __init__(
-        self, hub: Cluster, metrics: Metrics, *, objects: HubObjects, workers: Workers, measures: Measures
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        *,
+        objects: HubObjects,
+        workers: Workers,
+        copies: Copies,
+        measures: Measures,
     ) -> None:
         super().__init__(hub, metrics)
         self.objects = objects
+        self.copies = copies
         self.settings = objects.settings
         self.workers = workers
         self.measures = measures
@@ -141,6 +150,8 @@ class WorkloadCheckController(Controller):
     def _seconds_left(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> float | None:
         """Return in how many seconds the drain timeout of a running Workload passes; None where none is running."""
         since = marks_of(config).get(workload.status.cluster_name)
+        if since is not None and self.objects.is_forced(workload.status.cluster_name):
+            return 0.0
         if since is None or not self.settings.drain_timeout:
             return None
         return (since + timedelta(seconds=self.settings.drain_timeout) - clock.now()).total_seconds()
@@ -148,12 +159,13 @@ class WorkloadCheckController(Controller):
     async def _can_give_back(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> bool:
         """Ask all that may have a copy: they must answer, and Kueue must be about to record none of them as winner."""
         for member in workload.clusters:
-            is_given_up = self.objects.is_given_up(member, config)
+            is_given_up = self.copies.is_given_up(member, config)
             if member in config.spec.clusters and not (self.objects.is_connected(member) or is_given_up):
                 return False
             try:
                 copy = await self.workers.copy(self.objects.kubeconfig_of(member), workload)
             except (errors.Unreachable, errors.ApiError):
+                self.copies.silences.note(member)
                 if not is_given_up:
                     return False
                 continue

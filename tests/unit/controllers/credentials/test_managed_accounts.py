@@ -7,16 +7,18 @@ import pytest
 from fleetqueue import clock
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster, PlacementDecision
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
 from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.capabilities import Capabilities
 from fleetqueue.controllers.credentials.managed_accounts import go_duration
 from fleetqueue.controllers.credentials.rules import rules_for
-from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import advance, settle
@@ -254,11 +256,132 @@ async def test_cluster_that_is_being_deleted_loses_account_and_permission(world)
     async with at_work(world):
         await bring_credentials(world)
         world.api.remove(ManagedCluster, "c1")
-        await settle()
+        await advance(61)
 
         assert world.secret("c1") is None
         assert world.api.list(ManagedServiceAccount) == []
         assert world.api.list(ClusterPermission) == []
+
+
+@pytest.fixture
+async def draining(world):
+    """A world whose cluster has the add-on, and a member through which jobs run."""
+    add_cluster(world)
+    world.api.change(ManagedCluster, "c1", metadata={"finalizers": ["x/y"]})
+    world.api.add(ManagedClusterAddOn.manifest("managed-serviceaccount", "c1", spec={}))
+    world.member("gpu-c1", "c1")
+    return world
+
+
+async def test_the_add_on_is_held_while_its_token_is_in_use(draining):
+    """OCM deletes it as soon as the ManagedCluster is deleted, and with it the account on the worker."""
+    async with at_work(draining):
+        await bring_credentials(draining)
+        draining.api.remove(ManagedCluster, "c1")
+        draining.api.remove(ManagedClusterAddOn, "managed-serviceaccount", "c1")
+        await advance(3600)
+        assert finalizers(draining) == ["fleetqueue.dev/credentials"]
+        assert draining.token("c1") == "token-1"
+        draining.api.remove(MultiKueueCluster, "gpu-c1")
+        await advance(61)
+        assert draining.api.list(ManagedServiceAccount) == []
+        assert finalizers(draining) == ["fleetqueue.dev/credentials"]  # its agent removes the account
+        await advance(11)
+
+        assert draining.api.list(ManagedClusterAddOn) == []
+        assert draining.api.list(ClusterPermission) == []
+        assert draining.secret("c1") is None
+
+
+async def test_a_dropped_cluster_gives_its_add_on_free(draining):
+    async with at_work(draining):
+        await bring_credentials(draining)
+        draining.api.change(PlacementDecision, "gpu-1", "kueue-system", status={"decisions": []})
+        draining.api.remove(MultiKueueCluster, "gpu-c1")
+        await advance(61)
+
+        assert finalizers(draining) == []
+
+
+async def test_a_crash_before_the_account_is_deleted_still_frees_the_add_on(draining):
+    async with at_work(draining):
+        await bring_credentials(draining)
+        draining.api.fail_on("delete *", errors.ServerError("boom"), times=1)
+        draining.api.fail_on("patch managedclusteraddons/*", errors.ServerError("boom"), times=1)
+        draining.api.remove(ManagedCluster, "c1")
+        draining.api.remove(MultiKueueCluster, "gpu-c1")
+        await advance(120)
+
+        assert finalizers(draining) == []
+        assert draining.api.list(ManagedServiceAccount) == []
+
+
+async def test_an_add_on_that_gives_no_credential_is_not_held(draining):
+    async with at_work(draining):
+        await advance(120)
+
+        assert finalizers(draining) == []
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        pytest.param(lambda api: api.remove(ManagedServiceAccount, ACCOUNT, "c1"), id="its account"),
+        pytest.param(lambda api: api.remove(ClusterPermission, ACCOUNT, "c1"), id="its permission"),
+        pytest.param(lambda api: api.remove(core.Secret, ACCOUNT, "c1"), id="its token"),
+        pytest.param(lambda api: api.remove(ManagedCluster, "c1"), id="nothing more"),
+    ],
+)
+async def test_a_leaving_cluster_keeps_its_secret_although_ocm_removed(draining, lose):
+    async with at_work(draining):
+        await bring_credentials(draining)
+        draining.api.remove(ManagedCluster, "c1")
+        await settle()
+        lose(draining.api)
+        await advance(3600)
+
+        assert draining.token("c1") == "token-1"
+        assert len(draining.api.list(ManagedServiceAccount)) <= 1
+
+
+async def test_a_leaving_cluster_goes_on_with_an_admin_kubeconfig_where_ocm_took_its_account(draining):
+    async with at_work(draining):
+        await bring_credentials(draining)
+        draining.api.remove(ManagedCluster, "c1")
+        await settle()
+        draining.api.remove(ManagedServiceAccount, ACCOUNT, "c1")
+        draining.workers["c1"].api.change(
+            core.ServiceAccount, "fleetqueue-multikueue", "kueue-system", metadata={"labels": OURS}
+        )
+        for kind in (ClusterRole, ClusterRoleBinding):
+            draining.workers["c1"].api.change(kind, "fleetqueue-multikueue", metadata={"labels": OURS})
+        draining.give_admin_kubeconfig("c1")
+        await advance(60)
+
+        assert draining.token("c1").startswith("c1-token-")
+
+
+async def test_a_token_secret_that_may_not_be_read_does_not_hide_an_admin_kubeconfig(world):
+    world.add_cluster("c1")
+    world.select("c1")
+    world.api.fail_on(f"get secrets/c1/{ACCOUNT}", errors.Forbidden("no role there"), times=1000)
+
+    async with at_work(world):
+        await settle()
+        status = {
+            "conditions": [condition("TokenReported")],
+            "expirationTimestamp": timestamp(clock.now() + timedelta(hours=24)),
+            "tokenSecretRef": {"name": ACCOUNT, "lastRefreshTimestamp": timestamp(clock.now())},
+        }
+        world.api.change(ManagedServiceAccount, ACCOUNT, "c1", status=status)
+        apply_permission(world)
+        await advance(60)
+
+        assert world.token("c1") == "c1-token-1"
+
+
+def finalizers(world):
+    return list(world.api.get(ManagedClusterAddOn, "managed-serviceaccount", "c1").metadata.finalizers)
 
 
 async def test_dropped_cluster_loses_account_and_permission(world):

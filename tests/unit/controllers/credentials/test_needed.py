@@ -58,10 +58,22 @@ def check(controller, **parameters):
             cluster(annotations=ASKED, deleting=True),
             {"gpu"},
             [decision("gpu")],
-            [member()],
+            [],
             "",
-            id="a cluster that is deleted needs none, whoever asks",
+            id="a cluster that is being deleted gets no new jobs, so nobody else's wish counts",
         ),
+        pytest.param(
+            cluster(deleting=True),
+            set(),
+            [],
+            [member()],
+            'MultiKueueCluster "gpu-c1" uses it',
+            id="being deleted and still draining",
+        ),
+        pytest.param(
+            None, set(), [], [member()], 'MultiKueueCluster "gpu-c1" uses it', id="already gone and still draining"
+        ),
+        pytest.param(None, {"gpu"}, [decision("gpu")], [], "", id="already gone, and an old decision names it"),
     ],
 )
 def test_why_needed(of, placements, decisions, members, why):

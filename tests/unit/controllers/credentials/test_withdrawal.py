@@ -7,11 +7,13 @@ from fleetqueue.api.cluster_v1 import ManagedCluster, PlacementDecision
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.api.kueue_v1beta2 import AdmissionCheck, MultiKueueCluster
 from fleetqueue.api.rbac_v1 import ClusterRole
-from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.client.kubeconfig import parse
+from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.virtual_time import advance, settle
 from tests.invariants.second_look import managed
 
+OF_OCM = "cluster.open-cluster-management.io/api-resource"
 DROPPED = {"decisions": []}
 SELECTED = {"decisions": [{"clusterName": "c1", "reason": ""}]}
 
@@ -83,9 +85,43 @@ async def test_deleted_check_ends_the_need(world):
 
 
 @pytest.mark.checklist("D-2")
-async def test_cluster_that_is_being_deleted_loses_them_at_once(world):
+@pytest.mark.parametrize("finalizers", [[], [OF_OCM]], ids=["gone at once", "deleting for a while"])
+async def test_a_deleted_cluster_keeps_them_until_its_drain_has_ended(world, finalizers):
     worker = world.add_cluster("c1")
-    world.api.change(ManagedCluster, "c1", metadata={"finalizers": ["cluster.open-cluster-management.io/api-resource"]})
+    world.api.change(ManagedCluster, "c1", metadata={"finalizers": finalizers})
+    world.select("c1")
+    world.member("gpu-c1", "c1")
+
+    async with at_work(world):
+        await settle()
+        world.api.remove(ManagedCluster, "c1")
+        await advance(3600)
+        assert world.token("c1") == "c1-token-1"
+        await advance(20 * 3600)
+        assert world.token("c1") == "c1-token-2"  # renewed in time
+        world.api.remove(MultiKueueCluster, "gpu-c1")
+        await advance(61)
+
+        assert world.secret("c1") is None
+        assert worker.objects() == []
+
+
+async def test_a_deleted_cluster_keeps_them_also_for_a_member_that_somebody_else_made(world):
+    world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+        world.member("by-hand", "c1")
+        world.api.remove(ManagedCluster, "c1")
+        await advance(3600)
+
+        assert world.token("c1") == "c1-token-1"
+
+
+async def test_a_member_that_is_deleted_for_a_moment_does_not_cost_a_gone_cluster_its_credentials(world):
+    """Who drains it makes the member anew."""
+    world.add_cluster("c1")
     world.select("c1")
     world.member("gpu-c1", "c1")
 
@@ -93,9 +129,52 @@ async def test_cluster_that_is_being_deleted_loses_them_at_once(world):
         await settle()
         world.api.remove(ManagedCluster, "c1")
         await settle()
+        world.api.remove(MultiKueueCluster, "gpu-c1")
+        await advance(10)
+        world.member("gpu-c1", "c1")
+        await advance(3600)
 
-        assert world.secret("c1") is None
-        assert worker.objects() == []
+        assert world.token("c1") == "c1-token-1"
+
+
+async def test_a_gone_cluster_is_reached_where_it_was_reached_last(world):
+    worker = world.add_cluster("c1", url="https://c1.elsewhere:6443")
+    world.select("c1")
+    world.member("gpu-c1", "c1")
+
+    async with at_work(world):
+        await settle()
+        world.api.remove(ManagedCluster, "c1")
+        worker.tokens.clear()  # so that a new one is issued
+        await advance(400)
+
+        assert world.token("c1") == "c1-token-1"  # the worker issues them by their number
+        assert parse(world.secret("c1").text("kubeconfig")).server == "https://c1.elsewhere:6443"
+
+
+async def test_a_lost_secret_of_a_gone_cluster_is_written_anew_while_it_drains(world):
+    world.add_cluster("c1")
+    world.select("c1")
+    world.member("gpu-c1", "c1")
+    world.api.change(MultiKueueCluster, "gpu-c1", metadata={"labels": OURS})
+
+    async with at_work(world):
+        await settle()
+        world.api.remove(ManagedCluster, "c1")
+        await settle()
+        world.api.remove(Secret, "kueue-admin-c1-kubeconfig", "kueue-system")
+        await settle()
+
+        assert world.token("c1")
+
+
+async def test_a_secret_that_only_is_called_like_ours_is_nobodys_need(world):
+    world.member("by-hand", "c9")
+
+    async with at_work(world):
+        await advance(600)
+
+        assert world.said() == []
 
 
 async def test_cluster_that_is_gone_takes_its_admin_kubeconfig_with_it(world):
@@ -105,7 +184,7 @@ async def test_cluster_that_is_gone_takes_its_admin_kubeconfig_with_it(world):
     async with at_work(world):
         await settle()
         world.api.remove(ManagedCluster, "c1")
-        await settle()
+        await advance(61)
 
         assert worker.objects() == []
         assert world.secrets() == []
@@ -147,7 +226,7 @@ async def test_unreachable_worker_is_given_up_once_its_cluster_is_gone(world):
         await settle()
         worker.api.cut()
         world.api.remove(ManagedCluster, "c1")
-        await settle()
+        await advance(61)
 
         assert world.secrets() == []
         assert worker.api.get(ServiceAccount, "fleetqueue-multikueue", "kueue-system") is not None
@@ -164,7 +243,7 @@ async def test_leftovers_are_found_after_a_restart(world):
     restarted = type(world)(world.api, Cluster("hub", world.hub.client), world.new_api)
     restarted.workers = world.workers
     async with at_work(restarted):
-        await settle()
+        await advance(61)
 
     assert world.secrets() == []
     assert worker.objects() == []

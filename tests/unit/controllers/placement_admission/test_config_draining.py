@@ -10,6 +10,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import GIVEN_UP
 from fleetqueue.controllers.placement_admission.names import DRAINING
 from fleetqueue.testing.virtual_time import advance, settle
 
@@ -515,18 +516,129 @@ async def test_a_cluster_that_leaves_the_fleet_but_still_answers_is_drained_like
 
 
 @pytest.mark.usefixtures("running_job")
-async def test_a_cluster_that_left_the_fleet_and_is_silent_is_given_up(scene):
-    async with scene.beating():
-        scene.workers["c1"].cut()
+@pytest.mark.parametrize(
+    "silence",
+    [
+        pytest.param(lambda scene: scene.workers["c1"].cut(), id="cannot be reached"),
+        pytest.param(
+            lambda scene: scene.workers["c1"].fail_on("list *", errors.Unauthorized("no"), times=1000),
+            id="refuses our credential",
+        ),
+        pytest.param(
+            lambda scene: scene.api.remove(core.Secret, "kueue-admin-c1-kubeconfig", KUEUE), id="lost its credential"
+        ),
+    ],
+)
+async def test_a_cluster_that_left_the_fleet_and_cannot_be_asked_is_given_up_only_when_kueue_gives_it_up(
+    scene, silence
+):
+    async with scene.beating(lost_timeout=900.0):
         scene.select("c2")
-        await advance(300)
+        await settle()
+        silence(scene)
+        scene.api.remove(cluster.ManagedCluster, "c1")
+        await advance(890)
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        assert "its ManagedCluster is gone: join it again" in scene.says("Draining").message
+        assert "given up after 900 s of silence" in scene.says("Draining").message
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c2"]
+        assert scene.members() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_cluster_that_kueue_lost_long_ago_is_given_up_as_soon_as_it_has_left(scene):
+    async with scene.beating(lost_timeout=900.0):
+        scene.workers["c1"].cut()
+        scene.disconnect("gpu-c1")
+        scene.select("c2")
+        await advance(3600)
         assert scene.lists() == ["gpu-c1", "gpu-c2"]
 
         scene.api.remove(cluster.ManagedCluster, "c1")
         await advance(30)
 
         assert scene.lists() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_cluster_that_left_and_answers_now_and_then_is_not_given_up(scene):
+    async with scene.beating(lost_timeout=900.0):
+        scene.select("c2")
+        scene.api.remove(cluster.ManagedCluster, "c1")
+        for _ in range(3):
+            scene.workers["c1"].cut()
+            await advance(600)
+            scene.workers["c1"].heal()
+            await advance(60)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_cluster_that_left_is_drained_also_where_somebody_deletes_its_member(scene):
+    async with scene.beating():
+        scene.select("c2")
+        scene.api.remove(cluster.ManagedCluster, "c1")
+        await advance(60)
+
+        scene.api.remove(kueue.MultiKueueCluster, "gpu-c1")
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        assert scene.members() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_cluster_that_left_is_listed_again_where_somebody_takes_it_off(scene):
+    async with scene.beating():
+        scene.select("c2")
+        scene.api.remove(cluster.ManagedCluster, "c1")
+        await advance(60)
+
+        scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": ["gpu-c2"]})
+        await settle()
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_drain_that_is_forced_takes_its_jobs_back_while_the_cluster_is_listed(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.select("c2")
+        await advance(60)
+        assert scene.state() == "Ready"
+
+        scene.api.change(kueue.MultiKueueCluster, "gpu-c1", metadata={"annotations": {GIVEN_UP: "true"}})
+        await settle()
+
+        assert scene.state() == "Retry"
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_drain_that_is_forced_does_not_wait_for_a_silent_cluster(scene):
+    async with scene.beating():
+        scene.workers["c1"].cut()
+        scene.select("c2")
+        await advance(60)
+
+        scene.api.change(kueue.MultiKueueCluster, "gpu-c1", metadata={"annotations": {GIVEN_UP: "true"}})
+        await advance(30)
+
+        assert scene.lists() == ["gpu-c2"]
         assert scene.members() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_cluster_that_is_selected_again_forgets_that_it_was_given_up(scene):
+    async with scene.beating():
+        scene.api.change(kueue.MultiKueueCluster, "gpu-c1", metadata={"annotations": {GIVEN_UP: "true"}})
+        await settle()
+
+        assert GIVEN_UP not in scene.api.get(kueue.MultiKueueCluster, "gpu-c1").metadata.annotations
 
 
 # Halfway

@@ -166,12 +166,14 @@ async def test_every_nominated_cluster_must_answer(scene):
 
 
 @pytest.mark.usefixtures("waiting_on_c1")
-async def test_a_cluster_that_left_the_fleet_and_is_silent_is_not_waited_for(scene):
-    async with scene.beating(nomination_timeout=60.0):
+async def test_a_cluster_that_left_the_fleet_and_is_silent_is_waited_for_like_any_other(scene):
+    async with scene.beating(nomination_timeout=60.0, lost_timeout=900.0):
         await scene.connected()
         scene.workers["c1"].cut()
         scene.api.remove(cluster.ManagedCluster, "c1")
-        await advance(61)
+        await advance(900)
+        assert scene.nominated() == ["gpu-c1"]
+        await advance(90)
 
         assert scene.nominated() == ["gpu-c1", "gpu-c2"]
 

@@ -299,14 +299,16 @@ async def test_a_workload_that_the_draining_cluster_has_just_admitted_stays_ther
 
 
 @pytest.mark.usefixtures("nominated_for_c1")
-async def test_a_workload_whose_nominated_cluster_left_the_fleet_is_taken_back(scene):
-    async with scene.beating():
+async def test_a_workload_whose_nominated_cluster_left_the_fleet_is_taken_back_when_it_is_given_up(scene):
+    async with scene.beating(lost_timeout=900.0):
         await scene.connected()
         scene.workers["c1"].cut()
         scene.disconnect("gpu-c1")
         scene.api.remove(cluster.ManagedCluster, "c1")
         scene.select("c2")
-        await advance(5)
+        await advance(880)
+        assert scene.state() == "Ready"
+        await advance(30)
 
         assert scene.state() == "Retry"
 
