@@ -19,6 +19,9 @@ PLACEMENT_CHECK_CONTROLLER: Final = "open-cluster-management.io/placement"
 DISPATCHER_NAME: Final = "fleetqueue.dev/dispatcher"
 """The value of `multiKueue.dispatcherName` with which Kueue leaves nominations to us."""
 
+MISSING_KINDS: Final = "fleetqueue.dev/missing-kinds"
+"""On the secret with which Kueue reaches a cluster: which kinds of jobs are missing there, so that Kueue refuses it."""
+
 KUBECONFIG_KEY: Final = "kubeconfig"
 """The one entry of a secret that holds a kubeconfig; Kueue looks for this name."""
 ACCESS_PROVIDER: Final = "fleetqueue"

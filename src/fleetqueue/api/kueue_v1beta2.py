@@ -126,6 +126,12 @@ class MultiKueueCluster(Object):
     def is_connected(self) -> bool:
         return conditions.is_true(self.status.conditions, ACTIVE)
 
+    @property
+    def refusal(self) -> str:
+        """Why Kueue is not connected, in its own words; empty where it is, or has not tried yet."""
+        found = conditions.find(self.status.conditions, ACTIVE)
+        return f"{found.reason}: {found.message}" if found is not None and found.status == conditions.FALSE else ""
+
 
 class ResourceQuota(View):
     name: str

@@ -2,26 +2,36 @@
 
 import pytest
 
-from fleetqueue.assembly.job_kinds import kinds_among, served_job_kinds
+from fleetqueue.api import errors
+from fleetqueue.assembly.job_kinds import CUSTOM, served_job_kinds
 from fleetqueue.client import Client
+
+
+def not_found(request):
+    raise errors.NotFound("the server could not find the requested resource")
 
 
 @pytest.mark.parametrize(
     ("served", "kinds"),
     [
         pytest.param({}, ["batch/job"], id="a bare cluster"),
-        pytest.param({"apps": ["statefulsets"], "": ["pods"]}, ["batch/job"], id="what Kueue leaves alone"),
         pytest.param(
-            {"jobset.x-k8s.io": ["jobsets", "jobsets/status"]},
+            {"jobset.x-k8s.io/v1alpha2": ["jobsets", "jobsets/status"]},
             ["batch/job", "jobset.x-k8s.io/jobset"],
             id="with JobSet",
         ),
-        pytest.param({"kubeflow.org": ["mpijobs"]}, ["batch/job", "kubeflow.org/mpijob"], id="one kind of a group"),
-        pytest.param({"ray.io": []}, ["batch/job"], id="a group without our kinds"),
+        pytest.param({"kubeflow.org/v2beta1": ["mpijobs"]}, ["batch/job", "kubeflow.org/mpijob"], id="one of a group"),
+        pytest.param({"kubeflow.org/v1": ["mpijobs"]}, ["batch/job"], id="in a version that Kueue does not ask for"),
+        pytest.param({"ray.io/v1": []}, ["batch/job"], id="a group without our kinds"),
     ],
 )
-def test_a_kind_is_named_where_it_is_served(served, kinds):
-    assert kinds_among(served) == kinds
+async def test_a_kind_is_named_where_it_is_served(api, served, kinds):
+    for kind in CUSTOM.values():
+        api.answers[f"GET /apis/{kind.group}/{kind.version}"] = not_found
+    for version, names in served.items():
+        api.answers[f"GET /apis/{version}"] = {"resources": [{"name": name} for name in names]}
+
+    assert await served_job_kinds(Client(api)) == kinds
 
 
 async def test_a_worker_is_asked_what_it_serves(api):

@@ -7,7 +7,7 @@ The mark says that something of ours stands on the worker. It is written before 
 everything is removed, so that a crash in between leaves nothing behind unseen.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
@@ -24,7 +24,7 @@ from fleetqueue.controllers.credentials.endpoints import Endpoint, endpoint, ref
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.proofs import PATIENCE, Proofs
-from fleetqueue.controllers.credentials.rules import Rule
+from fleetqueue.controllers.credentials.rules import Rights
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster
 from fleetqueue.runtime.controller import Watch
@@ -59,7 +59,7 @@ class AdminKubeconfigs:
         yield Watch(AdminSecret, _cluster_of, namespace=self._settings.namespace, labels=ours)
 
     async def credential(
-        self, cluster: ManagedCluster, current: Issued | None, rules: Sequence[Rule], *, doubted: bool
+        self, cluster: ManagedCluster, current: Issued | None, rights: Rights, *, doubted: bool
     ) -> Issued:
         secret = self._secret(cluster.name)
         if secret is None:
@@ -70,11 +70,11 @@ class AdminKubeconfigs:
         if why := refusal(where.server):
             raise CredentialProblem(f"Kueue would refuse the cluster's address: {why}")
         kept = self._kept(cluster.name, current, where) or self._kept(cluster.name, self._unseen(cluster.name), where)
-        if kept is not None and self._proofs.is_recent(cluster.name, kept.kubeconfig, rules, doubted=doubted):
+        if kept is not None and self._proofs.is_recent(cluster.name, kept.kubeconfig, rights, doubted=doubted):
             return kept
         await self._mark(secret, "true")
         try:
-            return await self._renew(cluster.name, admin, kept, where, rules)
+            return await self._renew(cluster.name, admin, kept, where, rights)
         except errors.Unauthorized as error:
             raise CredentialProblem(
                 'the worker does not accept the admin kubeconfig any more; give a new one with "fleetqueue join"'
@@ -115,22 +115,22 @@ class AdminKubeconfigs:
         return last if last and (clock.now() - last.issued).total_seconds() < UNSEEN_SECONDS else None
 
     async def _renew(
-        self, cluster: str, admin: Connection, kept: Issued | None, where: Endpoint, rules: Sequence[Rule]
+        self, cluster: str, admin: Connection, kept: Issued | None, where: Endpoint, rights: Rights
     ) -> Issued:
         """Put the account right, and keep the credential where it works."""
         async with self._proofs.open(admin) as worker:
-            change = await grant(worker, self._account, rules)
+            change = await grant(worker, self._account, rights.rules)
             if kept is not None and change is not Change.ACCOUNT:
                 patience = PATIENCE if change is Change.RIGHTS else (0.0,)
-                if not await self._proofs.refusal(cluster, kept.kubeconfig, rules, patience=patience):
+                if not await self._proofs.refusal(cluster, kept.kubeconfig, rights, patience=patience):
                     return kept
-            return await self._issue(worker, cluster, where, rules)
+            return await self._issue(worker, cluster, where, rights)
 
-    async def _issue(self, worker: Client, cluster: str, where: Endpoint, rules: Sequence[Rule]) -> Issued:
+    async def _issue(self, worker: Client, cluster: str, where: Endpoint, rights: Rights) -> Issued:
         now = clock.now().replace(microsecond=0)
         token = await issue(worker, self._account, self._settings.lifetime)
         kubeconfig = self._kubeconfig(cluster, where, token.token)
-        why = await self._proofs.refusal(cluster, kubeconfig, rules)
+        why = await self._proofs.refusal(cluster, kubeconfig, rights)
         if why:
             raise CredentialProblem(f"a new credential does not work: {why}")
         # By our own clock, which also decides about the renewal: the worker's may be hours away.

@@ -11,7 +11,7 @@ from typing import Final
 
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, credentials_secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, MISSING_KINDS, credentials_secret
 from fleetqueue.api.scheme import Manifest
 
 ISSUED: Final = "fleetqueue.dev/issued"
@@ -56,7 +56,9 @@ def read(secret: core.Secret | None) -> Issued | None:
     return credential if annotations.get(CONTENT_HASH) == credential.fingerprint else None
 
 
-def secret_manifest(cluster: str, namespace: str, credential: Issued, live: core.Secret | None) -> Manifest:
+def secret_manifest(
+    cluster: str, namespace: str, credential: Issued, live: core.Secret | None, *, missing_kinds: str = ""
+) -> Manifest:
     """Build the secret; entries that somebody added to the live one are to go, since Kueue's secret has one."""
     manifest = core.secret(
         credentials_secret(cluster),
@@ -68,6 +70,7 @@ def secret_manifest(cluster: str, namespace: str, credential: Issued, live: core
             EXPIRES: timestamp(credential.expires),
             SOURCE: credential.source,
             CONTENT_HASH: credential.fingerprint,
+            MISSING_KINDS: missing_kinds or None,
         },
     )
     added = set(live.data) - {KUBECONFIG_KEY} if live else set()

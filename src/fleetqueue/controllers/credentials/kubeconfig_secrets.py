@@ -20,7 +20,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, credentials_secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, MISSING_KINDS, credentials_secret
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials import issued, messages
 from fleetqueue.controllers.credentials.issued import Issued
@@ -33,7 +33,9 @@ from fleetqueue.controllers.credentials.needed import (
     why_needed,
 )
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
+from fleetqueue.controllers.credentials.proofs import Proofs
 from fleetqueue.controllers.credentials.rights import RightsInUse
+from fleetqueue.controllers.credentials.rules import Rights
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.source import Source
 from fleetqueue.runtime.cluster import Cluster, is_ours
@@ -63,12 +65,14 @@ class KubeconfigSecretController(Controller):
         settings: CredentialsSettings,
         sources: Sequence[Source],
         rights: RightsInUse,
+        proofs: Proofs,
     ) -> None:
         """The first source that can give a credential does; what those after it gave is removed."""
         super().__init__(hub, metrics)
         self.settings = settings
         self.sources = sources
         self.rights = rights
+        self.proofs = proofs
         self.measures = Measures(metrics.registry)
         self._unneeded_since: dict[str, float] = {}
         self._complaints: dict[str, str] = {}
@@ -99,15 +103,20 @@ class KubeconfigSecretController(Controller):
         credential = await self._keep_right(cluster, why)
         for unused in sources_after(self.sources, credential.source):
             await unused.withdraw(key, is_gone=False)
-        raise errors.RetryLater(next_look(credential, self.settings.verify_every), "looks again")
+        often = PROBLEM_RETRY if self.proofs.unserved(key) else self.settings.verify_every
+        raise errors.RetryLater(next_look(credential, often), "looks again")
 
     async def _keep_right(self, cluster: ocm.ManagedCluster, why: str) -> Issued:
         secret = self._secret(cluster.name)
         current = issued.read(secret)
         self.measures.holds(cluster.name, current)
         try:
-            credential = await self._credential(cluster, current)
-            manifest = issued.secret_manifest(cluster.name, self.settings.kueue_namespace, credential, secret)
+            rights = await self.rights.now()
+            credential = await self._credential(cluster, current, rights)
+            missing = messages.missing_kinds(self.proofs.unserved(cluster.name), rights.unknown)
+            manifest = issued.secret_manifest(
+                cluster.name, self.settings.kueue_namespace, credential, secret, missing_kinds=missing
+            )
             written = await self.hub.ensure(Secret, manifest)
         except CredentialWithdrawn as gone:
             if secret is not None and not cluster.is_deleting and await self.hub.ensure_absent(secret):
@@ -125,22 +134,23 @@ class KubeconfigSecretController(Controller):
             raise
         self._complaints.pop(cluster.name, None)
         self.measures.holds(cluster.name, credential)
-        if written:
+        if written and credential != current:
             await self._tell(cluster, secret, current, credential, why)
+        if written:
+            await self._tell_missing(cluster, secret, missing)
         return credential
 
-    async def _credential(self, cluster: ocm.ManagedCluster, current: Issued | None) -> Issued:
+    async def _credential(self, cluster: ocm.ManagedCluster, current: Issued | None, rights: Rights) -> Issued:
         """Ask one source after the other; the one that gave the current credential is not passed over.
 
         Unless the cluster is leaving: OCM's part goes with it, and an admin kubeconfig may still let its drain end.
         """
         doubted = self._is_doubted(cluster.name)
-        rights = await self.rights.now()
         problems = []
         for source in self.sources:
             own = current if current is not None and current.source == source.name else None
             try:
-                return await source.credential(cluster, own, rights.rules, doubted=doubted)
+                return await source.credential(cluster, own, rights, doubted=doubted)
             except CredentialProblem as problem:
                 if (own is not None and not cluster.is_deleting) or isinstance(problem, CredentialPending):
                     raise
@@ -159,6 +169,16 @@ class KubeconfigSecretController(Controller):
             said = messages.renewed(name, credential)
         log.info("secret written", cluster=cluster.name, reason=said[0], expires=credential.expires)
         await self.hub.events.normal(cluster, *said)
+
+    async def _tell_missing(self, cluster: ocm.ManagedCluster, secret: Secret | None, missing: str) -> None:
+        """Say which kinds have come to be missing on a worker, or that none is any more."""
+        before = secret.metadata.annotations.get(MISSING_KINDS, "") if secret is not None else ""
+        if missing and missing != before:
+            log.warning("kinds are missing", cluster=cluster.name, missing=missing)
+            where = f"{self.settings.kueue_namespace}/{self.rights.kueue.source.config_map}"
+            await self.hub.events.warning(cluster, *messages.refused(missing, where))
+        elif before and not missing:
+            await self.hub.events.normal(cluster, *messages.served())
 
     async def _complain(self, cluster: ocm.ManagedCluster, current: Issued | None, error: Exception) -> None:
         """Say what is wrong; the log hears each problem once, however often it is met."""

@@ -27,7 +27,7 @@ from fleetqueue.controllers.credentials.endpoints import Endpoint, advertised_se
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Proofs
-from fleetqueue.controllers.credentials.rules import Rule
+from fleetqueue.controllers.credentials.rules import Rights, Rule
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch
@@ -60,24 +60,27 @@ class ManagedAccounts:
         yield Watch(ClusterPermission, _cluster_of)
 
     async def credential(
-        self, cluster: ManagedCluster, current: Issued | None, rules: Sequence[Rule], *, doubted: bool
+        self, cluster: ManagedCluster, current: Issued | None, rights: Rights, *, doubted: bool
     ) -> Issued:
         name = account_name(cluster.name)
         account = self._hub.get(ManagedServiceAccount, name, cluster.name)
         permission = self._hub.get(ClusterPermission, name, cluster.name)
+        changed = False
         if not cluster.is_deleting:
             # The account first: a permission that names an account which is not there yet is not looked at again.
             await self._hub.ensure(ManagedServiceAccount, account_manifest(cluster.name, self._settings.lifetime))
-            await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rules))
+            changed = await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rights.rules))
         if account is None or permission is None:
             missing = "ManagedServiceAccount" if account is None else "ClusterPermission"
             if cluster.is_deleting:
                 raise CredentialProblem(f'{missing} "{cluster.name}/{name}" is gone, as its cluster is leaving')
             problem = CredentialPending if current is None else CredentialWithdrawn
             raise problem(f'{missing} "{cluster.name}/{name}" was not there; it is made now')
+        if changed:
+            raise CredentialPending(f"{permission} was not as it shall be; OCM brings it to the worker now")
         credential = await self._reported(cluster, account, permission)
-        if not self._proofs.is_recent(cluster.name, credential.kubeconfig, rules, doubted=doubted):
-            why = await self._proofs.refusal(cluster.name, credential.kubeconfig, rules)
+        if not self._proofs.is_recent(cluster.name, credential.kubeconfig, rights, doubted=doubted):
+            why = await self._proofs.refusal(cluster.name, credential.kubeconfig, rights)
             if why == NOT_ACCEPTED:
                 await self._ask_for_another_token(account)
             if why:

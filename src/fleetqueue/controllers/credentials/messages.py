@@ -1,5 +1,7 @@
 """What people read about credentials: pairs of reason and sentence, for Events on the ManagedCluster."""
 
+from collections.abc import Sequence
+
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.credentials.issued import Issued
 
@@ -37,6 +39,24 @@ def kept(secret: str, why: str) -> Said:
 def failed(secret: str, current: Issued | None, error: Exception) -> Said:
     still = f"the present one holds until {timestamp(current.expires)}" if current else "there is none until then"
     return "CredentialsFailed", f"Secret {secret} could not be written and will be tried again; {still}: {error}"
+
+
+def missing_kinds(unserved: Sequence[str], unknown: Sequence[str]) -> str:
+    """Say which kinds Kueue will watch in vain; empty where there is none."""
+    parts = [f"the worker does not serve {', '.join(unserved)}"] if unserved else []
+    parts += [f"there are no rights for {', '.join(unknown)}, which nothing here knows"] if unknown else []
+    return "; ".join(parts)
+
+
+def refused(missing: str, config_map: str) -> Said:
+    return "KindsMissing", (
+        f"Kueue refuses the whole worker while a kind of its configuration is missing there: {missing}; install the"
+        f" CRDs on the worker, or take the kinds off ConfigMap {config_map} and restart Kueue"
+    )
+
+
+def served() -> Said:
+    return "KindsServed", "The worker serves all kinds of jobs of Kueue's configuration"
 
 
 def withdrawn(secret: str, error: Exception) -> Said:

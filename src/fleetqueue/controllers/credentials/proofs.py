@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from fleetqueue import clock
@@ -12,7 +14,8 @@ from fleetqueue.client.kubeconfig import Connection, parse
 from fleetqueue.controllers.credentials.accounts import denied
 from fleetqueue.controllers.credentials.issued import digest
 from fleetqueue.controllers.credentials.problems import CredentialProblem
-from fleetqueue.controllers.credentials.rules import Rule
+from fleetqueue.controllers.credentials.rules import Rights, Rule
+from fleetqueue.controllers.credentials.served_kinds import unserved
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 
 Dial = Callable[[Connection], Client]
@@ -25,11 +28,20 @@ DOUBTED_SECONDS: Final = 5.0
 """How old a proof may be while Kueue is not connected; Kueue itself tries again no sooner."""
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    what: str = ""
+    """A hash of the kubeconfig, and of the rights that it was proven for."""
+    when: float = -inf
+    unserved: tuple[str, ...] = ()
+    """Kinds that the worker did not serve then."""
+
+
 class Proofs:
     def __init__(self, dial: Dial, settings: CredentialsSettings) -> None:
         self._dial = dial
         self._settings = settings
-        self._proven: dict[str, tuple[str, float]] = {}
+        self._proven: dict[str, Proof] = {}
 
     @asynccontextmanager
     async def open(self, connection: Connection) -> AsyncIterator[Client]:
@@ -40,25 +52,28 @@ class Proofs:
         except errors.Unreachable as error:
             raise CredentialProblem(f"the worker cannot be reached: {error}") from error
 
-    def is_recent(self, cluster: str, kubeconfig: str, rules: Sequence[Rule], *, doubted: bool) -> bool:
+    def is_recent(self, cluster: str, kubeconfig: str, rights: Rights, *, doubted: bool) -> bool:
         """Tell whether this very kubeconfig was proven lately, for these very rights."""
-        proven, when = self._proven.get(cluster, ("", 0.0))
-        age = clock.monotonic() - when
-        return proven == _digest(kubeconfig, rules) and age < (
-            DOUBTED_SECONDS if doubted else self._settings.verify_every
-        )
+        proof = self._proven.get(cluster, Proof())
+        longest = DOUBTED_SECONDS if doubted or proof.unserved else self._settings.verify_every
+        return proof.what == _digest(kubeconfig, rights) and clock.monotonic() - proof.when < longest
+
+    def unserved(self, cluster: str) -> tuple[str, ...]:
+        """Return which kinds the worker did not serve when it was last asked."""
+        return self._proven.get(cluster, Proof()).unserved
 
     async def refusal(
-        self, cluster: str, kubeconfig: str, rules: Sequence[Rule], *, patience: Sequence[float] = PATIENCE
+        self, cluster: str, kubeconfig: str, rights: Rights, *, patience: Sequence[float] = PATIENCE
     ) -> str:
         """Return why the worker does not let this credential do its work; empty where it does."""
         why = ""
         async with self.open(parse(kubeconfig)) as client:
             for pause in patience:
                 await asyncio.sleep(pause)
-                why = await _ask(client, rules)
+                why = await _ask(client, rights.rules)
                 if not why:
-                    self._proven[cluster] = (_digest(kubeconfig, rules), clock.monotonic())
+                    missing = await unserved(client, rights.kinds)
+                    self._proven[cluster] = Proof(_digest(kubeconfig, rights), clock.monotonic(), missing)
                     break
         return why
 
@@ -83,5 +98,5 @@ async def _ask(client: Client, rules: Sequence[Rule]) -> str:
     return f"the worker does not allow to {', '.join(missing)}" if missing else ""
 
 
-def _digest(kubeconfig: str, rules: Sequence[Rule]) -> str:
-    return digest(f"{list(rules)} {kubeconfig}")
+def _digest(kubeconfig: str, rights: Rights) -> str:
+    return digest(f"{rights.rules} {kubeconfig}")

@@ -35,7 +35,7 @@ class Credentials:
             sources.insert(0, ManagedAccounts(hub, settings, proofs))
         self.controllers: Sequence[Controller] = [
             KubeconfigSecretController(
-                hub, metrics, settings=settings, sources=sources, rights=RightsInUse(hub, settings)
+                hub, metrics, settings=settings, sources=sources, rights=RightsInUse(hub, settings), proofs=proofs
             )
         ]
         if capabilities.profile_fields:

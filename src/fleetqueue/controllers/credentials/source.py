@@ -1,11 +1,11 @@
 """Where credentials come from: the contract that both ways of getting one keep."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.controllers.credentials.issued import Issued
-from fleetqueue.controllers.credentials.rules import Rule
+from fleetqueue.controllers.credentials.rules import Rights
 from fleetqueue.runtime.controller import Watch
 
 
@@ -18,7 +18,7 @@ class Source(Protocol):
         ...
 
     async def credential(
-        self, cluster: ManagedCluster, current: Issued | None, rules: Sequence[Rule], *, doubted: bool
+        self, cluster: ManagedCluster, current: Issued | None, rights: Rights, *, doubted: bool
     ) -> Issued:
         """Return a credential with these rights; the current one where it is still good.
 

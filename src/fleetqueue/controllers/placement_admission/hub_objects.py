@@ -10,7 +10,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME, GIVEN_UP
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME, GIVEN_UP, MISSING_KINDS
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.names import (
@@ -152,6 +152,16 @@ class HubObjects:
         return True, messages.check_ready(placement_of(check), len(serving))
 
     # How clusters are reached
+
+    def refusal(self, member: str) -> str:
+        """Say why Kueue is not connected to a member; empty where it is, or has not tried yet."""
+        found = self.member(member)
+        return found.refusal if found is not None else ""
+
+    def missing_kinds(self, member: str) -> str:
+        """Say which kinds of jobs a member lacks, so that Kueue refuses it; empty where it has all."""
+        secret = self.kubeconfig_of(member)
+        return secret.metadata.annotations.get(MISSING_KINDS, "") if secret is not None else ""
 
     def secret(self, cluster_name: str) -> Secret | None:
         return self.hub.get(Secret, self.settings.secret(cluster_name), self.settings.kueue_namespace)

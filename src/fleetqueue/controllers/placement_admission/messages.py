@@ -14,12 +14,26 @@ LONGEST_WHY: Final = 100
 """Of what an API or a connection said, where what to do comes after it."""
 
 
-def generated(left_out: Mapping[str, str], unusable: Mapping[str, str] | None = None) -> Said:
+def generated(
+    left_out: Mapping[str, str],
+    unusable: Mapping[str, str] | None = None,
+    *,
+    refused: Mapping[str, str] | None = None,
+    missing_kinds: Mapping[str, str] | None = None,
+) -> Said:
+    """`refused`: what Kueue says of members that it is not connected to; `missing_kinds`: what members lack."""
     message = "MultiKueueConfig and MultiKueueCluster generated"
     if left_out:
         message += f"; left out: {_each(left_out)}"
     if unusable:
         message += f"; listed but unusable now: {_each(unusable)}"
+    if refused:
+        message += f"; Kueue is not connected: {_each(refused)}"
+    if missing_kinds:
+        message += (
+            f"; Kueue refuses a worker that lacks a kind of its configuration: {_each(missing_kinds)}; install the CRDs"
+            " there, or take the kinds off Kueue's configuration and restart Kueue"
+        )
     return "Active", message
 
 

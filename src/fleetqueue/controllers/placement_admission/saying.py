@@ -3,7 +3,7 @@
 Writes: AdmissionCheck status
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -69,7 +69,14 @@ class Saying:
             return Condition.false(ACTIVE, *messages.placement_not_found(placement, plan.draining))
         if not plan.serving:
             return Condition.false(ACTIVE, *messages.no_clusters(placement, plan.left_out, plan.draining))
-        return Condition.true(ACTIVE, *messages.generated(plan.left_out, plan.unusable))
+        serving = [member for member in plan.serving if member not in plan.unusable]
+        said = messages.generated(
+            plan.left_out,
+            plan.unusable,
+            refused=_present((member, self.objects.refusal(member)) for member in serving),
+            missing_kinds=_present((member, self.objects.missing_kinds(member)) for member in serving),
+        )
+        return Condition.true(ACTIVE, *said)
 
 
 def _observed(condition: Condition, check: kueue.AdmissionCheck) -> Condition:
@@ -80,6 +87,10 @@ def _observed(condition: Condition, check: kueue.AdmissionCheck) -> Condition:
         message=condition.message,
         observed_generation=check.metadata.generation,
     )
+
+
+def _present(parts: Iterable[tuple[str, str]]) -> dict[str, str]:
+    return {member: why for member, why in parts if why}
 
 
 def _names(members: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, render
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.proofs import Proofs
+from fleetqueue.controllers.credentials.rules import Rights
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 
 
@@ -19,4 +20,4 @@ async def test_a_worker_that_cannot_even_be_called_is_a_problem_to_tell_of() -> 
     kubeconfig = render("c1", server="https://c1", ca="another's CA", token="token", user="kueue")
 
     with pytest.raises(CredentialProblem, match="cannot be reached: https://c1: certificate signed by unknown auth"):
-        await proofs.refusal("c1", kubeconfig, [])
+        await proofs.refusal("c1", kubeconfig, Rights((), {}))

@@ -3,8 +3,10 @@
 import pytest
 
 from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import MISSING_KINDS
 from fleetqueue.testing.virtual_time import advance, settle
 
 KUEUE = "kueue-system"
@@ -171,3 +173,42 @@ async def test_a_deleted_placement_is_an_empty_choice(scene):
         assert scene.lists() is None
         assert scene.says("Active").reason == "PlacementNotFound"
         assert scene.says("Draining") is None
+
+
+@pytest.mark.usefixtures("one_cluster")
+async def test_what_kueue_says_of_a_worker_that_it_refuses_is_said_on_the_check(scene):
+    refusal = {
+        "type": "Active",
+        "status": "False",
+        "reason": "ClientConnectionFailed",
+        "message": "statefulsets.apps is forbidden",
+        "lastTransitionTime": "2025-12-31T23:00:00Z",
+    }
+
+    async with scene.beating():
+        before = scene.says("Active").message
+        scene.api.change(kueue.MultiKueueCluster, "gpu-c1", status={"conditions": [refusal]})
+        await settle()
+        refused = scene.says("Active")
+        scene.connect("gpu-c1")
+        await settle()
+
+        assert before == scene.says("Active").message == "MultiKueueConfig and MultiKueueCluster generated"
+        assert refused.status == "True"
+        assert refused.message == (
+            "MultiKueueConfig and MultiKueueCluster generated; Kueue is not connected: "
+            "gpu-c1 (ClientConnectionFailed: statefulsets.apps is forbidden)"
+        )
+
+
+@pytest.mark.usefixtures("one_cluster")
+async def test_kinds_that_a_worker_lacks_are_said_on_the_check(scene):
+    async with scene.beating():
+        annotations = {MISSING_KINDS: "the worker does not serve ray.io/rayjob"}
+        scene.api.change(core.Secret, "kueue-admin-c1-kubeconfig", KUEUE, metadata={"annotations": annotations})
+        await settle()
+
+        assert "lacks a kind of its configuration: gpu-c1 (the worker does not serve ray.io/rayjob); install" in (
+            scene.says("Active").message
+        )
+        assert scene.lists() == ["gpu-c1"]
