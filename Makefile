@@ -10,7 +10,7 @@ MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine demo check test picture stories records kill faults bench fix docs build clean
+.PHONY: help install engine tools manifests alerts demo check test picture stories records kill faults bench fix docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,16 @@ $(INSTALLED): pyproject.toml uv.lock
 
 engine: install ## build the real engine: etcd, Kubernetes, Kueue, OCM (about 20 minutes, once)
 	@$(BIN)/fleetqueue engine build
+
+tools: install ## build Helm, which renders and tests the chart (two minutes, once)
+	@$(BIN)/python tools/build_tools.py helm
+
+manifests: tools ## write the plain manifests of deploy/ from the Helm chart
+	@$(BIN)/python tools/render_manifests.py
+
+alerts: install ## let Prometheus' own promtool, built first, judge the alerts of the chart
+	@$(BIN)/python tools/build_tools.py promtool
+	$(BIN)/pytest tests/deploy/test_alerts.py
 
 demo: $(MADE_OF) ## run the three stories on embedded clusters; on real ones, built first if need be: make demo ENGINE=kubernetes
 	@$(BIN)/fleetqueue demo all --engine $(ENGINE)

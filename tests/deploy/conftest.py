@@ -1,11 +1,16 @@
-"""What tests of the manifests ask for: the files under deploy/, parsed."""
+"""What tests of the manifests ask for: the files under deploy/, parsed, and the tools that judge the chart."""
 
+import importlib.util
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
+
+from fleetqueue.engine import tools
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -25,9 +30,9 @@ def load() -> Load:
 
 @pytest.fixture
 def files() -> list[str]:
-    """Return every YAML file under deploy/, but for the list of resources that kustomize reads."""
+    """Return every plain manifest under deploy/: neither the chart nor the list of resources that kustomize reads."""
     found = sorted(path.relative_to(DEPLOY).as_posix() for path in DEPLOY.rglob("*.yaml"))
-    return [path for path in found if not path.endswith("kustomization.yaml")]
+    return [path for path in found if not path.endswith("kustomization.yaml") and not path.startswith("charts/")]
 
 
 @pytest.fixture
@@ -40,3 +45,33 @@ def unpacked(manifest: Manifest) -> Iterator[Manifest]:
     yield manifest
     if manifest["kind"] == "AddOnTemplate":
         yield from manifest["spec"]["agentSpec"]["workload"]["manifests"]
+
+
+@pytest.fixture(scope="session")
+def helm() -> Path:
+    """Return the Helm that `make tools` builds; where it is missing, CI fails and others hear how to get it."""
+    program = tools.find(tools.HELM)
+    if program is None:
+        missing = "Helm is not built: `make tools` builds it"
+        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+    return program
+
+
+@pytest.fixture(scope="session")
+def promtool() -> Path:
+    """Return Prometheus' own judge of alerts: not in CI, since it takes longer to build than all else of the chart."""
+    program = tools.find(tools.PROMTOOL)
+    if program is None:
+        pytest.skip("promtool is not built: `make alerts` builds it")
+    return program
+
+
+@pytest.fixture(scope="session")
+def renderer() -> ModuleType:
+    """Return the program that writes the plain manifests."""
+    spec = importlib.util.spec_from_file_location("render_manifests", DEPLOY.parent / "tools" / "render_manifests.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

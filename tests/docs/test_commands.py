@@ -35,7 +35,7 @@ def named(text: str) -> Iterator[str]:
 def test_commands_in_pages_exist(pages, known):
     for path, text in pages.items():
         for line in named(text):
-            words = shlex.split(line, comments=True)
+            words = shlex.split(line.partition(" | ")[0], comments=True)
             command = longest(words, known)
             assert len(words) == 1 or command != "fleetqueue" or words[1].startswith("-"), f"{path}: {line}"
             used = {word.partition("=")[0] for word in words if word.startswith("-")}

@@ -20,12 +20,12 @@ def install(
 ) -> None:
     """Look whether a hub has what fleetqueue needs, and let Kueue leave dispatching to it.
 
-    The controller itself is installed by kubectl. Start it before --dispatcher: from then on every MultiKueue job of
+    The controller itself is installed by helm. Start it before --dispatcher: from then on every MultiKueue job of
     the hub waits for it. `uninstall` sets Kueue back.
 
     \b
     Example:
-      kubectl apply -k deploy/kustomize
+      helm install fleetqueue deploy/charts/fleetqueue --namespace fleetqueue-system --create-namespace
       fleetqueue install --dispatcher
     """
     from fleetqueue.assembly import dispatcher as kueue_dispatcher

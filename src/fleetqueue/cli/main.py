@@ -13,6 +13,7 @@ from fleetqueue.cli.down import down
 from fleetqueue.cli.install import install
 from fleetqueue.cli.join import join
 from fleetqueue.cli.logs import logs
+from fleetqueue.cli.manifests import examples, manifests
 from fleetqueue.cli.restart import restart
 from fleetqueue.cli.running import report, wants_traceback
 from fleetqueue.cli.score_agent import score_agent
@@ -45,6 +46,8 @@ app.command(short_help="Let a worker go.")(unjoin)
 app.add_typer(clusterset.app, name="clusterset", short_help="Make cluster sets and bind them.")
 app.add_typer(get.app, name="get", short_help="Show clusters, sets, placements, scores, jobs.")
 # In production
+app.command(short_help="Print what is installed, or write the chart.")(manifests)
+app.command(short_help="Print the examples of the documentation.")(examples)
 app.command(short_help="Make a hub ready: Kueue leaves dispatching to us.")(install)
 app.command(short_help="Take it away again while jobs run.")(uninstall)
 app.command(short_help="Run on the hub: the controller.")(controller)

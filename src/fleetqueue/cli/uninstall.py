@@ -31,7 +31,7 @@ def uninstall(
     \b
     Example:
       fleetqueue uninstall --detach-checks
-      kubectl delete -k deploy/kustomize
+      helm uninstall fleetqueue --namespace fleetqueue-system
     """
     from fleetqueue.assembly.uninstalling import Remains, Removal
     from fleetqueue.assembly.uninstalling import uninstall as remove

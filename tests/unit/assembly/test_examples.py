@@ -7,7 +7,7 @@ from fleetqueue.manifests import example, folder, objects
 NAMES = sorted(path.name for path in folder().iterdir())
 
 
-def test_the_files_of_the_seeds_are_there():
+def test_the_files_of_the_seeds_and_of_the_docs_are_there():
     assert NAMES == [
         "job-demo1.yaml",
         "job-demo2.yaml",
@@ -20,6 +20,7 @@ def test_the_files_of_the_seeds_are_there():
         "sample-job.yaml",
         "single-clusterqueue-setup.yaml",
         "single-clusterqueue.yaml",
+        "worker-admin.yaml",
     ]
 
 
@@ -35,7 +36,8 @@ def test_each_begins_with_one_line_that_says_what_it_is_for(name):
 def test_each_speaks_the_versions_that_are_served(name):
     versions = {found["apiVersion"] for found in objects(name)}
 
-    assert versions <= {"batch/v1", "kueue.x-k8s.io/v1beta2", "cluster.open-cluster-management.io/v1beta1"}
+    of_kubernetes = {"v1", "batch/v1", "rbac.authorization.k8s.io/v1"}
+    assert versions <= {*of_kubernetes, "kueue.x-k8s.io/v1beta2", "cluster.open-cluster-management.io/v1beta1"}
 
 
 def test_hub_and_workers_have_queues_of_the_same_names():

@@ -27,6 +27,8 @@ COMMANDS = [
     ("get", "placements"),
     ("get", "scores"),
     ("get", "jobs"),
+    ("manifests",),
+    ("examples",),
     ("install",),
     ("uninstall",),
     ("controller",),

@@ -1,0 +1,88 @@
+"""`fleetqueue manifests`, `fleetqueue examples`: what is in the package, for who has no checkout."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fleetqueue.cli.running import Code, Failure
+from fleetqueue.manifests import texts
+
+Folder = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="DIR", file_okay=False, help="Write files into this folder instead."),
+]
+
+
+class Part(StrEnum):
+    """What `manifests` can print: the names of `texts.PARTS`."""
+
+    CONTROLLER = "controller"
+    MONITORING = "monitoring"
+    ADD_ON = "add-on"
+    WORKER_AGENT = "worker-agent"
+    TOKEN_READER = "token-reader"
+
+
+def manifests(
+    part: Annotated[Part, typer.Argument(help="What to print.")] = Part.CONTROLLER,
+    image: Annotated[
+        str, typer.Option(help="The image that the pods run, such as registry.example.com/fleetqueue:1.0.")
+    ] = "",
+    cluster: Annotated[str, typer.Option(help="The worker's name on the hub, for worker-agent and token-reader.")] = "",
+    output: Folder = None,
+) -> None:
+    """Print the manifests with which fleetqueue is installed, or write them and the Helm chart into a folder.
+
+    \b
+    controller     the controller, on the hub
+    monitoring     on the hub: Service, ServiceMonitor, alerts and dashboard
+    add-on         the score agent as an OCM add-on, on the hub
+    worker-agent   the score agent by hand, on a worker
+    token-reader   on the hub, for OCM's managed-serviceaccount: the right to read the token of a cluster
+
+    With -o, all of them are written as they are: charts/fleetqueue for helm, kustomize and ocm for kubectl.
+
+    \b
+    Example:
+      fleetqueue manifests -o deploy && helm install fleetqueue deploy/charts/fleetqueue
+      fleetqueue manifests --image registry.example.com/fleetqueue:1.0 | kubectl apply -f -
+      fleetqueue manifests token-reader --cluster cluster1 | kubectl apply -f -
+    """
+    if output is not None:
+        if image or cluster:
+            raise Failure("-o writes the files as they are: give the image to helm or kustomize", Code.USAGE)
+        for path in texts.copy("deploy", output):
+            print(path)
+        return
+    if texts.needs_cluster(part) and not cluster:
+        raise Failure(f"{part} is for one cluster: give its name with --cluster", Code.USAGE)
+    sys.stdout.write(texts.text(part, image=image, cluster=cluster))
+
+
+def examples(
+    names: Annotated[list[str] | None, typer.Argument(help="Which to print; without any, all are listed.")] = None,
+    output: Folder = None,
+) -> None:
+    """List the examples of the documentation, print some, or write them into a folder.
+
+    \b
+    Example:
+      fleetqueue examples
+      fleetqueue examples job-demo2 | kubectl create -f -
+      fleetqueue examples -o examples
+    """
+    if output is not None:
+        if names:
+            raise Failure("-o writes all examples: name none", Code.USAGE)
+        for path in texts.copy("examples", output):
+            print(path)
+    elif names:
+        sys.stdout.write("---\n".join(texts.example_text(name) for name in names))
+    else:
+        known = texts.examples()
+        width = max(map(len, known))
+        for name, what in known.items():
+            print(f"{name:{width}}  {what}")
