@@ -4,9 +4,11 @@ A key says who, never what happened: `reconcile` reads what is, decides, and wri
 leaves it; the key comes back later.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any, Final, Generic
 
 from prometheus_client import Counter, Histogram
@@ -21,6 +23,8 @@ from fleetqueue.runtime.workqueue import WorkQueue
 
 SOONEST: Final = 0.01
 """Seconds. What is left of a time may be less than the clock can count: it would never pass."""
+PIECE: Final = 50
+"""After how many keys in a row others in this loop have a turn: a lease is renewed there too."""
 
 log = Log("controller")
 
@@ -67,15 +71,24 @@ class Controller:
     async def work(self) -> None:
         """Work on keys until cancelled."""
         self.metrics.queue_length.labels(self.name).set_function(self.queue.__len__)
-        while True:
+        for number in count(1):
             key = await self.queue.take()
             try:
                 await self._attempt(key)
             finally:
                 self.queue.done(key)
+            if number % PIECE == 0:
+                await asyncio.sleep(0)  # most keys wait for nothing when there is nothing to do about them
 
     def wake(self, key: str) -> None:
         self.queue.add(key)
+
+    async def wake_each(self, keys: Iterable[str]) -> None:
+        """Wake as many as there are, with turns for others between them."""
+        for number, key in enumerate(keys, 1):
+            self.queue.add(key)
+            if number % PIECE == 0:
+                await asyncio.sleep(0)
 
     async def _attempt(self, key: str) -> None:
         started = clock.monotonic()

@@ -63,6 +63,10 @@ class Store(Generic[O]):
         keys = self._indexed[name].get(value, ())
         return [self._views[key] for key in (keys if len(keys) < 2 else sorted(keys))]
 
+    def index_values(self, name: str) -> list[str]:
+        """Return the values under which an index holds anything, in order."""
+        return sorted(self._indexed[name])
+
     def read(self, raw: Manifest) -> Entry[O]:
         """Return what is to be kept of an object as it came from the API."""
         if not self.kind.keeps_raw:

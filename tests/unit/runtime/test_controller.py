@@ -8,7 +8,7 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.controller import PIECE, Controller, Watch, by_key
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.runtime.workqueue import LAST_RETRY
@@ -271,3 +271,25 @@ async def test_another_object_of_the_same_name_wakes_whatever_it_says(api, hub):
         await settle()
 
     assert len(controller.keys) > 1
+
+
+async def test_others_have_turns_while_many_keys_need_nothing(hub, controller):
+    worked_in_turn, turn, all_done = {}, 0, asyncio.Event()
+
+    async def reconcile(key):
+        worked_in_turn[turn] = worked_in_turn.get(turn, 0) + 1
+        if sum(worked_in_turn.values()) == 10 * PIECE:
+            all_done.set()
+
+    async def count_turns():
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    controller.reconcile = reconcile
+    async with running(count_turns()), running(controller.work()):
+        await controller.wake_each(str(number) for number in range(10 * PIECE))
+        await asyncio.wait_for(all_done.wait(), 1)
+
+    assert max(worked_in_turn.values()) <= PIECE

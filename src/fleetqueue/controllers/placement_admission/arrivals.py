@@ -42,6 +42,7 @@ class Arrivals:
         """Note what the cache shows; one that is told of again counts once."""
         if not is_news(_standing, old, new):
             return
+        self._age()
         for workload in filter(None, (old, new)):
             for arrival in self._arrivals.pop(workload.key, ()):
                 self._uncount(arrival)
@@ -55,10 +56,14 @@ class Arrivals:
 
     def on(self, member: str, checks: Iterable[str]) -> Amounts:
         """Add up what a member was given by some checks and does not show yet."""
+        self._age()
+        return add(self._sums.get((member, check), {}) for check in checks)
+
+    def _age(self) -> None:
+        """Let go of those that show by themselves now; nobody may ever ask for the sums."""
         now = clock.now()
         while self._ageing and self._ageing[0][0] <= now:
             self._uncount(heappop(self._ageing)[-1])
-        return add(self._sums.get((member, check), {}) for check in checks)
 
     def _arrive(self, arrival: Arrival, workload: kueue.Workload, check: kueue.CheckState) -> Arrival:
         if workload.status.cluster_name:

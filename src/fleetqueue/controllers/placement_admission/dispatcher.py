@@ -9,6 +9,9 @@ A nomination is only ever added to. Withdrawing one while its copy may be admitt
 job runs, and the hub does not know where. For the same reason no further cluster is nominated while a nominated one
 cannot be asked, and none for an evicted Workload while a cluster that it has been on may still have its copy: the job
 may run there.
+
+A key is a Workload, or the name of a MultiKueueConfig: then all Workloads that wait by it are woken. However many of
+its clusters change at once, that is one key.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,17 +30,23 @@ from fleetqueue.api.usage_scores import Scale, loss
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
 from fleetqueue.controllers.placement_admission.copies import Copies
-from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing, with_quota
+from fleetqueue.controllers.placement_admission.hub_objects import (
+    HubObjects,
+    is_unplaced,
+    marks_of,
+    standing,
+    with_quota,
+)
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
-from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
+from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, placement_of
 from fleetqueue.controllers.placement_admission.nomination import Candidate, explain, nomination, ranked
 from fleetqueue.controllers.placement_admission.refusals import Refusals
 from fleetqueue.controllers.placement_admission.selection import add_on_scores, total_score
 from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
-from fleetqueue.runtime.controller import Controller, Watch
+from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
@@ -80,16 +89,16 @@ class DispatcherController(Controller):
         self.arrivals = Arrivals(self.settings.settle)
         self.refusals = Refusals()
         self._nominated: dict[str, tuple[str, float]] = {}
-        """When each Workload (key, with uid) got its last nomination, as far as this process knows."""
+        """When each Workload (key, with uid) that is on no cluster yet got its last nomination, as far as is known."""
         self._waiting: dict[str, None] = {}
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
             Watch(kueue.Workload, with_quota, facts=lambda w: (standing(w), w.annotation(ALLOWED_CLUSTERS))),
-            Watch(kueue.AdmissionCheck, lambda check: self._undecided()),
-            Watch(kueue.MultiKueueConfig, lambda config: self._undecided()),
-            Watch(kueue.MultiKueueCluster, lambda member: self._undecided()),
-            *self.objects.kueue.watches(self._undecided),
+            Watch(kueue.AdmissionCheck, _config_of_check),
+            Watch(kueue.MultiKueueConfig, by_key),
+            Watch(kueue.MultiKueueCluster, lambda member: self.objects.configs_listing(member.name)),
+            *self.objects.kueue.watches(lambda: self.hub.informer(kueue.MultiKueueConfig).store.keys()),
         )
 
     def subscribe(self) -> None:
@@ -104,13 +113,17 @@ class DispatcherController(Controller):
             self.queue.add(key)
 
     async def reconcile(self, key: str) -> None:
-        namespace, _, name = key.partition("/")
+        namespace, _, name = key.rpartition("/")
+        if not namespace:
+            await self.wake_each(self._undecided(name))
+            return
         workload = self.hub.get(kueue.Workload, name, namespace)
         config = self._config_to_serve(workload) if workload is not None else None
         if workload is None or config is None:
             self._set_waiting(key, waits=False)
             self.refusals.forget(key)
-            self._forget_if_gone(key, workload)
+            if workload is None or not is_unplaced(workload):
+                self._nominated.pop(key, None)
             return
         if left := self.ledger.seconds_left(key):
             raise errors.RetryLater(left, "a nomination is under way")
@@ -129,7 +142,7 @@ class DispatcherController(Controller):
 
     def _config_to_serve(self, workload: kueue.Workload) -> kueue.MultiKueueConfig | None:
         """Return the config by which a Workload waits for a nomination; None where it does not wait for one."""
-        if not (workload.is_live and workload.has_quota) or workload.status.cluster_name:
+        if not is_unplaced(workload):
             return None
         found = self.objects.multikueue_check(workload)
         if found is None or not self.objects.dispatches:
@@ -309,9 +322,9 @@ class DispatcherController(Controller):
 
     # Waiting
 
-    def _undecided(self) -> Iterable[str]:
-        """Return the Workloads that a change of the clusters may help."""
-        return [w.key for w in self.hub.list(kueue.Workload) if self._config_to_serve(w) is not None]
+    def _undecided(self, config: str) -> Iterable[str]:
+        """Return the Workloads of a config that a change of its clusters may help."""
+        return (w.key for w in self.objects.unplaced_by(config) if self._config_to_serve(w) is not None)
 
     def _set_waiting(self, key: str, *, waits: bool) -> None:
         if waits:
@@ -320,11 +333,13 @@ class DispatcherController(Controller):
             self._waiting.pop(key, None)
         self.measures.waiting.set(len(self._waiting))
 
-    def _forget_if_gone(self, key: str, workload: kueue.Workload | None) -> None:
-        if workload is None or not workload.has_quota:
-            self._nominated.pop(key, None)
-
 
 def allowed_clusters(workload: kueue.Workload) -> set[str]:
     """Return the clusters to which a job narrows the choice; none where it allows any."""
     return {name.strip() for name in workload.annotation(ALLOWED_CLUSTERS).split(",") if name.strip()}
+
+
+def _config_of_check(check: kueue.AdmissionCheck) -> Iterable[str]:
+    """Name the config by which a check sends Workloads; that of our own checks has the name of their Placement."""
+    name = check.config_name or placement_of(check)
+    return (name,) if name else ()

@@ -27,6 +27,7 @@ from fleetqueue.runtime.kueue_configuration import KueueConfiguration
 BY_PLACEMENT: Final = "placement"
 BY_MEMBER: Final = "member"
 BY_CHECK: Final = "check"
+UNPLACED: Final = "unplaced"
 
 
 class HubObjects:
@@ -48,6 +49,7 @@ class HubObjects:
         workloads = hub.informer(kueue.Workload).store
         workloads.add_index(BY_MEMBER, lambda workload: workload.clusters if workload.is_live else ())
         workloads.add_index(BY_CHECK, _checks_of)
+        workloads.add_index(UNPLACED, lambda workload: _checks_of(workload) if is_unplaced(workload) else ())
 
     # Checks and placements
 
@@ -61,6 +63,11 @@ class HubObjects:
 
     def workloads_of(self, check: str) -> Sequence[kueue.Workload]:
         return self.hub.by_index(kueue.Workload, BY_CHECK, check)
+
+    def unplaced_by(self, config: str) -> Iterable[kueue.Workload]:
+        """Return the Workloads that wait for a cluster by a config, or by a check of ours on its Placement."""
+        for check in (*self.multikueue_checks_on(config), *(check.name for check in self.checks_on(config))):
+            yield from self.hub.by_index(kueue.Workload, UNPLACED, check)
 
     def decisions_of(self, placement: str) -> Sequence[cluster.PlacementDecision]:
         return self.hub.by_index(cluster.PlacementDecision, BY_PLACEMENT, placement)
@@ -96,13 +103,16 @@ class HubObjects:
 
     def clusters_of_workloads(self, config: str) -> set[str]:
         """Return the members that the live Workloads of a config run on, or are nominated for."""
-        live = (w for w in self.hub.list(kueue.Workload) if w.is_live and w.clusters)
-        return {member for workload in live if self.config_of(workload) == config for member in workload.clusters}
+        members = self.hub.informer(kueue.Workload).store.index_values(BY_MEMBER)
+        return {member for member in members if self.workloads_on(member, config)}
 
     def once_listed(self, config: kueue.MultiKueueConfig) -> set[str]:
         """Return the members that a config lists, or that somebody may have taken off it."""
         own = {m.name for m in self.hub.list(kueue.MultiKueueCluster) if _serves(m, config.name)}
         return {*config.spec.clusters, *marks_of(config), *own}
+
+    def configs_listing(self, member: str) -> list[str]:
+        return [found.name for found in self.hub.list(kueue.MultiKueueConfig) if member in found.spec.clusters]
 
     def config(self, name: str) -> kueue.MultiKueueConfig | None:
         return self.hub.get(kueue.MultiKueueConfig, name)
@@ -206,6 +216,11 @@ def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:
 def with_quota(workload: kueue.Workload) -> Iterable[str]:
     """Wake a Workload that holds quota: no other has to be answered for, or sent anywhere."""
     return (workload.key,) if workload.is_live and workload.has_quota else ()
+
+
+def is_unplaced(workload: kueue.Workload) -> bool:
+    """Tell whether a Workload holds quota and is on no cluster yet."""
+    return workload.is_live and workload.has_quota and not workload.status.cluster_name
 
 
 def standing(workload: kueue.Workload) -> tuple[Any, ...]:

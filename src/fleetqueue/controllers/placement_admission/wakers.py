@@ -21,12 +21,15 @@ class Wakers:
         label = member.metadata.labels.get(PLACEMENT_LABEL)
         if label:
             return [label]
-        return [config.name for config in self.hub.list(kueue.MultiKueueConfig) if member.name in config.spec.clusters]
+        return self.objects.configs_listing(member.name)
 
     def of_workload(self, workload: kueue.Workload) -> Iterable[str]:
-        """Wake a draining config when one of its Workloads changes; others do not care."""
+        """Wake a config when a Workload comes to, or leaves, a cluster that it drains; others do not care."""
+        if not (workload.is_live and workload.clusters):
+            return []
         name = self.objects.config_of(workload)
-        return [name] if name and marks_of(self.objects.config(name)) else []
+        draining = marks_of(self.objects.config(name)) if name else {}
+        return [name] if any(member in draining for member in workload.clusters) else []
 
     def of_cluster(self, member: cluster.ManagedCluster) -> Iterable[str]:
         """Wake who lists a cluster when it goes away."""

@@ -7,6 +7,8 @@ Kueue starts nothing before every check is Ready, and resets checks to Pending w
 given again on every change. Retry makes Kueue remove the remote copies first and queue the Workload again; Pending
 does neither. A cluster that does not answer cannot give its copy back: starting the job elsewhere would run it twice,
 so nothing is taken back while one that may have it is silent.
+
+A key is a Workload, or the name of a MultiKueueConfig: then its Workloads that its clusters concern are woken.
 """
 
 from collections.abc import Iterable, Set
@@ -67,11 +69,14 @@ class WorkloadCheckController(Controller):
             Watch(kueue.Workload, with_quota, facts=standing),
             Watch(kueue.AdmissionCheck, lambda check: [w.key for w in self.objects.workloads_of(check.name)]),
             Watch(kueue.MultiKueueConfig, self._workloads_concerned),
-            Watch(kueue.MultiKueueCluster, self._workloads_of_member),
+            Watch(kueue.MultiKueueCluster, lambda member: self.objects.configs_listing(member.name)),
         )
 
     async def reconcile(self, key: str) -> None:
-        namespace, _, name = key.partition("/")
+        namespace, _, name = key.rpartition("/")
+        if not namespace:
+            await self._wake_concerned(name)
+            return
         workload = self.hub.get(kueue.Workload, name, namespace)
         if workload is None or not workload.is_live:
             return
@@ -173,14 +178,11 @@ class WorkloadCheckController(Controller):
                 return False
         return True
 
-    def _workloads_of_member(self, member: kueue.MultiKueueCluster) -> Iterable[str]:
-        """Wake whom a connection that came or went may concern."""
-        return [
-            key
-            for config in self.hub.list(kueue.MultiKueueConfig)
-            if member.name in config.spec.clusters
-            for key in self._workloads_concerned(config)
-        ]
+    async def _wake_concerned(self, config: str) -> None:
+        """Wake whom connections that came or went may concern: once, however many of a config's clusters changed."""
+        found = self.objects.config(config)
+        if found is not None:
+            await self.wake_each(self._workloads_concerned(found))
 
     def _workloads_concerned(self, config: kueue.MultiKueueConfig) -> Iterable[str]:
         """Wake the Workloads on a member that drains, and those whose check waits for a cluster."""

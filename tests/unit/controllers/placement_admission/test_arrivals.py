@@ -101,3 +101,14 @@ async def test_one_that_ends_before_it_shows_is_taken_off_once(arrivals, a_workl
     await advance(SETTLE + 1)
 
     assert gpus_on(arrivals, "gpu-c1") == 1
+
+
+async def test_jobs_that_are_over_leave_nothing_behind_though_nobody_asks(arrivals, a_workload):
+    for number in range(1000):
+        placed = a_workload(f"job{number}", on="gpu-c1", since=timestamp(clock.now()))
+        arrivals.seen(None, placed)
+        arrivals.seen(placed, None)
+        await advance(SETTLE)
+
+    assert len(arrivals._ageing) <= 2 * len(placed.status.admission_checks)
+    assert arrivals._arrivals == {}

@@ -413,7 +413,29 @@ async def test_a_workload_wakes_itself(scene, dispatcher):
 async def test_those_that_wait_are_woken_by(scene, dispatcher, change):
     change(scene)
 
+    assert await woken(dispatcher) == {"gpu"}
+    await dispatcher.reconcile("gpu")
     assert await woken(dispatcher) == {"team-a/waits"}
+
+
+async def test_a_check_of_ours_wakes_those_that_wait_for_it(scene, dispatcher):
+    scene.check()
+
+    assert await woken(dispatcher) == {"gpu"}
+
+
+async def test_clusters_that_change_at_once_wake_those_that_wait_once(scene, dispatcher):
+    members = [f"gpu-c{number}" for number in range(20)]
+    for member in members[2:]:
+        scene.api.add(kueue.MultiKueueCluster.manifest(member, spec=by_secret()))
+    scene.api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": members})
+    await woken(dispatcher)
+
+    for member in members[1:]:
+        scene.connect(member)
+    await settle()
+
+    assert len(dispatcher.queue) == 1
 
 
 @pytest.mark.usefixtures("three_clusters")
@@ -569,3 +591,21 @@ async def test_a_config_that_is_deleted_while_a_cluster_is_asked_nominates_nobod
 
 async def _nothing(key):
     """Let nobody make the config again."""
+
+
+@pytest.mark.usefixtures("three_clusters")
+async def test_jobs_that_are_over_leave_nothing_behind(scene):
+    async with scene.beating() as heart:
+        await scene.connected()
+        for number in range(1000):
+            scene.workload(f"job{number}")
+            if number % 100 == 99:
+                await settle()
+                while_waiting = len(heart.dispatcher._nominated)
+                for done in range(number - 99, number + 1):
+                    scene.change_workload(f"job{done}", finished=True, on="gpu-c1")
+                await settle()
+
+        assert while_waiting == 100
+        assert heart.dispatcher._nominated == {}
+        assert heart.dispatcher.whereabouts._pasts == {}

@@ -487,6 +487,8 @@ async def test_the_end_of_a_mark_wakes_who_was_on_that_cluster(scene, checks):
 async def test_a_member_wakes_whom_its_connection_concerns(scene, checks):
     scene.connect("gpu-c1")
 
+    assert await woken(checks) == {"gpu"}
+    await checks.reconcile("gpu")
     assert await woken(checks) == {"team-a/drains", "team-a/asks"}
 
 
