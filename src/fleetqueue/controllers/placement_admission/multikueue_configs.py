@@ -14,6 +14,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import orjson
@@ -82,6 +83,8 @@ class MultiKueueConfigController(Controller):
         self._moves: dict[str, list[float]] = defaultdict(list)
         self._unlisted: dict[str, float] = {}
         """When we took each member off its config; others that are not listed were taken off by somebody else."""
+        self._answers: dict[str, tuple[float, set[str]]] = {}
+        """When each draining member was last asked, and what it held."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         namespace, wakers = self.settings.kueue_namespace, self.wakers
@@ -93,7 +96,7 @@ class MultiKueueConfigController(Controller):
             Watch(cluster.PlacementDecision, of_decision, namespace=namespace),
             Watch(kueue.MultiKueueConfig, by_name),
             Watch(kueue.MultiKueueCluster, wakers.of_member),
-            Watch(kueue.Workload, wakers.of_workload),
+            Watch(kueue.Workload, wakers.of_workload, facts=lambda workload: (workload.is_live, workload.clusters)),
             Watch(cluster.ManagedCluster, wakers.of_cluster),
             Watch(Secret, wakers.of_secret, namespace=namespace),
         )
@@ -224,7 +227,7 @@ class MultiKueueConfigController(Controller):
         if self.ledger.is_under_way(member):
             on_hub.add("a nomination under way")
         try:
-            copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.kueue.written.origin)
+            copies = await self._copies(member, is_in_use=bool(on_hub))
         except (errors.Unreachable, errors.ApiError) as error:
             self.silences.note(member)
             is_nobody = self.objects.member(member) is None and not self.objects.is_known(member, key)
@@ -237,6 +240,20 @@ class MultiKueueConfigController(Controller):
         self.silences.end(member)
         others = {copy for copy in copies if self._belongs_elsewhere(copy, key)}
         return Held(frozenset(on_hub | copies - others), is_running=bool(on_hub), others=frozenset(others))
+
+    async def _copies(self, member: str, *, is_in_use: bool) -> set[str]:
+        """Ask a worker what it holds of ours; while the hub itself has Workloads there, once in every poll.
+
+        What it held a while ago is then only counted. Before it is unlisted, it is asked when the hub has none there.
+        """
+        asked, copies = self._answers.get(member, (-inf, set()))
+        if is_in_use and clock.monotonic() - asked < self.settings.drain_poll:
+            return copies
+        began = clock.monotonic()
+        self._answers.pop(member, None)
+        copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.kueue.written.origin)
+        self._answers[member] = (began, copies)
+        return copies
 
     def _belongs_elsewhere(self, copy: str, key: str) -> bool:
         """Tell whether a copy on a worker was sent there through another config."""
@@ -323,6 +340,7 @@ class MultiKueueConfigController(Controller):
 
     def _hang_up(self, gone: kueue.MultiKueueCluster) -> None:
         """Close our own connection to a cluster with its last member."""
+        self._answers.pop(gone.name, None)
         secret = self.objects.secret_of(gone)
         rest = [m for m in self.hub.list(kueue.MultiKueueCluster) if m.name != gone.name]
         if all(self.objects.secret_of(member) != secret for member in rest):

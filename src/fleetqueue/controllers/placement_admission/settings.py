@@ -29,7 +29,7 @@ class PlacementAdmissionSettings:
     end."""
 
     drain_poll: float = 15.0
-    """Seconds between two questions to a draining cluster; changes on the hub ask at once."""
+    """Seconds between two questions to a draining cluster; when the last job there has left, it is asked at once."""
 
     linger: float = 3.0
     """Seconds that the connection to an unlisted cluster is kept, to look once more; Kueue acts on a change within

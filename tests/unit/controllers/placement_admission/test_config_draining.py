@@ -94,6 +94,49 @@ async def test_an_empty_cluster_is_unlisted_only_in_a_later_look_than_the_one_th
 # Going on
 
 
+def lists_of(scene, name):
+    return sum(request.startswith("list workloads") for request in scene.workers[name].requests)
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_jobs_that_go_elsewhere_do_not_ask_a_draining_cluster(scene):
+    async with scene.beating() as heart:
+        scene.select("c2")
+        await settle()
+        before = lists_of(scene, "c1")
+        for number in range(50):
+            scene.workload(f"job{number}")
+            await settle()
+            scene.change_workload(f"job{number}", on="gpu-c2", checks=RUNNING)
+            await settle()
+        after = lists_of(scene, "c1")
+        await advance(heart.configs.settings.drain_poll)
+
+        assert after == before
+        assert lists_of(scene, "c1") == before + 1
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_draining_cluster_is_asked_once_a_poll_while_jobs_leave_it(scene):
+    for number in range(50):
+        scene.workload(f"job{number}", on="gpu-c1", checks=RUNNING)
+        scene.copy("c1", f"job{number}", admitted=True)
+    async with scene.beating():
+        scene.select("c2")
+        await settle()
+        before = lists_of(scene, "c1")
+        for number in range(49):
+            finish(scene, f"job{number}")
+            await settle()
+        asked = lists_of(scene, "c1") - before
+        finish(scene, "job49")
+        await settle()
+
+        assert asked == 0
+        assert lists_of(scene, "c1") - before <= 2, "the hub has none there: it is asked, and once more when unlisted"
+        assert scene.lists() == ["gpu-c2"]
+
+
 @pytest.mark.usefixtures("two_clusters")
 @pytest.mark.parametrize(
     "arrange",

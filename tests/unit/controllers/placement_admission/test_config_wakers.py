@@ -103,11 +103,23 @@ async def test_a_shared_member_wakes_who_lists_it(scene, configs):
     assert await woken(configs) == {"cpu"}
 
 
-async def test_a_workload_wakes_the_config_that_drains(scene, configs):
-    scene.workload("one")
-    scene.workload("two", checks={"mk-cpu": "Pending"})
+async def test_a_workload_that_comes_to_or_leaves_a_draining_cluster_wakes_its_config(scene, configs):
+    scene.workload("one", on="gpu-c1")
+    came = await woken(configs)
+    scene.change_workload("one", finished=True, on="gpu-c1")
 
-    assert await woken(configs) == {"gpu"}
+    assert (came, await woken(configs)) == ({"gpu"}, {"gpu"})
+
+
+async def test_workloads_that_go_elsewhere_wake_nobody(scene, configs):
+    scene.workload("one")
+    scene.workload("two", checks={"mk-cpu": "Pending"}, nominated=["cpu-c2"])
+    scene.workload("stays", on="gpu-c1")
+    await woken(configs)
+    scene.change_workload("one", nominated=["gpu-c2"])
+    scene.change_workload("stays", on="gpu-c1", checks={"mk": "Ready", "ac": "Ready"})
+
+    assert await woken(configs) == set()
 
 
 async def test_a_cluster_that_leaves_wakes_who_lists_it(scene, configs):
