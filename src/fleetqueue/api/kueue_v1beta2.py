@@ -2,7 +2,6 @@
 
 import sys
 from datetime import datetime
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Self
 
@@ -215,20 +214,24 @@ class ClusterQueue(Object):
     spec: ClusterQueueSpec = ClusterQueueSpec()
     status: ClusterQueueStatus = ClusterQueueStatus()
 
-    def free(self) -> Amounts:
-        """Return what is left of its own quota, over all flavors; what it could borrow does not count."""
-        quota = add(
+    @property
+    def quota(self) -> Amounts:
+        """Its own quota, over all flavors; what it could borrow does not count."""
+        return add(
             {resource.name: parse(resource.nominal_quota)}
             for group in self.spec.resource_groups
             for flavor in group.flavors
             for resource in flavor.resources
         )
-        used = add(
+
+    @property
+    def reserved(self) -> Amounts:
+        """What its Workloads hold, over all flavors."""
+        return add(
             {resource.name: parse(resource.total)}
             for flavor in self.status.flavors_reservation
             for resource in flavor.resources
         )
-        return {name: amount - used.get(name, Decimal(0)) for name, amount in quota.items()}
 
 
 class CohortSpec(View):

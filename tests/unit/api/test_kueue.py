@@ -145,18 +145,21 @@ def cluster_queue(quotas, used):
 
 
 @pytest.mark.parametrize(
-    ("quotas", "used", "free"),
+    ("quotas", "used", "quota", "reserved"),
     [
-        pytest.param([], [], {}, id="no quota"),
-        pytest.param([("x", "cpu", "4")], [], {"cpu": 4}, id="nothing used"),
-        pytest.param([("x", "cpu", 4)], [("x", "cpu", "1500m")], {"cpu": Decimal("2.5")}, id="some used"),
-        pytest.param([("x", "gpu", 4), ("y", "gpu", 2)], [("y", "gpu", 2)], {"gpu": 4}, id="over all flavors"),
-        pytest.param([("x", "cpu", 1)], [("x", "cpu", 3)], {"cpu": -2}, id="it has borrowed"),
-        pytest.param([("x", "cpu", 1)], [("x", "pods", 3)], {"cpu": 1}, id="use without quota does not count"),
+        pytest.param([], [], {}, {}, id="no quota"),
+        pytest.param([("x", "cpu", "4")], [], {"cpu": 4}, {}, id="nothing used"),
+        pytest.param([("x", "cpu", 4)], [("x", "cpu", "1500m")], {"cpu": 4}, {"cpu": Decimal("1.5")}, id="some used"),
+        pytest.param(
+            [("x", "gpu", 4), ("y", "gpu", 2)], [("y", "gpu", 2)], {"gpu": 6}, {"gpu": 2}, id="over all flavors"
+        ),
+        pytest.param([("x", "cpu", 1)], [("x", "cpu", 3)], {"cpu": 1}, {"cpu": 3}, id="it has borrowed"),
     ],
 )
-def test_free(quotas, used, free):
-    assert cluster_queue(quotas, used).free() == free
+def test_what_a_queue_has_and_what_of_it_is_reserved(quotas, used, quota, reserved):
+    queue = cluster_queue(quotas, used)
+
+    assert (queue.quota, queue.reserved) == (quota, reserved)
 
 
 @pytest.mark.parametrize(

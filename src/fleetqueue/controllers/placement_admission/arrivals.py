@@ -34,6 +34,10 @@ class Arrivals:
         self._arrivals: dict[str, list[Arrival]] = {}
         """By the keys of Workloads."""
         self._sums: dict[tuple[str, str], Amounts] = {}
+        self._given: dict[str, tuple[tuple[str, ...], Amounts]] = {}
+        """Where each live Workload is, or may be, and what it asks for; by its key."""
+        self._totals: dict[str, Amounts] = {}
+        """The sums of that, by member."""
         self._ageing: list[tuple[datetime, int, Arrival]] = []
         """A heap of those that are placed, by when they show; the number keeps equal moments apart."""
         self._number = 0
@@ -46,8 +50,14 @@ class Arrivals:
         for workload in filter(None, (old, new)):
             for arrival in self._arrivals.pop(workload.key, ()):
                 self._uncount(arrival)
+            members, given = self._given.pop(workload.key, ((), {}))
+            for member in members:
+                self._totals[member] = _less(self._totals[member], given)
         if new is not None and new.is_live and new.clusters:
             requests = new.requests
+            self._given[new.key] = (new.clusters, requests)
+            for member in new.clusters:
+                self._totals[member] = add([self._totals.get(member, {}), requests])
             self._arrivals[new.key] = [
                 self._arrive(Arrival((member, check.name), requests), new, check)
                 for member in new.clusters
@@ -65,6 +75,10 @@ class Arrivals:
         while self._ageing and self._ageing[0][0] <= now:
             self._uncount(heappop(self._ageing)[-1])
 
+    def total(self, member: str) -> Amounts:
+        """Add up all that a member has of ours, or may get."""
+        return self._totals.get(member, {})
+
     def _arrive(self, arrival: Arrival, workload: kueue.Workload, check: kueue.CheckState) -> Arrival:
         if workload.status.cluster_name:
             since = check.last_transition_time
@@ -79,9 +93,13 @@ class Arrivals:
     def _uncount(self, arrival: Arrival) -> None:
         if arrival.is_counted:
             arrival.is_counted = False
-            less = {name: -amount for name, amount in arrival.requests.items()}
-            left = add([self._sums[arrival.place], less])
-            self._sums[arrival.place] = {name: amount for name, amount in left.items() if amount != Decimal(0)}
+            self._sums[arrival.place] = _less(self._sums[arrival.place], arrival.requests)
+
+
+def _less(amounts: Amounts, taken: Amounts) -> Amounts:
+    """Subtract; what comes to nothing is left out."""
+    left = add([amounts, {name: -amount for name, amount in taken.items()}])
+    return {name: amount for name, amount in left.items() if amount != Decimal(0)}
 
 
 def _standing(workload: kueue.Workload) -> tuple[object, ...]:

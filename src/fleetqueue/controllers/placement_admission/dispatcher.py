@@ -15,7 +15,6 @@ its clusters change at once, that is one key.
 """
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from math import inf
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
+from fleetqueue.controllers.placement_admission.candidates import PACK, SPREAD, Candidate, explain, ranked
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import (
     HubObjects,
@@ -39,8 +39,8 @@ from fleetqueue.controllers.placement_admission.hub_objects import (
 )
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
-from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, placement_of
-from fleetqueue.controllers.placement_admission.nomination import Candidate, explain, nomination, ranked
+from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY, placement_of
+from fleetqueue.controllers.placement_admission.nomination import nomination
 from fleetqueue.controllers.placement_admission.refusals import Refusals
 from fleetqueue.controllers.placement_admission.selection import add_on_scores, total_score
 from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
@@ -168,11 +168,14 @@ class DispatcherController(Controller):
             return [], "the config is gone"
         nominated = workload.status.nominated_cluster_names
         candidates = self._candidates(workload, config)
-        able = [c.member for c in ranked(candidates, workload.requests) if c.member not in nominated]
-        most = min(1 if is_ours(config) else MOST_NOMINATED, MOST_NOMINATED - len(nominated))
-        why = explain(candidates, workload.requests)
-        unknown = self._unknown_clusters(workload, config) if is_ours(config) else []
-        return able[:most], "; ".join([*unknown, why])
+        strategy = self._strategy(workload, config.name)
+        able = [c.member for c in ranked(candidates, workload.requests, strategy) if c.member not in nominated]
+        why = explain(candidates, workload.requests, strategy)
+        if not is_ours(config):
+            return able[: MOST_NOMINATED - len(nominated)], why
+        chosen = able[: min(1, MOST_NOMINATED - len(nominated))]
+        said = [*self._unknown_clusters(workload, config), *([strategy] if chosen else []), why]
+        return chosen, "; ".join(said)
 
     async def _wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> None:
         """Raise RetryLater until a nomination is due, and cannot start what may run already."""
@@ -224,7 +227,11 @@ class DispatcherController(Controller):
             return Candidate(member, excluded="not connected")
         unseen = self._unseen(member, config.name)
         score = self._score(placement, name, unseen) if placement is not None else 0
-        return Candidate(member, score=score, free=self._free(workload, member, unseen))
+        queue = self.workers.queue(self.objects.kubeconfig_of(member), workload)
+        if queue is None:
+            return Candidate(member, score=score, used=self._sent(member))
+        used = add([queue.reserved, unseen])
+        return Candidate(member, score=score, quota=queue.quota, used=used, can_borrow=bool(queue.spec.cohort_name))
 
     def _unknown_clusters(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[str]:
         """Say of each cluster that a job allows by name, and that the config does not list, why that is."""
@@ -241,16 +248,19 @@ class DispatcherController(Controller):
         lost = sum(weight * loss(score, unseen, Scale()) for score, weight in add_on_scores(placement))
         return total_score(placement, name, self.objects.score) - round(lost)
 
-    def _free(self, workload: kueue.Workload, member: str, unseen: Amounts) -> Amounts | None:
-        free = self.workers.free(self.objects.kubeconfig_of(member), workload)
-        if free is None:
-            return None
-        return {name: amount - unseen.get(name, Decimal(0)) for name, amount in free.items()}
-
     def _unseen(self, member: str, config: str) -> Amounts:
         """Add up what was sent to a member and does not show in its usage or its scores yet."""
         checks = self.objects.multikueue_checks_on(config)
         return add([self.arrivals.on(member, checks), *self.ledger.requests_on(member)])
+
+    def _sent(self, member: str) -> Amounts:
+        """Add up all that we sent to a member, for where its own usage is not known."""
+        return add([self.arrivals.total(member), *self.ledger.requests_on(member)])
+
+    def _strategy(self, workload: kueue.Workload, placement: str) -> str:
+        """Return how a Workload's check divides jobs among equal clusters; of several, one that packs decides."""
+        checks = [check for check in self.objects.checks_on(placement) if workload.check(check.name)]
+        return PACK if any(check.metadata.annotations.get(STRATEGY) == PACK for check in checks) else SPREAD
 
     # Writing
 

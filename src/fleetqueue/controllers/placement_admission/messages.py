@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
+from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY
 
 Said = tuple[str, str]
 
@@ -94,6 +94,10 @@ def taken_back(members: Sequence[str]) -> str:
 
 def drain_timed_out(member: str) -> str:
     return f"taken back from {member}: it was dropped, and the drain timeout has passed"
+
+
+def unknown_strategy(value: str) -> str:
+    return f"{STRATEGY} is {value!r}, which is neither spread nor pack; jobs are spread"
 
 
 def nomination_refused(message: str) -> str:

@@ -14,6 +14,9 @@ PLACEMENT_LABEL: Final = "fleetqueue.dev/placement"
 """Label on a MultiKueueCluster that serves one Placement only."""
 ALLOWED_CLUSTERS: Final = "fleetqueue.dev/clusters"
 """Annotation on a Workload or its pod template: the clusters it may run on, separated by commas."""
+STRATEGY: Final = "fleetqueue.dev/strategy"
+"""Annotation on an AdmissionCheck of ours: `spread` or `pack`. An AdmissionCheck has no other place for it: its
+parameters are a reference to the Placement, and the Placement is not ours."""
 
 CHECK_MANAGER_PREFIX: Final = "fleetqueue-check-"
 """Field manager of one entry of a Workload's admissionChecks: one per check, since an apply replaces all that its

@@ -1,57 +1,19 @@
-"""Whom to nominate for a Workload, in pure functions; and the one write that touches fields of others.
-
-The order is: clusters whose queue has room for the job before those where that is not known before those without;
-then the higher score, less what was placed there and does not show in it yet; then the name.
-"""
+"""The write that nominates clusters for a Workload: the one write that touches fields of others."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import orjson
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.quantity import Amounts
 from fleetqueue.api.scheme import Manifest
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A member that a config lists, as one Workload sees it."""
-
-    member: str
-    excluded: str = ""
-    """Why it is out of the question now; empty where it is not."""
-    score: int = 0
-    free: Amounts | None = None
-    """What its queue has left after all that was sent there; None where that is not known."""
-
-    def has_room(self, requests: Amounts) -> bool | None:
-        if self.free is None:
-            return None
-        return all(self.free.get(name, Decimal(0)) >= amount for name, amount in requests.items())
-
-
-def ranked(candidates: Sequence[Candidate], requests: Amounts) -> list[Candidate]:
-    """Return who may be nominated, best first."""
-    room_first = {True: 0, None: 1, False: 2}
-    able = [candidate for candidate in candidates if not candidate.excluded]
-    return sorted(able, key=lambda c: (room_first[c.has_room(requests)], -c.score, c.member))
-
-
-def explain(candidates: Sequence[Candidate], requests: Amounts) -> str:
-    """Say of every candidate why it stands where it stands."""
-    lines = [f"{c.member}: {_standing(c, requests)}" for c in ranked(candidates, requests)]
-    lines += [f"{c.member}: {c.excluded}" for c in sorted(candidates, key=lambda c: c.member) if c.excluded]
-    return "; ".join(lines) or "the config lists no cluster"
 
 
 def nomination(raw: Manifest, members: Sequence[str], entries: Sequence[Manifest] = ()) -> Manifest:
     """Build the apply that nominates: all that Kueue's own admission apply owns now, the members, and check entries.
 
     Kueue records the winner with an apply of its own under the same manager, which then drops our field. Under another
-    manager, or with fields left out, it could not, or would lose what it wrote before. See reference: dispatching.
+    manager, or with fields left out, it could not, or would lose what it wrote before.
     """
     metadata = raw["metadata"]
     status = owned(raw.get("status") or {}, _admission_fields(metadata.get("managedFields") or []))
@@ -105,8 +67,3 @@ def _admission_fields(managed: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]
             if fields:
                 return fields
     return {"f:": {}}  # owns nothing yet
-
-
-def _standing(candidate: Candidate, requests: Amounts) -> str:
-    room = {True: "has room", None: "room unknown", False: "no room now"}[candidate.has_room(requests)]
-    return f"score {candidate.score}, {room}"

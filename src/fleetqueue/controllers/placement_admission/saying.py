@@ -9,10 +9,17 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition
 from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.candidates import SPREAD, STRATEGIES
 from fleetqueue.controllers.placement_admission.draining import Held, Plan
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
 from fleetqueue.controllers.placement_admission.measures import Measures
-from fleetqueue.controllers.placement_admission.names import ACTIVE, CONDITIONS, DISPATCHING, DRAINING_CONDITION
+from fleetqueue.controllers.placement_admission.names import (
+    ACTIVE,
+    CONDITIONS,
+    DISPATCHING,
+    DRAINING_CONDITION,
+    STRATEGY,
+)
 
 
 class Saying:
@@ -42,6 +49,9 @@ class Saying:
         await self.hub.set_conditions(check, check.status.conditions, wanted, CONDITIONS)
 
     async def _tell_news(self, check: kueue.AdmissionCheck, plan: Plan, before: kueue.MultiKueueConfig | None) -> None:
+        strategy = check.metadata.annotations.get(STRATEGY, SPREAD)
+        if strategy not in STRATEGIES:
+            await self.hub.events.warning(check, "UnknownStrategy", messages.unknown_strategy(strategy))
         marks = marks_of(before)
         served = set(before.spec.clusters) - set(marks) if before else set()
         if served != set(plan.serving):

@@ -14,7 +14,6 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.meta import Object, key_of
-from fleetqueue.api.quantity import Amounts
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
 from fleetqueue.runtime.cluster import Cluster
@@ -87,16 +86,13 @@ class Workers:
         copy = kueue.Workload.view(kueue.Workload.trim(raw))
         return Copy(copy.key, copy.is_true(kueue.ADMITTED))
 
-    def free(self, secret: Secret | None, workload: kueue.Workload) -> Amounts | None:
-        """Return what the worker's queue of the Workload has left; None where that is not known."""
+    def queue(self, secret: Secret | None, workload: kueue.Workload) -> kueue.ClusterQueue | None:
+        """Return the worker's queue for a Workload; None where it is not known."""
         worker = self._workers.get(secret.name) if secret else None
         if worker is None or worker.cluster.problems():
             return None
-        queue = worker.cluster.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
-        cluster_queue = worker.cluster.get(kueue.ClusterQueue, queue.spec.cluster_queue) if queue else None
-        if cluster_queue is None or cluster_queue.spec.cohort_name:
-            return None  # what a cohort could lend is the worker's to decide
-        return cluster_queue.free()
+        local = worker.cluster.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
+        return worker.cluster.get(kueue.ClusterQueue, local.spec.cluster_queue) if local else None
 
     def follow(self, secret: Secret | None) -> None:
         """Follow the queues of the worker behind a secret; a changed kubeconfig opens a new connection."""

@@ -112,3 +112,17 @@ async def test_jobs_that_are_over_leave_nothing_behind_though_nobody_asks(arriva
 
     assert len(arrivals._ageing) <= 2 * len(placed.status.admission_checks)
     assert arrivals._arrivals == {}
+
+
+async def test_all_that_a_member_has_of_ours_counts_however_long_ago_it_came(arrivals, a_workload):
+    placed = a_workload("one", on="gpu-c1", gpus=2)
+    arrivals.seen(None, placed)
+    arrivals.seen(None, a_workload("two", nominated=["gpu-c1", "gpu-c2"]))
+
+    assert arrivals.total("gpu-c1") == {"nvidia.com/gpu": 3}
+    assert arrivals.total("gpu-c2") == {"nvidia.com/gpu": 1}
+
+    arrivals.seen(placed, a_workload("one", on="gpu-c1", gpus=2, finished=True))
+    arrivals.seen(a_workload("two", nominated=["gpu-c1", "gpu-c2"]), None)
+
+    assert arrivals.total("gpu-c1") == arrivals.total("gpu-c2") == {}

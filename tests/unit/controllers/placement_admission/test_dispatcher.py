@@ -41,7 +41,8 @@ async def test_the_best_cluster_is_nominated_alone(scene):
         assert scene.nominated() == ["gpu-c2"]
         assert scene.writes[-1] == NOMINATION
         assert scene.events("Nominated") == [
-            "gpu-c2; gpu-c2: score 50, room unknown; gpu-c3: score 20, room unknown; gpu-c1: score -70, room unknown"
+            "gpu-c2; spread; gpu-c2: score 50, room unknown; gpu-c3: score 20, room unknown;"
+            " gpu-c1: score -70, room unknown"
         ]
 
 

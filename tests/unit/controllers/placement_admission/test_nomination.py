@@ -1,70 +1,13 @@
-"""Whom to nominate, and the write that may touch only what Kueue's own admission writes own."""
+"""The write that nominates may touch only what Kueue's own admission writes own."""
 
 import copy
-from decimal import Decimal
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetqueue.api.quantity import parse_all
-from fleetqueue.controllers.placement_admission.nomination import Candidate, explain, nomination, owned, ranked
-
-ONE_GPU = parse_all({"nvidia.com/gpu": "1"})
-
-
-def free(gpus):
-    return {"nvidia.com/gpu": Decimal(gpus), "cpu": Decimal(8)}
-
-
-ROOMY = Candidate("roomy", score=-50, free=free(1))
-UNKNOWN = Candidate("unknown", score=50)
-FULL = Candidate("full", score=100, free=free(0))
-OUT = Candidate("out", score=100, free=free(8), excluded="draining")
-
-
-@pytest.mark.parametrize(
-    ("candidates", "order"),
-    [
-        pytest.param([], [], id="nobody"),
-        pytest.param([OUT], [], id="only one that is excluded"),
-        pytest.param([FULL, UNKNOWN, ROOMY], ["roomy", "unknown", "full"], id="room before score"),
-        pytest.param([Candidate("a", score=1), Candidate("b", score=2)], ["b", "a"], id="the higher score"),
-        pytest.param([Candidate("b", score=1), Candidate("a", score=1)], ["a", "b"], id="then the name"),
-        pytest.param([OUT, FULL], ["full"], id="one without room is still better than none"),
-    ],
-)
-def test_the_order_of_the_candidates(candidates, order):
-    assert [candidate.member for candidate in ranked(candidates, ONE_GPU)] == order
-
-
-@pytest.mark.parametrize(
-    ("requests", "available", "answer"),
-    [
-        pytest.param({"cpu": "1"}, None, None, id="not known"),
-        pytest.param({"cpu": "1"}, {"cpu": Decimal(1)}, True, id="just enough"),
-        pytest.param({"cpu": "1001m"}, {"cpu": Decimal(1)}, False, id="just too little"),
-        pytest.param({"cpu": "1", "memory": "1Gi"}, {"cpu": Decimal(8)}, False, id="a resource that it does not have"),
-        pytest.param({"tpu": "0"}, {}, True, id="nothing of what it does not have"),
-        pytest.param({}, {"cpu": Decimal(-1)}, True, id="a job that asks for nothing"),
-    ],
-)
-def test_whether_there_is_room(requests, available, answer):
-    assert Candidate("a", free=available).has_room(parse_all(requests)) is answer
-
-
-def test_the_explanation_names_everybody_in_the_order_of_the_choice():
-    text = explain([OUT, FULL, UNKNOWN, ROOMY], ONE_GPU)
-
-    assert text == (
-        "roomy: score -50, has room; unknown: score 50, room unknown; full: score 100, no room now; out: draining"
-    )
-
-
-def test_a_config_without_clusters_is_explained_too():
-    assert explain([], ONE_GPU) == "the config lists no cluster"
-
+from fleetqueue.controllers.placement_admission.nomination import nomination, owned
 
 STATUS = {
     "admission": {

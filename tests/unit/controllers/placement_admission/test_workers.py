@@ -1,7 +1,5 @@
 """Connections to the workers: what they hold is asked live, what they have left is followed."""
 
-from decimal import Decimal
-
 import pytest
 
 from fleetqueue.api import core_v1 as core
@@ -188,7 +186,7 @@ async def test_a_worker_that_answers_with_an_error_may_be_asked_again_at_once(wo
     assert await workers.held(secret(), "multikueue") == set()
 
 
-# What a queue has left
+# Its queues
 
 
 def queue(gpus, used=0, **spec):
@@ -203,25 +201,26 @@ LOCAL = kueue.LocalQueue.manifest("queue", "team-a", spec={"clusterQueue": "cq"}
 
 
 @pytest.mark.parametrize(
-    ("objects", "free"),
+    ("objects", "name"),
     [
-        pytest.param([LOCAL, queue(4, used=1)], {"nvidia.com/gpu": Decimal(3)}, id="its own quota, less what is used"),
-        pytest.param([LOCAL, queue(4, cohortName="all")], None, id="a cohort may lend: not known"),
+        pytest.param([LOCAL, queue(4, used=1)], "cq", id="behind its LocalQueue"),
         pytest.param([LOCAL], None, id="no ClusterQueue"),
         pytest.param([queue(4)], None, id="no LocalQueue"),
     ],
 )
-async def test_what_the_queue_of_a_workload_has_left(workers, dialled, a_workload, objects, free):
+async def test_the_queue_of_a_workload(workers, dialled, a_workload, objects, name):
     dialled.worker.add(*objects)
     workers.follow(secret())
     await settle()
 
-    assert workers.free(secret(), a_workload()) == free
+    found = workers.queue(secret(), a_workload())
+
+    assert (found.name if found else None) == name
 
 
 async def test_nothing_is_known_of_a_worker_that_is_not_followed(workers, a_workload):
-    assert workers.free(secret(), a_workload()) is None
-    assert workers.free(None, a_workload()) is None
+    assert workers.queue(secret(), a_workload()) is None
+    assert workers.queue(None, a_workload()) is None
 
 
 async def test_nothing_is_known_of_a_worker_that_is_cut_off(workers, dialled, a_workload):
@@ -232,7 +231,7 @@ async def test_nothing_is_known_of_a_worker_that_is_cut_off(workers, dialled, a_
     dialled.worker.cut()
     await advance(60)
 
-    assert workers.free(secret(), a_workload()) is None
+    assert workers.queue(secret(), a_workload()) is None
 
 
 async def test_a_change_of_a_queue_is_told(workers, dialled):

@@ -1,0 +1,123 @@
+"""Whom to nominate for a Workload, in pure functions.
+
+The order is: clusters whose queue has room for the job before those where that is not known before those without;
+then the higher score, less what was placed there and does not show in it yet; then, among equals, the strategy; then
+the name.
+
+`spread` gives each of the equals its fair share of the job's scarcest resource, by the size of its queue: of those
+that have less than that, it takes the one that is least used with the job on it. So a burst of equal jobs is divided
+in proportion to the sizes, and nobody is ever a whole job off. The least used one alone would not do: a large cluster
+among many small ones would get everything until each of the small ones, with one job, is as full as it. `pack` takes
+the one that is used most and has room.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final
+
+from fleetqueue.api.quantity import Amounts
+
+SPREAD: Final = "spread"
+PACK: Final = "pack"
+STRATEGIES: Final = (SPREAD, PACK)
+
+ROOM_FIRST: Final = {True: 0, None: 1, False: 2}
+NOTHING: Final = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A member that a config lists, as one Workload sees it."""
+
+    member: str
+    excluded: str = ""
+    """Why it is out of the question now; empty where it is not."""
+    score: int = 0
+    quota: Amounts | None = None
+    """What its queue has in all; None where that is not known."""
+    used: Amounts = field(default_factory=dict)
+    """What of it is used, with all that was sent there; only what we sent there, where the quota is not known."""
+    can_borrow: bool = False
+    """Whether others may lend it more than its quota: then that is the worker's to decide."""
+
+    def has_room(self, requests: Amounts) -> bool | None:
+        if self.quota is None or self.can_borrow:
+            return None
+        return all(self.free(name) >= amount for name, amount in requests.items())
+
+    def free(self, resource: str) -> Decimal:
+        return (self.quota or {}).get(resource, NOTHING) - self.used.get(resource, NOTHING)
+
+
+def ranked(candidates: Sequence[Candidate], requests: Amounts, strategy: str = SPREAD) -> list[Candidate]:
+    """Return who may be nominated, best first."""
+    able = [candidate for candidate in candidates if not candidate.excluded]
+    resource = scarcest(able, requests)
+    equals: dict[tuple[int, int], list[Candidate]] = defaultdict(list)
+    for candidate in able:
+        equals[ROOM_FIRST[candidate.has_room(requests)], -candidate.score].append(candidate)
+    order = _packed if strategy == PACK else _spread
+    return [
+        candidate
+        for room, score in sorted(equals)
+        # Where there is no room, the job waits: packed, all would wait in the longest queue.
+        for candidate in (_spread if room == ROOM_FIRST[False] else order)(
+            equals[room, score], resource, requests.get(resource, NOTHING)
+        )
+    ]
+
+
+def scarcest(candidates: Sequence[Candidate], requests: Amounts) -> str:
+    """Return the resource of which a job takes most of what all candidates have left; empty where it asks for none."""
+    wanted = [name for name, amount in requests.items() if amount]
+    free = {name: sum((c.free(name) for c in candidates if c.quota), NOTHING) for name in wanted}
+    if any(free.values()):
+        return max(wanted, key=lambda name: (_part(requests[name], free[name]), name))
+    return max(wanted, key=lambda name: ("/" in name, name), default="")  # a device is scarcer than what all have
+
+
+def explain(candidates: Sequence[Candidate], requests: Amounts, strategy: str = SPREAD) -> str:
+    """Say of every candidate why it stands where it stands."""
+    resource = scarcest([candidate for candidate in candidates if not candidate.excluded], requests)
+    lines = [f"{c.member}: {_standing(c, requests, resource)}" for c in ranked(candidates, requests, strategy)]
+    lines += [f"{c.member}: {c.excluded}" for c in sorted(candidates, key=lambda c: c.member) if c.excluded]
+    return "; ".join(lines) or "the config lists no cluster"
+
+
+def _spread(equals: Sequence[Candidate], resource: str, amount: Decimal) -> list[Candidate]:
+    sizes = _sizes(equals, resource)
+    everything = sum(sizes.values(), NOTHING)
+    all_used = sum((c.used.get(resource, NOTHING) for c in equals), amount)
+
+    def key(candidate: Candidate) -> tuple[bool, Decimal, str]:
+        size, used = sizes[candidate.member], candidate.used.get(resource, NOTHING)
+        has_fair_share = used * everything >= size * all_used
+        return has_fair_share, (used + amount) / size, candidate.member
+
+    return sorted(equals, key=key)
+
+
+def _packed(equals: Sequence[Candidate], resource: str, amount: Decimal) -> list[Candidate]:
+    sizes = _sizes(equals, resource)
+    return sorted(equals, key=lambda c: (-c.used.get(resource, NOTHING) / sizes[c.member], c.member))
+
+
+def _sizes(equals: Sequence[Candidate], resource: str) -> Amounts:
+    """Return how large each queue is, by member; all count alike where that is not known of everybody."""
+    sizes = {c.member: (c.quota or {}).get(resource, NOTHING) for c in equals}
+    return sizes if all(size > 0 for size in sizes.values()) else dict.fromkeys(sizes, Decimal(1))
+
+
+def _part(amount: Decimal, free: Decimal) -> Decimal:
+    return amount / free if free > 0 else Decimal("Infinity")
+
+
+def _standing(candidate: Candidate, requests: Amounts, resource: str) -> str:
+    room = {True: "has room", None: "room unknown", False: "no room now"}[candidate.has_room(requests)]
+    quota = (candidate.quota or {}).get(resource)
+    if not quota:
+        return f"score {candidate.score}, {room}"
+    used = round(100 * candidate.used.get(resource, NOTHING) / quota)
+    return f"score {candidate.score}, {room}, {used}% of its {resource} used"
