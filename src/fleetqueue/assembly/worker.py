@@ -1,6 +1,5 @@
 """The process on a worker, `fleetqueue score-agent`: it tells the hub how much of the worker is free."""
 
-from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.assembly.probes import Probes
 from fleetqueue.assembly.process import until_told_to_stop
 from fleetqueue.assembly.settings import WorkerSettings
@@ -35,5 +34,4 @@ class WorkerProcess:
         problems = [f"{c.name} {kind}: {why}" for c in (self.worker, self.hub) for kind, why in c.problems().items()]
         if problems:
             return "; ".join(problems)
-        is_filled = all(self.worker.informer(kind).synced.is_set() for kind in (Node, Pod))
-        return "" if is_filled else "caches are not filled yet"
+        return "" if self.worker.is_synced else "caches are not filled yet"

@@ -61,6 +61,11 @@ class Cluster:
         for informer in self._informers.values():
             await informer.synced.wait()
 
+    @property
+    def is_synced(self) -> bool:
+        """Tell whether kinds are declared, and each of them was listed once."""
+        return bool(self._informers) and all(informer.synced.is_set() for informer in self._informers.values())
+
     def problems(self) -> dict[str, str]:
         """Say which kinds cannot be followed, and why."""
         return {i.kind.__name__: i.problem for i in self._informers.values() if i.problem}

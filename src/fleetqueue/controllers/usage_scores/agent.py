@@ -19,14 +19,14 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.core_v1 import Node, Pod
+from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.controllers.usage_scores import messages
 from fleetqueue.controllers.usage_scores.hub_clock import HubClock
 from fleetqueue.controllers.usage_scores.scoring import Scores, as_status, scores
 from fleetqueue.controllers.usage_scores.settings import AgentSettings
-from fleetqueue.controllers.usage_scores.usage import Ledger
+from fleetqueue.controllers.usage_scores.usage import Ledger, ScoredPod
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
@@ -35,6 +35,8 @@ from fleetqueue.runtime.metrics import Metrics
 
 KEY: Final = "scores"
 """There is one thing to keep right, so one key."""
+TAKING: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+"""Pods that wait for a node, or have ended, take nothing: the API server need not even send them."""
 
 log = Log("usage-scores")
 
@@ -66,7 +68,7 @@ class ScoreAgent(Controller):
     def subscribe(self) -> None:
         super().subscribe()
         self.worker.informer(Node).subscribe(self._see_node)
-        self.worker.informer(Pod).subscribe(self._see_pod)
+        self.worker.informer(ScoredPod, fields=TAKING).subscribe(self._see_pod)
 
     async def run(self) -> None:
         """Follow both clusters and publish, until cancelled."""
@@ -94,7 +96,7 @@ class ScoreAgent(Controller):
         if self.ledger.change_node(old, new):
             self.wake(KEY)
 
-    def _see_pod(self, old: Pod | None, new: Pod | None) -> None:
+    def _see_pod(self, old: ScoredPod | None, new: ScoredPod | None) -> None:
         if self.ledger.change_pod(old, new):
             self.wake(KEY)
 

@@ -4,34 +4,68 @@ A pod takes what the scheduler sets aside for it, the way Kubernetes counts it, 
 a pod that is being resized in place counts with the requests of its spec, not with the larger of old and new.
 """
 
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Final
+from functools import lru_cache
+from typing import ClassVar, Final, Self
 
 from fleetqueue.api import conditions, quantity
 from fleetqueue.api.core_v1 import Container, Node, Pod
+from fleetqueue.api.meta import Object, ObjectMeta
 from fleetqueue.api.pod_requests import Starter, pod_requests
 from fleetqueue.api.quantity import Amounts
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import CPU, MEMORY, RESOURCES
 
 POD_LEVEL_RESOURCES: Final = (CPU, MEMORY)
 """What a pod may ask for as a whole; of those that we score, Kubernetes accepts no others."""
 NOTHING: Final[Amounts] = {}
+NO_LABELS: Final[dict[str, str]] = {}
+
+
+class ScoredPod(Object):
+    """A pod as far as it counts: the node that it takes from, and how much of what is scored.
+
+    A worker may have a hundred thousand pods, most of them like many others: what these share is kept once.
+    """
+
+    resource: ClassVar = Pod.resource
+    keeps_raw: ClassVar[bool] = False
+
+    node: str
+    takes: Amounts
+
+    @classmethod
+    def kept(cls, raw: Manifest) -> Self:
+        return cls.of(Pod.view(Pod.trim(raw)))
+
+    @classmethod
+    def of(cls, pod: Pod) -> Self:
+        node, takes = usage(pod)
+        metadata = ObjectMeta(
+            name=pod.name,
+            namespace=sys.intern(pod.namespace),
+            resource_version=pod.metadata.resource_version,
+            labels=NO_LABELS,
+            annotations=NO_LABELS,
+        )
+        return cls(metadata=metadata, node=sys.intern(node), takes=_shared(tuple(takes.items())))
 
 
 class Ledger:
     """The free resources of a cluster, brought up to date by each change instead of counted anew.
 
-    A worker may have a hundred thousand pods: adding them all up again for each that comes or goes is too slow.
+    Adding all pods up again for each that comes or goes is too slow.
     """
 
     def __init__(self) -> None:
         self._capacity: dict[str, Amounts] = {}
         self._used: dict[str, Amounts] = {}
 
-    def change_pod(self, old: Pod | None, new: Pod | None) -> bool:
+    def change_pod(self, old: ScoredPod | None, new: ScoredPod | None) -> bool:
         """Take a changed pod into account; return whether it changed what is used."""
-        before, after = usage(old), usage(new)
+        before, after = ((pod.node, pod.takes) if pod is not None else ("", NOTHING) for pod in (old, new))
         if before == after:
             return False
         self._add(*before, sign=-1)
@@ -66,9 +100,9 @@ class Ledger:
             self._used[node] = left
 
 
-def usage(pod: Pod | None) -> tuple[str, Amounts]:
+def usage(pod: Pod) -> tuple[str, Amounts]:
     """Return which node a pod takes from, and how much of what is scored; nothing where it does not run, or no more."""
-    if pod is None or not pod.spec.node_name or pod.is_deleting or pod.status.phase in ("Succeeded", "Failed"):
+    if not pod.spec.node_name or pod.is_deleting or pod.status.phase in ("Succeeded", "Failed"):
         return "", NOTHING
     requested = requests_of(pod)
     taken = {name: requested[name] for name in RESOURCES if requested.get(name)}
@@ -101,6 +135,11 @@ def requests_of(pod: Pod) -> Amounts:
         whole={name: quantity.parse(whole[name]) for name in POD_LEVEL_RESOURCES if name in whole},
         overhead=quantity.parse_all(spec.overhead),
     )
+
+
+@lru_cache(maxsize=4096)
+def _shared(amounts: tuple[tuple[str, Decimal], ...]) -> Amounts:
+    return dict(amounts)
 
 
 def _requests(container: Container) -> Amounts:

@@ -16,8 +16,9 @@ from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import FRESH, GPU, SCORE_RESOURCE
 from fleetqueue.client import Client
-from fleetqueue.controllers.usage_scores.agent import ScoreAgent
+from fleetqueue.controllers.usage_scores.agent import TAKING, ScoreAgent
 from fleetqueue.controllers.usage_scores.settings import AgentSettings
+from fleetqueue.controllers.usage_scores.usage import ScoredPod
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.arranged_api import ArrangedApi
@@ -176,6 +177,18 @@ async def test_what_wakes_the_agent(api: ArrangedApi, worker: ArrangedApi, chang
         await settle()
 
         assert gpus(api) == points
+
+
+async def test_pods_that_take_nothing_are_not_followed(api: ArrangedApi, worker: ArrangedApi) -> None:
+    worker.add(gpu_node(), gpu_pod(), gpu_pod("waits", node=""), pod("ended", status={"phase": "Succeeded"}))
+    async with agent(worker, api) as measuring:
+        await settle()
+        at_first = measuring.worker.informer(ScoredPod, fields=TAKING).store.keys()
+        worker.change(Pod, "p1", "default", status={"phase": "Failed"})
+        await settle()
+
+        assert at_first == {"default/p1"}
+        assert measuring.worker.informer(ScoredPod, fields=TAKING).store.keys() == set()
 
 
 async def test_changes_in_quick_succession_are_published_together(api: ArrangedApi, worker: ArrangedApi) -> None:

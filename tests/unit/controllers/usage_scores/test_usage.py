@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.api.usage_scores import CPU, GPU, MEMORY
-from fleetqueue.controllers.usage_scores.usage import Ledger, capacity, requests_of, usage
+from fleetqueue.controllers.usage_scores.usage import Ledger, ScoredPod, capacity, requests_of, usage
 
 Requests = dict[str, Quantity]
 
@@ -34,6 +34,10 @@ def pod(
     spec |= {"nodeName": node, "containers": [container(app) for app in apps], "initContainers": list(init)}
     raw = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": phase}}
     return Pod.view(Pod.trim(raw))
+
+
+def scored(counted: Pod | None) -> ScoredPod | None:
+    return ScoredPod.of(counted) if counted is not None else None
 
 
 def node(name: str = "n1", *, ready: str = "True", unschedulable: bool = False, **allocatable: str | int) -> Node:
@@ -84,7 +88,6 @@ def test_a_pod_asks_for(counted: Pod, cpu: str) -> None:
         pytest.param(pod({CPU: 1}, phase="Succeeded"), id="succeeded"),
         pytest.param(pod({CPU: 1}, phase="Failed"), id="failed"),
         pytest.param(pod({CPU: 1}, deleting=True), id="being deleted"),
-        pytest.param(None, id="gone"),
     ],
 )
 def test_a_pod_takes_nothing_when_it_does_not_run(unseen: Pod | None) -> None:
@@ -122,7 +125,7 @@ def test_a_tainted_node_counts() -> None:
 def test_a_pod_leaves_the_rest_free() -> None:
     ledger = Ledger()
 
-    ledger.change_pod(None, pod({GPU: 1, CPU: "950m"}))
+    ledger.change_pod(None, scored(pod({GPU: 1, CPU: "950m"})))
     ledger.change_node(None, node(gpu=3, cpu=8))
 
     assert list(ledger.free()) == [{GPU: Decimal(2), CPU: Decimal("7.05")}]
@@ -133,7 +136,7 @@ def test_a_node_that_holds_more_than_it_has_takes_nothing_from_the_others() -> N
     ledger.change_node(None, node("n1", gpu=1))
     ledger.change_node(None, node("n2", gpu=3))
 
-    ledger.change_pod(None, pod({GPU: 4}, node="n1"))
+    ledger.change_pod(None, scored(pod({GPU: 4}, node="n1")))
 
     assert list(ledger.free()) == [{GPU: Decimal(0)}, {GPU: Decimal(3)}]
 
@@ -153,9 +156,9 @@ def test_a_node_that_holds_more_than_it_has_takes_nothing_from_the_others() -> N
 )
 def test_a_ledger_says_whether_a_pod_changed_anything(old: Pod | None, new: Pod | None, changed: bool) -> None:
     ledger = Ledger()
-    ledger.change_pod(None, old)
+    ledger.change_pod(None, scored(old))
 
-    assert ledger.change_pod(old, new) is changed
+    assert ledger.change_pod(scored(old), scored(new)) is changed
 
 
 @pytest.mark.parametrize(
@@ -196,6 +199,19 @@ def test_trimmed_objects_read_the_same() -> None:
     assert trimmed["status"] == {"phase": "Running"}
     assert Pod.trim(Pod.manifest("empty", "default"))["spec"] == {}
     assert Node.trim(Node.manifest("n", status={"images": [{"names": ["i"]}]}))["status"] == {}
+
+
+def test_of_a_pod_only_what_it_takes_is_kept_and_shared() -> None:
+    container = {"name": "c", "image": "i", "resources": {"requests": {CPU: "1"}, "limits": {CPU: "1"}}}
+    spec = {"nodeName": "n1", "containers": [container, container]}
+    one, other = (
+        ScoredPod.kept(Pod.manifest(name, "default", labels={"a": "b"}, spec=spec, status={"phase": "Running"}))
+        for name in ("one", "other")
+    )
+
+    assert (one.key, one.node, one.takes) == ("default/one", "n1", {CPU: Decimal(2)})
+    assert one.metadata.labels == {}
+    assert one.takes is other.takes
 
 
 # The slow and obvious way: what is set aside at each moment of a pod's life, and then the largest of it.
@@ -252,9 +268,9 @@ def test_counting_change_by_change_is_counting_anew(changes: list[tuple[str, Pod
     live: dict[str, Pod | None] = {}
 
     for name, new in changes:
-        ledger.change_pod(live.get(name), new)
+        ledger.change_pod(scored(live.get(name)), scored(new))
         live[name] = new
     for left in live.values():
-        anew.change_pod(None, left)
+        anew.change_pod(None, scored(left))
 
     assert ledger._used == anew._used
