@@ -68,7 +68,7 @@ class Cluster:
 
     def problems(self) -> dict[str, str]:
         """Say which kinds cannot be followed, and why."""
-        return {i.kind.__name__: i.problem for i in self._informers.values() if i.problem}
+        return {i.kind.resource.kind: i.problem for i in self._informers.values() if i.problem}
 
     def get(self, kind: type[O], name: str, namespace: str = "") -> O | None:
         found: O | None = self._informers[kind].store.get(key_of(namespace, name))
