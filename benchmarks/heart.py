@@ -2,7 +2,9 @@
 
 - label change -> MultiKueueConfig change: real OCM placement and our controller. The published chain (real OCM
   placement and kueue-addon), measured once on a machine of this kind with three clusters: p50 28 ms, max 59 ms.
-- 300 Jobs at once on three workers: Kueue's own all-at-once dispatcher, and ours, in the same run.
+- 300 Jobs at once on three workers: Kueue's own all-at-once dispatcher, and ours, in the same run; with the requests
+  that each worker's API server counted for a job. Kueue looks for a Workload on every listed worker in each of its
+  passes, so the GETs of Workloads are the passes.
 - memory, and what an idle minute costs. Published: 98 MB for kueue-addon.
 
     make bench
@@ -14,7 +16,7 @@ import platform
 import statistics
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
@@ -43,6 +45,24 @@ LABEL = "fleetqueue.dev/bench"
 PORT = 18080
 CLEAR_SECONDS = 900
 """Kueue removes copies as slowly as it makes them, and does that three times over where it sent each job everywhere."""
+
+
+class Shown:
+    """When the decision and the config first showed a change."""
+
+    def __init__(self) -> None:
+        self.begin("", is_in=True)
+
+    def begin(self, name: str, *, is_in: bool) -> None:
+        self.name, self.is_in = name, is_in
+        self.times: dict[str, float] = {}
+        self.done = asyncio.Event()
+
+    def put(self, kind: str, names: Sequence[str]) -> None:
+        if any(name.endswith(self.name) for name in names) == self.is_in:
+            self.times.setdefault(kind, perf_counter())
+            if "config" in self.times:
+                self.done.set()
 
 
 class Bench:
@@ -113,37 +133,37 @@ class Bench:
     # Measuring
 
     async def label_to_config(self, rounds: int) -> None:
-        """Label and unlabel a cluster; time the way to the event that shows the changed config."""
-        informer = Informer(self.hub, kueue.MultiKueueConfig)
-        came: asyncio.Queue[tuple[str, ...]] = asyncio.Queue()
-        informer.subscribe(lambda old, new: came.put_nowait(new.spec.clusters if new else ()))
-        following = asyncio.create_task(informer.run())
-        await informer.synced.wait()
-        listed, unlisted = [], []
+        """Label and unlabel a cluster; time the way to the event that shows the changed config, by its two halves."""
+        configs, decisions = Informer(self.hub, kueue.MultiKueueConfig), Informer(self.hub, cluster.PlacementDecision)
+        shown = Shown()
+        configs.subscribe(lambda old, new: shown.put("config", new.spec.clusters if new else ()))
+        decisions.subscribe(
+            lambda old, new: shown.put("decision", [d.cluster_name for d in new.status.decisions] if new else ())
+        )
+        following = [asyncio.create_task(informer.run()) for informer in (configs, decisions)]
+        await asyncio.gather(configs.synced.wait(), decisions.synced.wait())
+        times: dict[str, list[float]] = {"listed": [], "decided": [], "unlisted": []}
         for _ in range(rounds):
-            unlisted.append(await self._change(came, "cluster3", None, lambda m: "bench-cluster3" not in m))
+            times["unlisted"].append((await self._change(shown, None))["config"])
             await asyncio.sleep(0.6)  # the member of the unlisted cluster is deleted before the next round
-            listed.append(await self._change(came, "cluster3", "yes", lambda m: "bench-cluster3" in m))
+            came = await self._change(shown, "yes")
+            times["listed"].append(came["config"])
+            times["decided"].append(came["decision"])
             await asyncio.sleep(0.3)
-        following.cancel()
-        self.row("label added -> cluster listed", _spread(listed), "published chain: p50 28 ms, max 59 ms")
-        self.row("label removed -> asked, empty, unlisted", _spread(unlisted), "published chain never asks")
+        for task in following:
+            task.cancel()
+        self.row("label added -> cluster listed", _spread(times["listed"]), "published chain: p50 28 ms, max 59 ms")
+        self.row("  of it OCM's, until it has decided", _spread(times["decided"]), "real OCM placement, in both chains")
+        self.row("label removed -> asked, empty, unlisted", _spread(times["unlisted"]), "published chain never asks")
 
-    async def _change(
-        self,
-        came: "asyncio.Queue[tuple[str, ...]]",
-        name: str,
-        value: str | None,
-        done: Callable[[tuple[str, ...]], bool],
-    ) -> float:
-        while not came.empty():
-            came.get_nowait()
+    async def _change(self, shown: "Shown", value: str | None) -> dict[str, float]:
+        """Label or unlabel a cluster; return after how many seconds each of the objects showed it."""
+        shown.begin("cluster3", is_in=value is not None)
         started = perf_counter()
-        await self.label(name, value)
+        await self.label("cluster3", value)
         async with asyncio.timeout(30):
-            while not done(await came.get()):
-                pass
-        return perf_counter() - started
+            await shown.done.wait()
+        return {kind: when - started for kind, when in shown.times.items()}
 
     async def dispatch(self, jobs: int, what: str, prefix: str) -> None:
         """Create Jobs at once; time until the hub shows all of them admitted on a worker."""
@@ -160,6 +180,7 @@ class Bench:
         informer.subscribe(see)
         following = asyncio.create_task(informer.run())
         await informer.synced.wait()
+        before = await self._counts()
         started = perf_counter()
         await asyncio.gather(
             *(self.hub.create(Job.resource, arranging.job(f"{prefix}{number:03}")) for number in range(jobs))
@@ -172,7 +193,14 @@ class Bench:
         following.cancel()
         if done.is_set():
             self.row(what, f"{seconds:.0f} s, {jobs / seconds:.2f} jobs/s", "one run: compare the two rows")
+            for name, after in (await self._counts()).items():
+                passes, requests = ((count - was) / jobs for count, was in zip(after, before[name], strict=True))
+                self.row(f"  on {name}, for a job", f"{passes:.1f} passes, {requests:.1f} requests in all", "")
         await self._clear(prefix)
+
+    async def _counts(self) -> dict[str, tuple[float, float]]:
+        """Return how many GETs of Workloads, and requests for Workloads and Jobs, each worker has answered."""
+        return {name: _counted(str(await worker.read("/metrics"))) for name, worker in self.workers.items()}
 
     async def _clear(self, prefix: str) -> None:
         for raw in (await self.hub.list(Job.resource, "default")).items:
@@ -243,6 +271,17 @@ async def _requests() -> float:
     async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{PORT}/metrics") as response:
         lines = (await response.text()).splitlines()
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("fleetqueue_api_requests_total{"))
+
+
+def _counted(metrics: str) -> tuple[float, float]:
+    """Add up an API server's requests for single Workloads and Jobs: the GETs of Workloads, and all."""
+    passes = requests = 0.0
+    for line in metrics.splitlines():
+        if line.startswith("apiserver_request_total{") and 'scope="resource"' in line:
+            count = float(line.rsplit(" ", 1)[1])
+            requests += count if 'resource="workloads"' in line or 'resource="jobs"' in line else 0
+            passes += count if 'resource="workloads"' in line and 'verb="GET"' in line else 0
+    return passes, requests
 
 
 def _cpu(pid: int) -> float:

@@ -11,7 +11,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 
 ALL = {"cluster1", "cluster2", "cluster3"}
 SETTINGS = {"drain_timeout": 1.0, "drain_poll": 0.5, "linger": 0.5}
-WRITES = 18
+WRITES = 14
 """As many as the story takes, from the first finalizer to the end of the drain."""
 
 

@@ -23,7 +23,7 @@ QUEUES = ("ClusterQueue", "LocalQueue")
 AWAKE, RUNNING = 30, 10
 """Seconds until a copy of the fleet is at rest, and until the jobs run."""
 WRITES = {
-    "hub": {"Job": 4, "Workload": 9, "Event": 6},
+    "hub": {"Job": 4, "Workload": 8, "Event": 6},
     "workers": {"Job": 5, "Workload": 5, "Pod": 3, "Event": 7},
 }
 """Of one job, the first write of each object included."""

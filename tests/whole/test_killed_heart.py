@@ -13,7 +13,7 @@ from fleetqueue.testing.virtual_time import running
 from .moving_job import MovingJob
 from .seeds import unlogged
 
-WRITES = 18
+WRITES = 14
 """As many as the way of the job takes, from the first finalizer to the end of the drain."""
 
 
