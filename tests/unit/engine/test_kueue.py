@@ -27,7 +27,7 @@ def cluster():
 
 
 def test_a_process_listens_on_its_own_ports(cluster):
-    config = derive(SHIPPED, cluster, ["batch/job"])
+    config = derive(SHIPPED, cluster)
 
     assert config["health"]["healthProbeBindAddress"] == "127.0.0.1:2"
     assert config["metrics"]["bindAddress"] == "127.0.0.1:3"
@@ -35,7 +35,7 @@ def test_a_process_listens_on_its_own_ports(cluster):
 
 
 def test_a_process_elects_no_leader_and_serves_no_visibility(cluster):
-    config = derive(SHIPPED, cluster, ["batch/job"])
+    config = derive(SHIPPED, cluster)
 
     assert config["leaderElection"] == {"leaderElect": False, "resourceName": "x"}
     assert config["featureGates"] == {"VisibilityOnDemand": False}
@@ -44,21 +44,25 @@ def test_a_process_elects_no_leader_and_serves_no_visibility(cluster):
 def test_what_somebody_wrote_into_the_config_map_stays(cluster):
     edited = SHIPPED | {"multiKueue": {"dispatcherName": "ours"}, "featureGates": {"TopologyAwareScheduling": True}}
 
-    config = derive(edited, cluster, ["batch/job"])
+    config = derive(edited, cluster)
 
     assert config["multiKueue"] == {"dispatcherName": "ours"}
     assert config["clientConnection"] == {"qps": 300, "burst": 500}
     assert config["featureGates"] == {"TopologyAwareScheduling": True, "VisibilityOnDemand": False}
 
 
-def test_only_kinds_that_workers_serve_are_integrated(cluster):
+def test_the_kinds_of_jobs_are_those_that_are_listed(cluster):
+    assert derive(SHIPPED, cluster)["integrations"] == SHIPPED["integrations"]
+
+
+def test_a_fleet_that_serves_few_kinds_of_jobs_integrates_only_those(cluster):
     integrations = derive(SHIPPED, cluster, ["batch/job", "jobset.x-k8s.io/jobset"])["integrations"]
 
     assert integrations == {"frameworks": ["batch/job"], "labelKeysToCopy": ["team"]}
 
 
 def test_the_shipped_configuration_is_not_changed(cluster):
-    derive(SHIPPED, cluster, [])
+    derive(SHIPPED, cluster)
 
     assert SHIPPED["leaderElection"]["leaderElect"] is True
 

@@ -5,7 +5,6 @@ import pytest
 from fleetqueue.engine import manifests
 from fleetqueue.engine.cluster_api import collection_path, in_order, message, object_path, plural
 from fleetqueue.engine.errors import EngineError
-from fleetqueue.engine.parts import CrdSource
 
 
 @pytest.mark.parametrize(
@@ -61,14 +60,34 @@ def test_definitions_are_collected_from_the_folders_of_a_module(tmp_path):
     (tmp_path / "v1").mkdir()
     (tmp_path / "v1" / "a.crd.yaml").write_text("kind: CustomResourceDefinition\n---\nkind: Other\n---\n")
 
-    assert manifests.crds(tmp_path, CrdSource("m", "v1.0.0", ("*/*.crd.yaml",))) == [
-        {"kind": "CustomResourceDefinition"}
-    ]
+    assert manifests.crds(tmp_path, ["*/*.crd.yaml"]) == [{"kind": "CustomResourceDefinition"}]
 
 
-def test_a_module_without_definitions_is_an_error(tmp_path):
-    with pytest.raises(EngineError, match=r"module m@v1\.0\.0 has no file"):
-        manifests.crds(tmp_path, CrdSource("m", "v1.0.0", ("*.yaml",)))
+def test_a_folder_without_one_of_the_definitions_is_an_error(tmp_path):
+    (tmp_path / "a.yaml").write_text("kind: CustomResourceDefinition\n")
+
+    with pytest.raises(EngineError, match=r"has no file b\*\.yaml; engine/parts\.py names the wrong folder"):
+        manifests.crds(tmp_path, ["a.yaml", "b*.yaml"])
+
+
+def test_a_definition_is_served_without_prose_and_without_its_operators_conversion():
+    schema = {
+        "description": "prose",
+        "properties": {"description": {"type": "string", "description": "prose"}},
+        "x-kubernetes-validations": [{"rule": "self.x"}],
+    }
+    version = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}
+    conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {}}}
+
+    made = manifests.light({"kind": "C", "spec": {"group": "g", "versions": [version], "conversion": conversion}})
+
+    bare = {
+        "properties": {"description": {"type": "string"}},
+        "x-kubernetes-validations": [{"rule": "self.x"}],
+    }
+    assert made["spec"]["versions"] == [version | {"schema": {"openAPIV3Schema": bare}}]
+    assert made["spec"]["conversion"] == {"strategy": "None"}
+    assert made["spec"]["group"] == "g"
 
 
 def test_what_is_written_is_read_again(tmp_path):

@@ -1,13 +1,14 @@
 """The pinned table, and the small Go modules that are made from it."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from fleetqueue.engine import parts
-from fleetqueue.engine.build import module_file, plan
+from fleetqueue.engine.build import build_from, module_file, plan, required_version, write_module
 from fleetqueue.engine.errors import EngineError
-from fleetqueue.engine.layout import Layout, cache_dir, find, planned, require
+from fleetqueue.engine.layout import Layout, cache_dir, find, planned, planned_from, require
 from fleetqueue.engine.toolchain import clean_environment, parse_version, tail
 
 
@@ -73,6 +74,65 @@ def test_a_whole_engine_is_found(tmp_path):
     assert find(environ) == planned(environ)
 
 
+def test_another_engine_is_used_where_it_is_named(tmp_path):
+    environ = {"FLEETQUEUE_CACHE": str(tmp_path / "cache"), "FLEETQUEUE_ENGINE": str(tmp_path / "other")}
+
+    with pytest.raises(EngineError, match=r"lacks .*; FLEETQUEUE_ENGINE names it"):
+        require(environ)
+    fill(Layout(tmp_path / "other"))
+
+    assert find(environ) == Layout(tmp_path / "other")
+    assert planned(environ) != find(environ)
+
+
+def test_an_engine_with_another_kueue_has_a_folder_that_says_so(tmp_path):
+    environ = {"FLEETQUEUE_CACHE": str(tmp_path)}
+
+    one = planned_from(Path("/src/kueue@v0.18.4"), environ).root
+    other = planned_from(Path("/elsewhere/kueue@v0.18.4"), environ).root
+
+    assert one.name.startswith(f"{parts.key()}-kueue-from-kueue-v0.18.4-")
+    assert len({one, other, planned(environ).root}) == 3
+
+
+def test_a_module_is_built_from_sources_where_they_are_given(tmp_path):
+    source = tmp_path / "kueue"
+    source.mkdir()
+    (source / "go.mod").write_text("module sigs.k8s.io/kueue\n")
+
+    write_module(parts.KUEUE, source, tmp_path / "work", is_source=True)
+
+    assert f"\nreplace sigs.k8s.io/kueue => {source}\n" in (tmp_path / "work" / "go.mod").read_text()
+
+
+async def test_a_folder_without_sources_of_kueue_is_refused(tmp_path):
+    with pytest.raises(EngineError, match="holds no sources of Kueue"):
+        await build_from(tmp_path, print)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("require sigs.k8s.io/lws v0.9.0\n", id="alone"),
+        pytest.param(
+            "require (\n\tsigs.k8s.io/lws v0.9.0 // indirect\n\tsigs.k8s.io/lws/x v0.1.0\n)\n", id="among others"
+        ),
+    ],
+)
+def test_the_version_of_a_module_that_kueue_requires(text):
+    assert required_version(text, "sigs.k8s.io/lws") == "v0.9.0"
+    with pytest.raises(EngineError, match=r"requires no sigs\.k8s\.io/jobset"):
+        required_version(text, "sigs.k8s.io/jobset")
+
+
+def test_another_choice_of_job_kinds_builds_no_program_anew(monkeypatch, tmp_path):
+    environ = {"FLEETQUEUE_CACHE": str(tmp_path)}
+    fill(planned(environ))
+    monkeypatch.setattr(parts, "JOB_CRDS", parts.JOB_CRDS[:-1])
+
+    assert planned(environ).missing() == [planned(environ).job_crds.name]
+
+
 def test_an_unknown_program_is_named(tmp_path):
     with pytest.raises(EngineError, match='no program "docker"'):
         Layout(tmp_path).binary("docker")
@@ -110,6 +170,6 @@ def test_the_tail_of_an_output():
 
 
 def fill(layout):
-    for path in [*(layout.binary(binary.name) for binary in parts.binaries()), layout.kueue_manifests, layout.ocm_crds]:
+    for path in [*(layout.binary(binary.name) for binary in parts.binaries()), *layout.manifests]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
