@@ -70,10 +70,13 @@ def test_a_folder_without_one_of_the_definitions_is_an_error(tmp_path):
         manifests.crds(tmp_path, ["a.yaml", "b*.yaml"])
 
 
-def test_a_definition_is_served_without_prose_and_without_its_operators_conversion():
+def test_a_definition_is_served_without_prose_pods_and_its_operators_conversion():
     schema = {
         "description": "prose",
-        "properties": {"description": {"type": "string", "description": "prose"}},
+        "properties": {
+            "description": {"type": "string", "description": "prose"},
+            "podSpec": {"properties": {"containers": {}, "initContainers": {}}, "required": ["containers"]},
+        },
         "x-kubernetes-validations": [{"rule": "self.x"}],
     }
     version = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}
@@ -82,7 +85,10 @@ def test_a_definition_is_served_without_prose_and_without_its_operators_conversi
     made = manifests.light({"kind": "C", "spec": {"group": "g", "versions": [version], "conversion": conversion}})
 
     bare = {
-        "properties": {"description": {"type": "string"}},
+        "properties": {
+            "description": {"type": "string"},
+            "podSpec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        },
         "x-kubernetes-validations": [{"rule": "self.x"}],
     }
     assert made["spec"]["versions"] == [version | {"schema": {"openAPIV3Schema": bare}}]
