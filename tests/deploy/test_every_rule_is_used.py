@@ -66,6 +66,7 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "patch": "managed_accounts: credential, when a setting changed",
             "delete": "managed_accounts: withdraw",
         },
+        ("", "namespaces", "kube-system"): {"get": "assembly/capabilities: _uid"},
         ("addon.open-cluster-management.io", "managedclusteraddons", "managed-serviceaccount"): {
             "get": "managed_accounts: _add_on",
             "patch": "managed_accounts: _hold_add_on, withdraw",

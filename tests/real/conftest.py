@@ -270,14 +270,18 @@ class World:
         replica = Replica(self.controller_kubeconfig, self.fleet.data_dir / "set-up.log", {})
         await replica.start()
         for name in WORKERS:
-            connection = load(self.fleet.clusters[name].remote_kubeconfig)
-            newcomer = Newcomer(name, connection, cluster_set="fleet")
-            await join(self.hub, newcomer, lambda line: None)
-            await wait_for_credentials(self.hub, newcomer, limit=PATIENCE)
+            await self.join(name)
             gpus = {"nvidia.com/gpu": "100"}
             status = {"status": {"capacity": gpus, "allocatable": gpus}}
             await self.workers[name].merge(Node.resource, f"{name}-control-plane", "", status, subresource="status")
         await replica.stop()
+
+    async def join(self, name: str, *, called: str = "") -> None:
+        """Join a cluster of the fleet, under its own name or another, while a controller runs."""
+        connection = load(self.fleet.clusters[name].remote_kubeconfig)
+        newcomer = Newcomer(called or name, connection, cluster_set="fleet")
+        await join(self.hub, newcomer, lambda line: None)
+        await wait_for_credentials(self.hub, newcomer, limit=PATIENCE)
 
     async def _give_shipped_roles(self) -> None:
         """Make the account that our parts run as, with exactly the roles under deploy/."""

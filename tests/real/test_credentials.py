@@ -9,6 +9,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -332,8 +333,8 @@ def without(rules: list[Rule], verb: str, resource: str) -> list[Rule]:
             continue
         others = tuple(other for other in rule.resources if other != resource)
         verbs = tuple(other for other in rule.verbs if other != verb)
-        kept += [Rule(rule.group, others, rule.verbs)] if others else []
-        kept += [Rule(rule.group, (resource,), verbs)] if verbs else []
+        kept += [replace(rule, resources=others)] if others else []
+        kept += [replace(rule, resources=(resource,), verbs=verbs)] if verbs else []
     return kept
 
 

@@ -31,6 +31,7 @@ ROLES = Path(__file__).parents[2] / "deploy" / "kustomize" / "rbac"
 NOT_ON_THIS_HUB = {
     "managedserviceaccounts": "OCM's managed-serviceaccount add-on is not installed here",
     "clusterpermissions": "OCM's cluster-permission add-on is not installed here",
+    "managedclusteraddons managed-serviceaccount": "OCM's managed-serviceaccount add-on is not installed here",
     "configmaps kube-root-ca.crt": "read only where workers are reached through OCM's cluster-proxy",
 }
 ALL = {"cluster1", "cluster2", "cluster3"}

@@ -7,12 +7,14 @@ from fleetqueue.api.scheme import Manifest
 REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
-def access_review(verb: str, group: str, resource: str) -> Manifest:
-    """Ask whether the asker may do something in every namespace; a resource may be `jobs` or `jobs/status`."""
-    name, _, subresource = resource.partition("/")
-    attributes = {"verb": verb, "group": group, "resource": name}
-    if subresource:
-        attributes["subresource"] = subresource
+def access_review(verb: str, group: str, resource: str, name: str = "") -> Manifest:
+    """Ask whether the asker may do something in every namespace, or to the one object of a name.
+
+    A resource may be `jobs` or `jobs/status`.
+    """
+    plural, _, subresource = resource.partition("/")
+    parts = {"verb": verb, "group": group, "resource": plural, "subresource": subresource, "name": name}
+    attributes = {part: value for part, value in parts.items() if value or part == "group"}
     return {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",

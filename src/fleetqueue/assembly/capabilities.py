@@ -7,6 +7,8 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.fleetqueue import IDENTITY_NAMESPACE
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
@@ -45,6 +47,8 @@ class Capabilities:
     listed_clusters: int = OLD_LIMIT
     """How many clusters a MultiKueueConfig may list."""
     credentials: CredentialCapabilities = field(default_factory=CredentialCapabilities)
+    hub_uid: str = ""
+    """Who the hub is, by the uid of its namespace kube-system; empty where we may not know."""
 
 
 async def detect(hub: Client) -> Capabilities:
@@ -55,7 +59,15 @@ async def detect(hub: Client) -> Capabilities:
         missing = [str(resource) for resource in wanted if resource.plural not in served[resource.api_version]]
         if missing:
             raise NotInstalled(f"the hub does not serve {', '.join(missing)}; install {what}")
-    return Capabilities(await _listed_clusters(hub), await discover(hub))
+    return Capabilities(await _listed_clusters(hub), await discover(hub), await _uid(hub))
+
+
+async def _uid(hub: Client) -> str:
+    try:
+        return Namespace.view(await hub.get(Namespace.resource, IDENTITY_NAMESPACE)).uid
+    except (errors.Forbidden, errors.NotFound) as error:
+        log.warning("the hub is not known where it is a managed cluster itself", error=error)
+        return ""
 
 
 async def serves(cluster: Client, resource: Resource) -> bool:

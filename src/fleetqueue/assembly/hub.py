@@ -46,6 +46,7 @@ class Parts:
             settings.placement_admission,
             limit=found.listed_clusters,
             has_profiles=bool(found.credentials.profile_fields),
+            hub_uid=found.hub_uid,
             dial=dial,
         )
         self.credentials = Credentials(hub, metrics, settings.credentials, capabilities=found.credentials, dial=dial)

@@ -82,7 +82,7 @@ async def denied(client: Client, rules: Sequence[Rule]) -> list[str]:
     for rule in rules:
         for resource in rule.resources:
             for verb in rule.verbs:
-                if not is_allowed(await client.post(REVIEWS, access_review(verb, rule.group, resource))):
+                if not is_allowed(await client.post(REVIEWS, access_review(verb, rule.group, resource, rule.name))):
                     missing.append(f"{verb} {resource}.{rule.group}" if rule.group else f"{verb} {resource}")
     return missing
 

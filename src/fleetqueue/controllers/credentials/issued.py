@@ -11,7 +11,14 @@ from typing import Final
 
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, MISSING_KINDS, credentials_secret
+from fleetqueue.api.fleetqueue import (
+    CLUSTER_LABEL,
+    CLUSTER_UID,
+    KUBECONFIG_KEY,
+    MISSING_KINDS,
+    REPLACED_BY,
+    credentials_secret,
+)
 from fleetqueue.api.scheme import Manifest
 
 ISSUED: Final = "fleetqueue.dev/issued"
@@ -30,6 +37,8 @@ class Issued:
     expires: datetime
     source: str = ""
     """The name of the source that gave it."""
+    cluster_uid: str = ""
+    """Which cluster it opens, by the uid of its namespace kube-system; empty where that is not known yet."""
 
     @property
     def fingerprint(self) -> str:
@@ -52,7 +61,7 @@ def read(secret: core.Secret | None) -> Issued | None:
         issued, expires = (datetime.fromisoformat(annotations[name]) for name in (ISSUED, EXPIRES))
     except (KeyError, ValueError):
         return None
-    credential = Issued(kubeconfig, issued, expires, annotations.get(SOURCE, ""))
+    credential = Issued(kubeconfig, issued, expires, annotations.get(SOURCE, ""), annotations.get(CLUSTER_UID, ""))
     return credential if annotations.get(CONTENT_HASH) == credential.fingerprint else None
 
 
@@ -69,6 +78,8 @@ def secret_manifest(
             ISSUED: timestamp(credential.issued),
             EXPIRES: timestamp(credential.expires),
             SOURCE: credential.source,
+            CLUSTER_UID: credential.cluster_uid or None,
+            REPLACED_BY: None,
             CONTENT_HASH: credential.fingerprint,
             MISSING_KINDS: missing_kinds or None,
         },

@@ -12,6 +12,7 @@ or gone, while a MultiKueueCluster uses the credential: the drain needs it to it
 
 import base64
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -20,7 +21,14 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, MISSING_KINDS, credentials_secret
+from fleetqueue.api.fleetqueue import (
+    CLUSTER_LABEL,
+    CLUSTER_UID,
+    IDENTITY_NAMESPACE,
+    MISSING_KINDS,
+    REPLACED_BY,
+    credentials_secret,
+)
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials import issued, messages
 from fleetqueue.controllers.credentials.issued import Issued
@@ -113,6 +121,8 @@ class KubeconfigSecretController(Controller):
         try:
             rights = await self.rights.now()
             credential = await self._credential(cluster, current, rights)
+            credential = replace(credential, cluster_uid=self.proofs.identity(cluster.name))
+            await self._keep_apart(cluster, secret, credential)
             missing = messages.missing_kinds(self.proofs.unserved(cluster.name), rights.unknown)
             manifest = issued.secret_manifest(
                 cluster.name, self.settings.kueue_namespace, credential, secret, missing_kinds=missing
@@ -156,6 +166,23 @@ class KubeconfigSecretController(Controller):
                     raise
                 problems.append(str(problem))
         raise CredentialProblem("; ".join(problems))
+
+    async def _keep_apart(self, cluster: ocm.ManagedCluster, secret: Secret | None, credential: Issued) -> None:
+        """Keep the way to a cluster open while jobs run through it, although another one has its name by now.
+
+        It may live on. Who reads the mark drains it; then the secret is written for the new one.
+        """
+        known = secret.metadata.annotations.get(CLUSTER_UID, "") if secret is not None else ""
+        members = self.hub.by_index(kueue.MultiKueueCluster, BY_CLUSTER, cluster.name)
+        if secret is None or not is_ours(secret) or not members or known in ("", credential.cluster_uid):
+            return
+        if secret.metadata.annotations.get(REPLACED_BY) != credential.cluster_uid:
+            metadata = {"uid": secret.uid, "annotations": {REPLACED_BY: credential.cluster_uid}}
+            await self.hub.client.merge(secret.resource, secret.name, secret.namespace, {"metadata": metadata})
+        raise CredentialProblem(
+            f"{cluster.name} is another cluster than before (its {IDENTITY_NAMESPACE} has uid {credential.cluster_uid},"
+            f" not {known}); the old one is drained first"
+        )
 
     async def _tell(
         self, cluster: ocm.ManagedCluster, secret: Secret | None, current: Issued | None, credential: Issued, why: str

@@ -9,6 +9,8 @@ from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.fleetqueue import IDENTITY_NAMESPACE
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, parse
 from fleetqueue.controllers.credentials.accounts import denied
@@ -35,6 +37,8 @@ class Proof:
     when: float = -inf
     unserved: tuple[str, ...] = ()
     """Kinds that the worker did not serve then."""
+    uid: str = ""
+    """Which cluster it was, by the uid of its namespace kube-system."""
 
 
 class Proofs:
@@ -72,10 +76,14 @@ class Proofs:
                 await asyncio.sleep(pause)
                 why = await _ask(client, rights.rules)
                 if not why:
-                    missing = await unserved(client, rights.kinds)
-                    self._proven[cluster] = Proof(_digest(kubeconfig, rights), clock.monotonic(), missing)
+                    missing, uid = await unserved(client, rights.kinds), await identity(client)
+                    self._proven[cluster] = Proof(_digest(kubeconfig, rights), clock.monotonic(), missing, uid)
                     break
         return why
+
+    def identity(self, cluster: str) -> str:
+        """Return which cluster the credential opens that was proven last."""
+        return self._proven.get(cluster, Proof()).uid
 
     def forget(self, cluster: str) -> None:
         self._proven.pop(cluster, None)
@@ -88,6 +96,11 @@ class Proofs:
             yield client
         finally:
             await client.close()
+
+
+async def identity(client: Client) -> str:
+    """Ask a cluster who it is."""
+    return Namespace.view(await client.get(Namespace.resource, IDENTITY_NAMESPACE)).uid
 
 
 async def _ask(client: Client, rules: Sequence[Rule]) -> str:

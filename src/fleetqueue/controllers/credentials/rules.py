@@ -6,7 +6,7 @@ Each right has somebody who uses it, found in Kueue's source and tried on the re
   status to evict it. Its collector lists Workloads.
 - It patches a Job or RayCluster that is elastic, and a RayService whose spec is kept in step.
 - Our drain lists Workloads and jobs to see whether a worker is empty, and our dispatcher follows the queues to see
-  what they have left.
+  what they have left. Which cluster it is, we ask its namespace kube-system.
 
 Kueue's own script also grants `<jobs>/status` get, `workloads` patch, `workloads/status` get and the queues' get, which
 nobody uses.
@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fleetqueue.api.fleetqueue import IDENTITY_NAMESPACE
 from fleetqueue.api.kueue_configuration import (
     BETA_GATES,
     ELASTIC_JOBS,
@@ -33,9 +34,12 @@ class Rule:
     group: str
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
+    name: str = ""
+    """The one object that is meant; all where empty."""
 
     def manifest(self) -> dict[str, Any]:
-        return {"apiGroups": [self.group], "resources": list(self.resources), "verbs": list(self.verbs)}
+        named = {"resourceNames": [self.name]} if self.name else {}
+        return {"apiGroups": [self.group], "resources": list(self.resources), "verbs": list(self.verbs), **named}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ def _kueue_rules(gates: Collection[str]) -> list[Rule]:
         Rule(KUEUE, ("workloads",), ("create", "delete", "get", "list", "update", "watch")),
         Rule(KUEUE, ("workloads/status",), status_verbs),
         Rule(KUEUE, ("clusterqueues", "localqueues"), ("list", "watch")),
+        Rule("", ("namespaces",), ("get",), IDENTITY_NAMESPACE),
     ]
 
 

@@ -10,7 +10,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME, GIVEN_UP, MISSING_KINDS
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME, GIVEN_UP, MISSING_KINDS, REPLACED_BY
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.names import (
@@ -128,11 +128,17 @@ class HubObjects:
         return found.metadata.labels.get(CLUSTER_LABEL, member) if is_ours(found) else member
 
     def has_left(self, member: str, config: str) -> bool:
-        """Tell whether an administrator took the cluster behind a member out of the fleet; unknown of foreign ones."""
+        """Tell whether the cluster behind a member of ours is out of the fleet, or has lost its name to another."""
         found = self.member(member)
         if found is not None and not is_ours(found):
             return False
-        return self.hub.get(cluster.ManagedCluster, self.cluster_of(member, config)) is None
+        name = self.cluster_of(member, config)
+        return self.hub.get(cluster.ManagedCluster, name) is None or self.is_replaced(name)
+
+    def is_replaced(self, cluster_name: str) -> bool:
+        """Tell whether the secret of a cluster opens one that has lost its name to another."""
+        secret = self.secret(cluster_name)
+        return secret is not None and is_ours(secret) and REPLACED_BY in secret.metadata.annotations
 
     def is_known(self, member: str, config: str) -> bool:
         """Tell whether a cluster of the fleet is, or a moment ago was, behind a member: its credential outlives it."""

@@ -67,8 +67,8 @@ def draining(held: Mapping[str, str]) -> Said:
 
 def left_and_silent(why: str, seconds: float) -> str:
     return (
-        f"{why[:LONGEST_WHY]}; its ManagedCluster is gone: join it again to let the drain go on, or `fleetqueue unjoin"
-        f" --force` it; it is given up after {seconds:g} s of silence"
+        f"{why[:LONGEST_WHY]}; its ManagedCluster is gone or another cluster's: join it again to let the drain go on,"
+        f" or `fleetqueue unjoin --force` it; it is given up after {seconds:g} s of silence"
     )
 
 

@@ -31,6 +31,7 @@ from fleetqueue.controllers.placement_admission import access, messages
 from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
 from fleetqueue.controllers.placement_admission.flapping import HOUR, Steadied, steady
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
+from fleetqueue.controllers.placement_admission.identities import Identities
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import (
@@ -67,6 +68,7 @@ class MultiKueueConfigController(Controller):
         objects: HubObjects,
         workers: Workers,
         silences: Silences,
+        identities: Identities,
         ledger: Ledger,
         measures: Measures,
         limit: int,
@@ -76,6 +78,7 @@ class MultiKueueConfigController(Controller):
         self.settings = objects.settings
         self.workers = workers
         self.silences = silences
+        self.identities = identities
         self.ledger = ledger
         self.saying = Saying(objects, measures)
         self.wakers = Wakers(objects)
@@ -159,10 +162,12 @@ class MultiKueueConfigController(Controller):
     async def _plan(
         self, key: str, selection: Selection, config: kueue.MultiKueueConfig | None
     ) -> tuple[Plan, Mapping[str, Held]]:
-        listed = self._listed(key, config)
+        # Nothing of ours can run on the hub as on a worker, and as long as it is listed, Kueue deletes its Workloads.
+        listed = [m for m in self._listed(key, config) if not self.identities.is_hub(m, key)]
         marks = marks_of(config)
         selected = {self.settings.member(key, name): name for name in selection.clusters}
         taken = {member: why for member, name in selected.items() if (why := self._taken(key, member, name, listed))}
+        taken = self.identities.refused(selected, listed, key) | taken
         wanted = {member: name for member, name in selected.items() if member not in taken}
         unusable = {member: why for member, name in wanted.items() if (why := self._unusable(name))}
         asked = to_ask(list(wanted), listed=listed, marks=marks, unusable=unusable, limit=self.limit)
@@ -219,13 +224,16 @@ class MultiKueueConfigController(Controller):
 
     def _unusable(self, name: str) -> str:
         """Say why a selected cluster cannot be listed yet; empty where it can."""
-        return access.why_unusable(self.settings, name, self.objects.secret(name), self.objects.profile(name))
+        why = access.why_unusable(self.settings, name, self.objects.secret(name), self.objects.profile(name))
+        return why or self.identities.why_unknown(name)
 
     async def _held(self, key: str, member: str) -> Held:
         """Ask who still stands on a member: the hub's Workloads, nominations under way, and the worker itself."""
         on_hub = {workload.key for workload in self.objects.workloads_on(member, key)}
         if self.ledger.is_under_way(member):
             on_hub.add("a nomination under way")
+        if self._has_twin(key, member):
+            return Held(frozenset(on_hub), is_running=bool(on_hub))
         try:
             copies = await self._copies(member, is_in_use=bool(on_hub))
         except (errors.Unreachable, errors.ApiError) as error:
@@ -254,6 +262,12 @@ class MultiKueueConfigController(Controller):
         copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.kueue.written.origin)
         self._answers[member] = (began, copies)
         return copies
+
+    def _has_twin(self, key: str, member: str) -> bool:
+        """Tell whether a member that serves is the same cluster: then what runs there tells nothing of this one."""
+        config, uid = self.objects.config(key), self.identities.of_member(member, key)
+        serving = set(config.spec.clusters) - set(marks_of(config)) if config is not None else set()
+        return bool(uid) and any(self.identities.of_member(other, key) == uid for other in serving - {member})
 
     def _belongs_elsewhere(self, copy: str, key: str) -> bool:
         """Tell whether a copy on a worker was sent there through another config."""
@@ -331,6 +345,8 @@ class MultiKueueConfigController(Controller):
 
     async def _look_once_more(self, key: str, member: kueue.MultiKueueCluster) -> float:
         """Return after how many seconds to look at an unlisted member again; 0 where it may go."""
+        if self.identities.is_hub(member.name, key):
+            return 0.0
         held = await self._held(key, member.name)
         if held.workloads:
             await self._relist(key, member.name, held)

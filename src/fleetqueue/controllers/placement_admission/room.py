@@ -8,6 +8,7 @@ from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.dispatcher import DispatcherController
 from fleetqueue.controllers.placement_admission.evictions import EvictionController
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
+from fleetqueue.controllers.placement_admission.identities import Identities
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.multikueue_configs import MultiKueueConfigController
@@ -32,9 +33,13 @@ class PlacementAdmission:
         *,
         limit: int = 20,
         has_profiles: bool = True,
+        hub_uid: str = "",
         dial: Dial = connect,
     ) -> None:
-        """`limit`: how many clusters a config may list; `has_profiles`: whether the hub serves ClusterProfiles."""
+        """`limit`: how many clusters a config may list; `has_profiles`: whether the hub serves ClusterProfiles.
+
+        `hub_uid`: the uid of the hub's own namespace kube-system, by which it is known where it is a managed cluster.
+        """
         objects = HubObjects(hub, settings, has_profiles=has_profiles)
         measures = Measures(metrics.registry)
         ledger = Ledger()
@@ -61,6 +66,7 @@ class PlacementAdmission:
             objects=objects,
             workers=self.workers,
             silences=silences,
+            identities=Identities(objects, hub_uid),
             ledger=ledger,
             measures=measures,
             limit=limit,

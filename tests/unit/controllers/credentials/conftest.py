@@ -51,6 +51,8 @@ class FakeWorker:
         self.api = api
         self.tokens: dict[str, tuple[str, Any]] = {}
         """From each issued token to the uid of its account and its end."""
+        self.uid = f"uid-of-{name}"
+        """Which cluster it is."""
         self.longest = 10**9
         self.clock_is_ahead = timedelta()
         self.takes_dead_tokens = False
@@ -111,13 +113,16 @@ class BearerDoor:
             return await self.worker.api.request(request, timeout=timeout)
         if request.method == "GET" and request.path.startswith(("/api/v1", "/apis/")) and request.path.count("/") < 4:
             return await self.worker.api.request(request, timeout=timeout)  # what is served, everybody may know
-        assert request.path == REVIEWS, "an issued token is only used to ask what it may do, and what is served"
+        is_identity = request.path == "/api/v1/namespaces/kube-system"
+        assert is_identity or request.path == REVIEWS, "an issued token is only used to ask"
         await self.worker.api.request(Request("GET", "/livez"), timeout=timeout)  # cut and slow as everything else
         uid, until = self.worker.tokens.get(self.token, ("", None))
         account = self.worker.account
         is_dead = account is None or account.uid != uid or clock.now() + self.worker.clock_is_ahead >= until
         if until is None or (is_dead and not self.worker.takes_dead_tokens):
             return Response(401, status_of(errors.Unauthorized("Unauthorized")))
+        if is_identity:
+            return Response(200, {"metadata": {"name": "kube-system", "uid": self.worker.uid}})
         return Response(201, {"status": {"allowed": self._allows(request.body["spec"]["resourceAttributes"])}})
 
     def stream(self, request: Request, *, silence: float) -> Any:

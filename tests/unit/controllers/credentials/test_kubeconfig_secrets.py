@@ -75,6 +75,7 @@ async def test_account_on_the_worker_has_the_rights_and_no_pod_gets_its_token(wo
         ["workloads"],
         ["workloads/status"],
         ["clusterqueues", "localqueues"],
+        ["namespaces"],
         ["jobs"],
         ["pods"],
     ]

@@ -39,6 +39,7 @@ def allowed(worker):
         "workloads/status",
         "clusterqueues",
         "localqueues",
+        "namespaces",
     }
 
 

@@ -24,6 +24,7 @@ def test_batch_jobs_need_exactly_these_rights():
         ("watch", "clusterqueues.kueue.x-k8s.io"),
         ("list", "localqueues.kueue.x-k8s.io"),
         ("watch", "localqueues.kueue.x-k8s.io"),
+        ("get", "namespaces"),
     }
 
 

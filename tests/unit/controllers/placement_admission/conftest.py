@@ -239,11 +239,10 @@ class Scene:
 
     # Acting
 
-    def heart(self, *, limit=20, **settings) -> PlacementAdmission:
+    def heart(self, *, limit=20, hub_uid="", **settings) -> PlacementAdmission:
         """Put the room together, with these settings."""
-        heart = PlacementAdmission(
-            self.hub, Metrics(), PlacementAdmissionSettings(**settings), limit=limit, dial=self._dial
-        )
+        chosen = PlacementAdmissionSettings(**settings)
+        heart = PlacementAdmission(self.hub, Metrics(), chosen, limit=limit, hub_uid=hub_uid, dial=self._dial)
         self.hearts.append(heart)
         return heart
 
