@@ -4,8 +4,10 @@ The kinds of one API group stand in one file although their versions differ: v1 
 for placements, v1alpha1 for scores.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
+
+from msgspec import field
 
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, View
@@ -198,6 +200,19 @@ class Toleration(View):
             return False
         return self.operator == "Exists" or (self.operator in ("", "Equal") and self.value == taint.value)
 
+    def tolerates_at(self, taint: ClusterTaint, now: datetime) -> bool:
+        """Tell whether a taint is tolerated now; one that does not say since when it is there is not, for a time."""
+        if not self.tolerates(taint):
+            return False
+        end = self.end(taint)
+        return self.toleration_seconds is None or (end is not None and now < end)
+
+    def end(self, taint: ClusterTaint) -> datetime | None:
+        """Return until when a taint is tolerated; None where that has no end, or cannot be known."""
+        if self.toleration_seconds is None or taint.time_added is None:
+            return None
+        return taint.time_added + timedelta(seconds=self.toleration_seconds)
+
 
 class GroupClusterSelector(View):
     label_selector: LabelSelector = LabelSelector()
@@ -247,7 +262,12 @@ class Decision(View):
 
 
 class PlacementDecisionStatus(View):
-    decisions: tuple[Decision, ...] = ()
+    written: tuple[Decision, ...] | None = field(default=None, name="decisions")
+    """None until somebody writes them: OCM creates a PlacementDecision first, and fills it in a second write."""
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        return self.written or ()
 
 
 class PlacementDecision(Object):
@@ -271,6 +291,10 @@ class AddOnPlacementScore(Object):
     resource: ClassVar = Resource(GROUP, "v1alpha1", "AddOnPlacementScore", "addonplacementscores")
 
     status: AddOnPlacementScoreStatus = AddOnPlacementScoreStatus()
+
+    def is_expired(self, now: datetime) -> bool:
+        """Tell whether its time is over: then each of its scores counts 0."""
+        return self.status.valid_until is not None and now > self.status.valid_until
 
     def value(self, score_name: str) -> int | None:
         return next((score.value for score in self.status.scores if score.name == score_name), None)

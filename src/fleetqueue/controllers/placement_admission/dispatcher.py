@@ -14,7 +14,7 @@ A key is a Workload, or the name of a MultiKueueConfig: then all Workloads that 
 its clusters change at once, that is one key.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, Final
 
@@ -42,7 +42,7 @@ from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY, placement_of
 from fleetqueue.controllers.placement_admission.nomination import nomination
 from fleetqueue.controllers.placement_admission.refusals import Refusals
-from fleetqueue.controllers.placement_admission.selection import add_on_scores, total_score
+from fleetqueue.controllers.placement_admission.selection import add_on_scores
 from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
@@ -205,16 +205,21 @@ class DispatcherController(Controller):
 
     def _candidates(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[Candidate]:
         placement = self.hub.get(cluster.Placement, config.name, self.settings.kueue_namespace)
+        members = config.spec.clusters
+        names = [self.objects.cluster_of(member, config.name) for member in members] if is_ours(config) else []
+        scores = self.objects.scores(placement, names) if placement is not None else {}
+        losses = add_on_scores(placement) if placement is not None else []
         allowed = allowed_clusters(workload)
-        return [self._candidate(workload, config, placement, member, allowed) for member in config.spec.clusters]
+        return [self._candidate(workload, config, member, allowed, scores, losses) for member in members]
 
     def _candidate(
         self,
         workload: kueue.Workload,
         config: kueue.MultiKueueConfig,
-        placement: cluster.Placement | None,
         member: str,
         allowed: set[str],
+        scores: Mapping[str, int],
+        losses: Sequence[tuple[str, int]],
     ) -> Candidate:
         if not is_ours(config):
             return Candidate(member, excluded="" if self.objects.is_connected(member) else "not connected")
@@ -226,7 +231,7 @@ class DispatcherController(Controller):
         if not self.objects.is_connected(member):
             return Candidate(member, excluded="not connected")
         unseen = self._unseen(member, config.name)
-        score = self._score(placement, name, unseen) if placement is not None else 0
+        score = scores.get(name, 0) - round(sum(weight * loss(item, unseen, Scale()) for item, weight in losses))
         queue = self.workers.queue(self.objects.kubeconfig_of(member), workload)
         if queue is None:
             return Candidate(member, score=score, used=self._sent(member))
@@ -242,11 +247,6 @@ class DispatcherController(Controller):
             else messages.no_such_cluster(name)
             for name in sorted(allowed_clusters(workload) - listed)
         ]
-
-    def _score(self, placement: cluster.Placement, name: str, unseen: Amounts) -> int:
-        """Return a cluster's score, less what jobs that it does not show yet will cost."""
-        lost = sum(weight * loss(score, unseen, Scale()) for score, weight in add_on_scores(placement))
-        return total_score(placement, name, self.objects.score) - round(lost)
 
     def _unseen(self, member: str, config: str) -> Amounts:
         """Add up what was sent to a member and does not show in its usage or its scores yet."""

@@ -34,6 +34,8 @@ def steady(
     label, a taint, a new number of clusters) is what somebody wanted, and is followed at once. `moves` are the times
     of former swaps.
     """
+    if not decided.is_decided:
+        return Steadied(decided)
     leaving = [name for name in current if name not in decided.clusters]
     coming = [name for name in decided.clusters if name not in current]
     if not leaving or len(leaving) != len(coming) or not all(map(is_eligible, leaving)):

@@ -1,11 +1,12 @@
 """Questions that all controllers of this room ask the hub's cached objects."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
 
+from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find
@@ -20,6 +21,7 @@ from fleetqueue.controllers.placement_admission.names import (
     PLACEMENT_LABEL,
     placement_of,
 )
+from fleetqueue.controllers.placement_admission.selection import decided_scores, recomputed_scores
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.kueue_configuration import KueueConfiguration
@@ -74,7 +76,16 @@ class HubObjects:
 
     def score(self, cluster_name: str, resource: str, score: str) -> int | None:
         found = self.hub.get(cluster.AddOnPlacementScore, resource, cluster_name)
-        return found.value(score) if found is not None else None
+        return found.value(score) if found is not None and not found.is_expired(clock.now()) else None
+
+    def scores(self, placement: cluster.Placement, names: Collection[str]) -> dict[str, int]:
+        """Return the scores of clusters: those of the decisions, else recomputed ones."""
+        decided = decided_scores(self.decisions_of(placement.name))
+        return {**self.recomputed_scores(placement, names), **decided}
+
+    def recomputed_scores(self, placement: cluster.Placement, names: Collection[str]) -> dict[str, int]:
+        """Return scores of clusters that can be compared also where no decision lists some of them."""
+        return recomputed_scores(placement, names, self.score, lambda name: self.hub.get(cluster.ManagedCluster, name))
 
     # MultiKueue
 

@@ -43,7 +43,7 @@ from fleetqueue.controllers.placement_admission.names import (
     placement_of,
 )
 from fleetqueue.controllers.placement_admission.saying import Saying
-from fleetqueue.controllers.placement_admission.selection import Selection, is_eligible, select, total_score
+from fleetqueue.controllers.placement_admission.selection import Selection, is_eligible, select
 from fleetqueue.controllers.placement_admission.silences import Silences
 from fleetqueue.controllers.placement_admission.wakers import Wakers, by_name, of_check, of_decision
 from fleetqueue.controllers.placement_admission.workers import Workers
@@ -136,14 +136,18 @@ class MultiKueueConfigController(Controller):
         placement = self.hub.get(cluster.Placement, key, self.settings.kueue_namespace)
         if placement is None or all(check.is_deleting for check in checks):
             return Steadied(Selection())
-        decided = select(placement, self.objects.decisions_of(key), self.objects.score)
+        decisions = self.objects.decisions_of(key)
         serving = [m for m in (config.spec.clusters if config else ()) if m not in marks_of(config)]
+        current = [self.objects.cluster_of(member, key) for member in serving]
+        chosen = {decision.cluster_name for d in decisions for decision in d.status.decisions}
+        decided = select(placement, decisions, self.objects.scores(placement, chosen))
+        comparable = self.objects.recomputed_scores(placement, {*chosen, *current})
         now = clock.monotonic()
         self._moves[key] = [moment for moment in self._moves[key] if now - moment < max(HOUR, self.settings.min_dwell)]
         steadied = steady(
             replace(decided, clusters=decided.clusters[: self.limit]),
-            [self.objects.cluster_of(member, key) for member in serving],
-            score_of=lambda name: total_score(placement, name, self.objects.score),
+            current,
+            score_of=comparable.__getitem__,
             is_eligible=lambda name: self._is_eligible(placement, name),
             moves=self._moves[key],
             now=now,
@@ -151,13 +155,13 @@ class MultiKueueConfigController(Controller):
         )
         if len(decided.clusters) <= self.limit:
             return steadied
-        chosen = steadied.selection.clusters
-        rest = [name for name in decided.clusters if name not in chosen]  # for when one of the chosen cannot be used
-        return replace(steadied, selection=replace(steadied.selection, clusters=(*chosen, *rest)))
+        kept = steadied.selection.clusters
+        rest = [name for name in decided.clusters if name not in kept]  # for when one of the chosen cannot be used
+        return replace(steadied, selection=replace(steadied.selection, clusters=(*kept, *rest)))
 
     def _is_eligible(self, placement: cluster.Placement, name: str) -> bool:
         member = self.hub.get(cluster.ManagedCluster, name)
-        return member is not None and is_eligible(placement, member)
+        return member is not None and is_eligible(placement, member, clock.now())
 
     async def _plan(
         self, key: str, selection: Selection, config: kueue.MultiKueueConfig | None

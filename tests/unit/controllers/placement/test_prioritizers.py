@@ -4,10 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from fleetqueue.api.allocatable_scores import approximately, share_score
 from fleetqueue.api.cluster_v1 import AddOnScore
 from fleetqueue.controllers.placement.plugins.addon_scores import AddOn
 from fleetqueue.controllers.placement.plugins.balance import Balance, balance_score
-from fleetqueue.controllers.placement.plugins.resources import Allocatable, approximately, share_score
+from fleetqueue.controllers.placement.plugins.resources import Allocatable
 from fleetqueue.controllers.placement.plugins.steady import Steady
 
 from .objects import NOW, cluster_manifest, decision_manifest, listed, managed_cluster, score_manifest

@@ -12,6 +12,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import GIVEN_UP
 from fleetqueue.controllers.placement_admission.names import DRAINING
+from fleetqueue.testing import builders
 from fleetqueue.testing.virtual_time import advance, settle
 
 KUEUE = "kueue-system"
@@ -89,6 +90,30 @@ async def test_an_empty_cluster_is_unlisted_only_in_a_later_look_than_the_one_th
         await heart.configs.reconcile("gpu")
 
     assert scene.lists() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_decision_that_is_created_anew_and_not_filled_yet_drops_nothing(scene):
+    """OCM creates a decision first, and fills it in a second write."""
+    async with scene.beating():
+        await scene.connected()
+        scene.workload()
+        await settle()
+        nominated = scene.nominated()
+        scene.api.remove(cluster.PlacementDecision, "gpu-decision-1", "kueue-system")
+        labels = {cluster.PLACEMENT_LABEL: "gpu"}
+        scene.api.add(cluster.PlacementDecision.manifest("gpu-decision-1", "kueue-system", labels=labels))
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+        assert not marks(scene)
+        assert (scene.nominated(), scene.state()) == (nominated, "Ready")
+
+        satisfied = [builders.condition("PlacementSatisfied", "False", reason="NoManagedClusterMatched")]
+        scene.api.change(cluster.Placement, "gpu", "kueue-system", status={"conditions": satisfied})
+        await settle()
+
+        assert scene.lists() == list(marks(scene)) == nominated  # it is meant to be empty
 
 
 # Going on

@@ -1,9 +1,17 @@
 """What a Placement chose, best first, and who could still be chosen."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from fleetqueue.api import cluster_v1 as cluster
-from fleetqueue.controllers.placement_admission.selection import add_on_scores, is_eligible, select, total_score
+from fleetqueue.controllers.placement_admission.selection import (
+    add_on_scores,
+    decided_scores,
+    is_eligible,
+    recomputed_scores,
+    select,
+)
 
 
 def placement(*scores, **spec):
@@ -26,33 +34,58 @@ def decision(*clusters, **scored):
     return cluster.PlacementDecision.view(manifest)
 
 
-def scores(**values):
-    return lambda name, resource, score: values.get(name)
+UNFILLED = cluster.PlacementDecision.view(cluster.PlacementDecision.manifest("gpu-decision-2", "kueue-system"))
 
 
-GPU = ("resource-usage-score", "gpuClusterAvailable", 1)
+def saying(selected):
+    """Build a Placement whose status says how many clusters it has selected."""
+    conditions = [{"type": "PlacementSatisfied", "status": "True"}]
+    status = {"numberOfSelectedClusters": selected, "conditions": conditions}
+    return cluster.Placement.view(cluster.Placement.manifest("gpu", "kueue-system", spec={}, status=status))
 
 
 @pytest.mark.parametrize(
-    ("decisions", "values", "clusters"),
+    ("decisions", "scores", "clusters"),
     [
         pytest.param([], {}, (), id="no decision yet"),
         pytest.param([decision()], {}, (), id="a decision for nobody"),
         pytest.param([decision("b", "a")], {}, ("a", "b"), id="without scores by name"),
-        pytest.param([decision("a", "b")], {"a": -70, "b": 20}, ("b", "a"), id="recomputed scores"),
-        pytest.param([decision(a=1, b=2)], {"a": 90, "b": 0}, ("b", "a"), id="the decision's own scores win"),
-        pytest.param([decision("c", a=5)], {"c": 7}, ("c", "a"), id="own and recomputed scores beside each other"),
+        pytest.param([decision("a", "b")], {"a": -70, "b": 20, "c": 1}, ("b", "a"), id="by score"),
         pytest.param([decision("a"), decision("b")], {"b": 1}, ("b", "a"), id="several pages"),
         pytest.param([decision("a", "b")], {"a": -70}, ("b", "a"), id="a missing score is 0, as in OCM"),
-        pytest.param([decision(b=0, a=0)], {}, ("a", "b"), id="a score of 0 is a score"),
     ],
 )
-def test_the_choice_is_best_first(decisions, values, clusters):
-    selection = select(placement(GPU), decisions, scores(**values))
+def test_the_choice_is_best_first(decisions, scores, clusters):
+    selection = select(placement(), decisions, scores)
 
     assert selection.clusters == clusters
     assert selection.is_decided == bool(decisions)
-    assert set(selection.scores) == set(clusters)
+    assert selection.scores == {name: scores.get(name, 0) for name in clusters}
+
+
+@pytest.mark.parametrize(
+    ("of", "decisions", "is_decided"),
+    [
+        pytest.param(placement(), [], False, id="nothing said"),
+        pytest.param(placement(), [UNFILLED], False, id="created, and not filled yet"),
+        pytest.param(saying(3), [UNFILLED], False, id="created anew, and not filled yet"),
+        pytest.param(saying(0), [UNFILLED], True, id="never filled, for there is nobody"),
+        pytest.param(placement(), [decision()], True, id="emptied"),
+        pytest.param(placement(), [decision("a")], True, id="filled by somebody who writes no status"),
+        pytest.param(saying(1), [decision("a"), UNFILLED], True, id="a group without clusters"),
+        pytest.param(saying(100), [decision("a"), UNFILLED], False, id="a further page, not filled yet"),
+    ],
+)
+def test_a_decision_that_is_not_filled_yet_is_none(of, decisions, is_decided):
+    assert select(of, decisions, {}).is_decided is is_decided
+
+
+def test_the_scores_of_decisions():
+    assert decided_scores([decision("c", a=5), decision(b=0)]) == {"a": 5, "b": 0}
+
+
+def no_cluster(name):
+    return None
 
 
 @pytest.mark.parametrize(
@@ -66,15 +99,54 @@ def test_the_choice_is_best_first(decisions, values, clusters):
     ],
 )
 def test_a_score_is_the_weighted_sum(prioritizers, values, total):
-    assert total_score(placement(*prioritizers), "c", lambda _, resource, name: values.get((resource, name))) == total
+    def score_of(_, resource, name):
+        return values.get((resource, name))
+
+    assert recomputed_scores(placement(*prioritizers), ["c"], score_of, no_cluster) == {"c": total}
 
 
-def test_built_in_prioritizers_are_not_recomputed():
-    configurations = [{"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steadiness"}, "weight": 3}]
-    mixed = placement(prioritizerPolicy={"configurations": configurations})
+def built_in(*names_and_weights):
+    configurations = [
+        {"scoreCoordinate": {"type": "BuiltIn", "builtIn": name}, "weight": weight}
+        for name, weight in names_and_weights
+    ]
+    return placement(prioritizerPolicy={"configurations": configurations})
 
-    assert total_score(mixed, "c", lambda *_: 100) == 0
-    assert add_on_scores(mixed) == []
+
+def having(**cpus):
+    """Return what is asked for clusters that have so many cores to allocate; None is one that does not say."""
+
+    def cluster_of(name):
+        if cpus.get(name) is None:
+            return cluster.ManagedCluster.view(cluster.ManagedCluster.manifest(name))
+        amounts = {"cpu": cpus[name], "memory": "1Gi"}
+        status = {"allocatable": amounts, "capacity": amounts}
+        return cluster.ManagedCluster.view(cluster.ManagedCluster.manifest(name, status=status))
+
+    return cluster_of
+
+
+CPU = "ResourceAllocatableCPU"
+
+
+@pytest.mark.parametrize(
+    ("of", "cpus", "scores"),
+    [
+        pytest.param([(CPU, 1)], {"a": "4", "b": "8", "c": "6"}, {"a": -100, "b": 100, "c": 0}, id="least to most"),
+        pytest.param([(CPU, 2)], {"a": "4", "b": "8"}, {"a": -200, "b": 200}, id="weighted"),
+        pytest.param([(CPU, 2), (CPU, 1)], {"a": "4", "b": "8"}, {"a": -100, "b": 100}, id="the last counts"),
+        pytest.param([(CPU, 1)], {"a": "4", "b": None}, {"a": 100, "b": 0}, id="one that does not say"),
+        pytest.param(
+            [("Steady", 3), ("Balance", 2)], {"a": "4", "b": "8"}, {"a": 0, "b": 0}, id="what is about selections"
+        ),
+        pytest.param([("ResourceAllocatableMemory", 1)], {"a": "4", "b": "8"}, {"a": 100, "b": 100}, id="all alike"),
+    ],
+)
+def test_what_clusters_have_to_allocate_is_recomputed(of, cpus, scores):
+    found = recomputed_scores(built_in(*of), list(cpus), lambda *_: 100, having(**cpus))
+
+    assert found == scores
+    assert add_on_scores(built_in(*of)) == []
 
 
 def test_the_names_and_weights_of_the_scores_are_told():
@@ -98,6 +170,12 @@ CLAIMED = required(claimSelector={"matchExpressions": [{"key": "region", "operat
 CEL = required(celSelector={"celExpressions": ["true"]})
 TAINT = {"key": "gpu", "value": "broken", "effect": "NoSelect"}
 TOLERATED = {"key": "gpu", "operator": "Exists"}
+FOR_A_MINUTE = {**TOLERATED, "tolerationSeconds": 60}
+NOW = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
+
+
+def since(minutes, seconds=0):
+    return {**TAINT, "timeAdded": f"2026-01-01T00:{minutes:02}:{seconds:02}Z"}
 
 
 @pytest.mark.parametrize(
@@ -125,8 +203,14 @@ TOLERATED = {"key": "gpu", "operator": "Exists"}
             False,
             id="one of two tolerated",
         ),
+        pytest.param(
+            {"tolerations": [FOR_A_MINUTE]}, managed(taints=[since(9, 1)]), True, id="a taint that is tolerated for now"
+        ),
+        pytest.param(
+            {"tolerations": [FOR_A_MINUTE]}, managed(taints=[since(9)]), False, id="a taint whose toleration has ended"
+        ),
         pytest.param({}, managed(taints=[{**TAINT, "effect": "PreferNoSelect"}]), True, id="a taint that only advises"),
     ],
 )
 def test_who_could_still_be_chosen(spec, member, answer):
-    assert is_eligible(placement(**spec), member) is answer
+    assert is_eligible(placement(**spec), member, NOW) is answer

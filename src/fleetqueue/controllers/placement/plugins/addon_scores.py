@@ -7,7 +7,7 @@ Mirrors: OCM pkg/placement/plugins/addon
 
 from datetime import datetime
 
-from fleetqueue.api.cluster_v1 import AddOnPlacementScore, AddOnScore, ManagedCluster
+from fleetqueue.api.cluster_v1 import AddOnScore, ManagedCluster
 from fleetqueue.controllers.placement.plugins.interface import Facts, Prioritizer
 
 
@@ -26,7 +26,7 @@ class AddOn(Prioritizer):
         found = self._facts.score(name, self._wanted.resource_name)
         if found is None:
             return
-        if is_expired(found, now):
+        if found.is_expired(now):
             self._expired.add(name)
             return
         self._scores[name] = found.value(self._wanted.score_name) or 0
@@ -50,7 +50,3 @@ class AddOn(Prioritizer):
             return ""
         names = " ".join(f"{name}/{self._wanted.resource_name}" for name in sorted(self._expired))
         return f"AddOnPlacementScores {names} expired in plugin {self.name}"
-
-
-def is_expired(score: AddOnPlacementScore, now: datetime) -> bool:
-    return score.status.valid_until is not None and now > score.status.valid_until

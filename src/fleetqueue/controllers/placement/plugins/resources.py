@@ -6,15 +6,10 @@ Mirrors: OCM pkg/placement/plugins/resource
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
 
-from fleetqueue.api import quantity
-from fleetqueue.api.cluster_v1 import SCORE_MAX, ManagedCluster
-from fleetqueue.api.quantity import Quantity
+from fleetqueue.api.allocatable_scores import RESOURCES, allocatable, share_score
+from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.controllers.placement.plugins.interface import Prioritizer
-
-RESOURCES: Final = {"ResourceAllocatableCPU": "cpu", "ResourceAllocatableMemory": "memory"}
-"""From the name of a prioritizer to the resource that it looks at."""
 
 
 class Allocatable(Prioritizer):
@@ -48,25 +43,3 @@ class Allocatable(Prioritizer):
     def score(self, name: str) -> int:
         amount = self._amounts.get(name)
         return 0 if amount is None else share_score(amount, *self._range)
-
-
-def allocatable(cluster: ManagedCluster, resource: str) -> float | None:
-    """Return how much a cluster has; None where it does not tell both what it has and what of it can be allocated."""
-    status = cluster.status
-    if resource not in status.allocatable or resource not in status.capacity:
-        return None
-    return approximately(status.allocatable[resource])
-
-
-def share_score(amount: float, least: float, most: float) -> int:
-    """Return -100 for the least and 100 for the most; all are equal where there is no difference."""
-    if most == least:
-        return SCORE_MAX
-    return int(((amount - least) / (most - least) - 0.5) * 2.0 * SCORE_MAX)
-
-
-def approximately(amount: Quantity) -> float:
-    """Return a quantity as Go's AsApproximateFloat64 does, to the last bit: digits first, then the power of ten."""
-    sign, digits, exponent = quantity.parse(amount).as_tuple()
-    whole = float(int("".join(map(str, digits))) * (-1 if sign else 1))
-    return whole * 10.0 ** int(exponent) if exponent else whole

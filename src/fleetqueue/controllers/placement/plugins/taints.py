@@ -8,7 +8,7 @@ Mirrors: OCM pkg/placement/plugins/tainttoleration
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from fleetqueue.api.cluster_v1 import (
@@ -57,22 +57,9 @@ def tolerance(
     for taint in cluster.spec.taints:
         if taint.effect == PREFER_NO_SELECT or (taint.effect == NO_SELECT_IF_NEW and is_chosen):
             continue
-        toleration = next((t for t in tolerations if _tolerates(t, taint, now)), None)
+        toleration = next((t for t in tolerations if t.tolerates_at(taint, now)), None)
         if toleration is None:
             return Tolerance(offence=taint)
-        if end := _end(toleration, taint):
+        if end := toleration.end(taint):
             ends.append(end)
     return Tolerance(until=min(ends, default=None))
-
-
-def _tolerates(toleration: Toleration, taint: ClusterTaint, now: datetime) -> bool:
-    if not toleration.tolerates(taint):
-        return False
-    end = _end(toleration, taint)
-    return toleration.toleration_seconds is None or (end is not None and now < end)
-
-
-def _end(toleration: Toleration, taint: ClusterTaint) -> datetime | None:
-    if toleration.toleration_seconds is None or taint.time_added is None:
-        return None
-    return taint.time_added + timedelta(seconds=toleration.toleration_seconds)

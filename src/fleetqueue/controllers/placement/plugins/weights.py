@@ -6,11 +6,12 @@ Mirrors: OCM pkg/placement/controllers/scheduling/schedule.go
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from fleetqueue.api.allocatable_scores import RESOURCES
 from fleetqueue.api.cluster_v1 import Placement, ScoreCoordinate
 from fleetqueue.controllers.placement.plugins.addon_scores import AddOn
 from fleetqueue.controllers.placement.plugins.balance import BALANCE, Balance
 from fleetqueue.controllers.placement.plugins.interface import Facts, Misconfigured, Prioritizer
-from fleetqueue.controllers.placement.plugins.resources import RESOURCES, Allocatable
+from fleetqueue.controllers.placement.plugins.resources import Allocatable
 from fleetqueue.controllers.placement.plugins.steady import STEADY, Steady
 
 ADDITIVE, EXACT = "Additive", "Exact"
