@@ -1,5 +1,6 @@
 """Names that this room writes or answers to."""
 
+from hashlib import sha256
 from typing import Final
 
 from fleetqueue.api.kueue_v1beta2 import AdmissionCheck
@@ -18,14 +19,26 @@ STRATEGY: Final = "fleetqueue.dev/strategy"
 """Annotation on an AdmissionCheck of ours: `spread` or `pack`. An AdmissionCheck has no other place for it: its
 parameters are a reference to the Placement, and the Placement is not ours."""
 
-CHECK_MANAGER_PREFIX: Final = "fleetqueue-check-"
-"""Field manager of one entry of a Workload's admissionChecks: one per check, since an apply replaces all that its
-manager owns, and a Workload may have several of our checks."""
+LONGEST_MANAGER: Final = 128
+"""Bytes of a field manager's name that an API server accepts."""
 
 ACTIVE: Final = "Active"
 DRAINING_CONDITION: Final = "Draining"
 DISPATCHING: Final = "Dispatching"
 CONDITIONS: Final = {ACTIVE, DRAINING_CONDITION, DISPATCHING}
+
+
+def check_manager(check: str) -> str:
+    """Name the field manager of one entry of a Workload's admissionChecks.
+
+    It is one per check, since an apply replaces all that its manager owns, and a Workload may have several of our
+    checks. Of a name that is too long a hash stands for the rest.
+    """
+    name = f"fleetqueue-check-{check}"
+    if len(name) <= LONGEST_MANAGER:  # names of checks are ASCII
+        return name
+    digest = sha256(check.encode()).hexdigest()[:16]
+    return f"{name[: LONGEST_MANAGER - len(digest) - 1]}-{digest}"
 
 
 def placement_of(check: AdmissionCheck) -> str:

@@ -63,18 +63,19 @@ class Workers:
     async def held(self, secret: Secret | None, origin: str) -> set[str]:
         """Ask a worker which Workloads and unfinished Jobs of this hub it holds; return the Workloads' keys.
 
-        A Workload counts until Kueue has removed it, which it does after it has learned how the job ended. May raise
+        A Workload counts until Kueue has removed it, which it does after it has learned how the job ended. A job of
+        whatever kind runs only while its Workload is there: without one, the worker's Kueue stops it. May raise
         Unreachable.
         """
         label = f"{kueue.ORIGIN_LABEL}={origin}"
         workloads, jobs = await self._ask(
             secret,
             lambda client: asyncio.gather(
-                client.list(kueue.Workload.resource, labels=label), client.list(Job.resource, labels=label)
+                client.list(kueue.Workload.resource, labels=label), _unfinished_jobs(client, label)
             ),
         )
         held = {kueue.Workload.view(kueue.Workload.trim(raw)).key for raw in workloads.items}
-        return held | {_workload_of(job) for job in map(Job.view, jobs.items) if not job.has_ended}
+        return held | {_workload_of(job) for job in jobs}
 
     async def copy(self, secret: Secret | None, workload: kueue.Workload) -> Copy | None:
         """Ask a worker for its copy of a Workload; None where it has none. May raise Unreachable."""
@@ -153,6 +154,15 @@ async def _follow(cluster: Cluster) -> None:
         await cluster.run()
     finally:
         await cluster.client.close()
+
+
+async def _unfinished_jobs(client: Client, label: str) -> list[Job]:
+    """Return the Jobs that have not ended, as far as they may be seen: a hub that sends no Jobs has no right to."""
+    try:
+        page = await client.list(Job.resource, labels=label)
+    except (errors.Forbidden, errors.NotFound):
+        return []
+    return [job for job in map(Job.view, page.items) if not job.has_ended]
 
 
 def _workload_of(job: Job) -> str:

@@ -24,7 +24,7 @@ from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing, with_quota
 from fleetqueue.controllers.placement_admission.measures import Measures
-from fleetqueue.controllers.placement_admission.names import CHECK_MANAGER_PREFIX
+from fleetqueue.controllers.placement_admission.names import check_manager
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch
@@ -204,7 +204,7 @@ class WorkloadCheckController(Controller):
         }
         manifest = kueue.Workload.manifest(workload.name, workload.namespace, status={"admissionChecks": [entry]})
         manifest["metadata"].update(uid=workload.uid, resourceVersion=workload.metadata.resource_version)
-        manager = CHECK_MANAGER_PREFIX + check
+        manager = check_manager(check)
         await self.hub.client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)
         log.info("check answered", workload=workload.key, check=check, state=answer.state, message=answer.message)
         if answer.state == kueue.RETRY:

@@ -177,7 +177,8 @@ async def test_a_draining_cluster_is_asked_once_a_poll_while_jobs_leave_it(scene
         pytest.param(lambda scene: scene.workers["c1"].cut(), id="the worker refuses connections"),
         pytest.param(lambda scene: scene.workers["c1"].cut(silently=True), id="the worker says nothing"),
         pytest.param(
-            lambda scene: scene.workers["c1"].fail_on("list jobs*", errors.Forbidden("no")), id="the worker forbids it"
+            lambda scene: scene.workers["c1"].fail_on("list workloads*", errors.Forbidden("no")),
+            id="the worker forbids it",
         ),
         pytest.param(
             lambda scene: scene.workers["c1"].fail_on("list workloads*", errors.NotFound("no CRD")), id="no Kueue there"
@@ -201,6 +202,21 @@ async def test_it_stays_listed_while(scene, arrange):
 
         assert scene.lists() == ["gpu-c1", "gpu-c2"]
         assert "gpu-c1" in scene.says("Draining").message
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_drain_ends_where_the_credential_may_not_list_jobs(scene):
+    scene.workers["c1"].fail_on("list jobs*", errors.Forbidden("no"))
+
+    async with scene.beating():
+        scene.select("c2")
+        await advance(300)
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+        finish(scene)
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c2"]
 
 
 @pytest.mark.usefixtures("two_clusters")

@@ -93,6 +93,20 @@ async def test_what_is_not_ours_is_not_counted(workers, dialled):
     assert await workers.held(secret(), "multikueue") == set()
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(errors.Forbidden("no"), id="they may not be listed"),
+        pytest.param(errors.NotFound("no"), id="they are not served"),
+    ],
+)
+async def test_where_jobs_cannot_be_seen_workloads_alone_count(workers, dialled, error):
+    dialled.worker.add(kueue.Workload.manifest("w", "team-a", labels=labelled(), spec={}))
+    dialled.worker.fail_on("list jobs", error)
+
+    assert await workers.held(secret(), "multikueue") == {"team-a/w"}
+
+
 async def test_more_than_a_page_is_counted(workers, dialled):
     for number in range(501):
         dialled.worker.add(kueue.Workload.manifest(f"w{number}", "team-a", labels=labelled(), spec={}))
@@ -179,7 +193,7 @@ async def test_a_silent_worker_is_not_asked_again_at_once(workers, dialled):
 
 
 async def test_a_worker_that_answers_with_an_error_may_be_asked_again_at_once(workers, dialled):
-    dialled.worker.fail_on("list jobs", errors.Forbidden("no"), times=1)
+    dialled.worker.fail_on("list workloads", errors.Forbidden("no"), times=1)
     with pytest.raises(errors.Forbidden):
         await workers.held(secret(), "multikueue")
 

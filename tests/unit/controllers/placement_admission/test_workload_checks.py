@@ -8,6 +8,7 @@ from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import DISPATCHER_NAME
 from fleetqueue.controllers.placement_admission.names import DRAINING
 from fleetqueue.testing.builders import by_secret
 from fleetqueue.testing.virtual_time import advance, settle
@@ -525,3 +526,18 @@ async def test_what_we_dispatch_ourselves_is_not_touched_again(scene):
         await advance(55)
 
         assert scene.api.writes == []
+
+
+@pytest.mark.parametrize("dispatcher", [pytest.param(DISPATCHER_NAME, id="ours"), pytest.param(kueue.ALL_AT_ONCE)])
+async def test_a_check_with_a_name_of_any_length_is_answered(scene, dispatcher):
+    name = ".".join(["c" * 60] * 4)
+    scene.fleet("c1", dispatcher=dispatcher)
+    scene.placement("gpu", "c1")
+    scene.check(name)
+
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks={"mk": "Pending", name: "Pending"})
+        await settle()
+
+        assert scene.state(name) == "Ready"
