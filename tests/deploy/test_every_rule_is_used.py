@@ -90,6 +90,7 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "delete": "kubeconfig_secrets: _withdraw",
         },
         ("", "configmaps", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
+        ("", "pods", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
         ("apps", "deployments", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
         ("", "configmaps", "kube-root-ca.crt"): {"get": "managed_accounts: _endpoint, with a cluster-proxy"},
         ("multicluster.x-k8s.io", "clusterprofiles", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},

@@ -5,17 +5,21 @@ the same everywhere, its argument `--config` names a file, and its volumes say w
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import ClassVar, Final
 
+from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.api.meta import Object, View
-from fleetqueue.api.scheme import Resource
+from fleetqueue.api.scheme import Manifest, Resource
 
 MANAGER_LABELS: Final = "control-plane=controller-manager"
 """On the Deployment of Kueue's manager and on its pods, whoever installed it."""
 NAME_LABEL: Final = "app.kubernetes.io/name"
 NAME: Final = "kueue"
+MANAGER: Final = "manager"
+"""The container of Kueue in its pods."""
 
 
 class VolumeMount(View):
@@ -54,7 +58,12 @@ class PodTemplate(View):
     spec: PodSpec = PodSpec()
 
 
+class Selector(View):
+    match_labels: dict[str, str] = {}
+
+
 class Spec(View):
+    selector: Selector = Selector()
     template: PodTemplate = PodTemplate()
 
 
@@ -64,6 +73,61 @@ class KueueDeployment(Object):
     resource: ClassVar = Resource("apps", "v1", "Deployment", "deployments")
 
     spec: Spec = Spec()
+
+
+class KueueConfigMap(ConfigMap):
+    """A ConfigMap of Kueue's namespace, with the time of each entry."""
+
+    changed: dict[str, datetime] = {}
+    """When each entry was last written, as far as the API server has noted it; made from `managedFields`."""
+
+    @classmethod
+    def trim(cls, raw: Manifest) -> Manifest:
+        """Keep of `managedFields` only the times."""
+        times: dict[str, str] = {}
+        for entry in raw.get("metadata", {}).get("managedFields") or ():
+            for name in (entry.get("fieldsV1") or {}).get("f:data") or ():
+                key, time = name.removeprefix("f:"), str(entry.get("time") or "")
+                times[key] = max(times.get(key, ""), time)
+        return {**super().trim(raw), "changed": {key: time for key, time in times.items() if time}}
+
+
+class RunningState(View):
+    started_at: datetime | None = None
+
+
+class ContainerState(View):
+    running: RunningState | None = None
+
+
+class ContainerStatus(View):
+    name: str = ""
+    state: ContainerState = ContainerState()
+
+
+class PodStatus(View):
+    container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class KueuePod(Object):
+    """A pod of Kueue's manager."""
+
+    resource: ClassVar = Resource("", "v1", "Pod", "pods")
+
+    status: PodStatus = PodStatus()
+
+    @property
+    def started(self) -> datetime | None:
+        """When the manager in it began to run; None where it does not run. A sidecar's start does not count."""
+        running = {c.name: c.state.running.started_at for c in self.status.container_statuses if c.state.running}
+        moments = [running[MANAGER]] if MANAGER in running else list(running.values())
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    @classmethod
+    def trim(cls, raw: Manifest) -> Manifest:
+        statuses = (raw.get("status") or {}).get("containerStatuses") or ()
+        kept = [{"name": one.get("name"), "state": one.get("state") or {}} for one in statuses]
+        return {**super().trim(raw), "spec": {}, "status": {"containerStatuses": kept}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +141,8 @@ class Source:
     """The argument of this name."""
     deployment: str = ""
     """The Deployment that says so; empty where none was found."""
+    selector: Mapping[str, str] = field(default_factory=dict)
+    """The labels of its pods."""
 
 
 def source_of(deployments: Iterable[KueueDeployment], config_map: str = "") -> Source:
@@ -110,7 +176,8 @@ def _source(deployment: KueueDeployment) -> Source | None:
         path, gates = _argument(given, "config"), _argument(given, "feature-gates")
         if path:
             config_map, key = _mounted(pod, container, path)
-            return Source(config_map, key or CONFIG_KEY, gates, deployment.name)
+            selector = deployment.spec.selector.match_labels
+            return Source(config_map, key or CONFIG_KEY, gates, deployment.name, selector)
     return None
 
 

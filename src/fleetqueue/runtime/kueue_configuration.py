@@ -1,17 +1,30 @@
 """Follow the configuration of the Kueue that is installed on a hub, wherever it was installed from.
 
-Reads: the Deployment of Kueue's manager, and the ConfigMaps of Kueue's namespace
+Reads: the Deployment of Kueue's manager and its pods, and the ConfigMaps of Kueue's namespace
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
 
-from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue import clock
 from fleetqueue.api.kueue_configuration import Configuration, read
-from fleetqueue.api.kueue_installation import MANAGER_LABELS, KueueDeployment, Source, key_in, source_of
+from fleetqueue.api.kueue_installation import (
+    MANAGER_LABELS,
+    KueueConfigMap,
+    KueueDeployment,
+    KueuePod,
+    Source,
+    key_in,
+    source_of,
+)
 from fleetqueue.api.meta import Object
+from fleetqueue.api.running_kueue import Kueue, Manager, Version, kueue
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch
+
+MOST_KEPT: Final = 20
+"""How many versions of a configuration are remembered; a pod that is older runs with something that is not known."""
 
 
 class KueueConfiguration:
@@ -20,17 +33,23 @@ class KueueConfiguration:
         self._hub = hub
         self._namespace = namespace
         self._config_map = config_map
-        self._known: tuple[Source, Configuration | None] | None = None
-        """What was read last; asked for each Workload, so that it is read once for every change."""
-        for watch in self.watches(lambda: ()):
-            informer = hub.informer(watch.kind, namespace=watch.namespace, labels=watch.labels)
-            informer.subscribe(self._forget)
+        self.source = Source()
+        """Where the configuration is looked for."""
+        self._texts: list[tuple[str | None, datetime | None]] = []
+        """What the ConfigMap was seen to say, and since when; None where there was none."""
+        self._now: Kueue | None = None
+        """Asked for each Workload, so that it is found out once for every change."""
+        informers = [
+            hub.informer(watch.kind, namespace=namespace, labels=watch.labels) for watch in self.watches(lambda: ())
+        ]
+        for informer in informers:
+            informer.subscribe(self._look)
 
     def watches(self, keys: Callable[[], Iterable[str]]) -> Iterable[Watch[Any]]:
-        """Wake these keys when the configuration may have changed."""
+        """Wake these keys when the configuration, written or running, may have changed."""
         namespace = self._namespace
         yield Watch(
-            ConfigMap,
+            KueueConfigMap,
             lambda found: keys() if found.name == self.source.config_map else (),
             namespace=namespace,
             facts=lambda found: found.data,
@@ -40,30 +59,59 @@ class KueueConfiguration:
             lambda _: keys(),
             namespace=namespace,
             labels=MANAGER_LABELS,
-            facts=lambda found: found.spec.template,
+            facts=lambda found: found.spec,
+        )
+        yield Watch(
+            KueuePod, lambda _: keys(), namespace=namespace, labels=MANAGER_LABELS, facts=lambda found: found.started
         )
 
     @property
-    def source(self) -> Source:
-        """Where the configuration is looked for."""
-        return self._read()[0]
+    def now(self) -> Kueue:
+        """What is written, and what Kueue runs with."""
+        if self._now is None:
+            gates = self.source.feature_gates
+            versions = [Version(read(text or "", gates), since) for text, since in self._texts]
+            self._now = kueue(versions, self._managers())
+        return self._now
 
     @property
     def written(self) -> Configuration:
         """What the ConfigMap says; Kueue's defaults where there is none."""
-        return self._read()[1] or Configuration()
+        return self.now.written
 
     @property
     def is_found(self) -> bool:
-        return self._read()[1] is not None
+        return bool(self._texts) and self._texts[-1][0] is not None
 
-    def _read(self) -> tuple[Source, Configuration | None]:
-        if self._known is None:
-            source = source_of(self._hub.list(KueueDeployment), self._config_map)
-            found = self._hub.get(ConfigMap, source.config_map, self._namespace)
-            key = key_in(found.data, source.key) if found is not None else ""
-            self._known = source, read(found.data[key], source.feature_gates) if found is not None and key else None
-        return self._known
+    @property
+    def where(self) -> str:
+        """Name the ConfigMap."""
+        return f"{self._namespace}/{self.source.config_map}"
 
-    def _forget(self, old: Object | None, new: Object | None) -> None:
-        self._known = None
+    def _managers(self) -> list[Manager]:
+        """Return the pods of Kueue that run; none where they do not belong to a Deployment."""
+        selector = self.source.selector.items()
+        pods = [pod for pod in self._hub.list(KueuePod) if selector and selector <= pod.metadata.labels.items()]
+        return [
+            Manager(pod.name, pod.metadata.creation_timestamp, pod.started)
+            for pod in pods
+            if pod.started is not None and pod.metadata.creation_timestamp is not None
+        ]
+
+    def _look(self, old: Object | None, new: Object | None) -> None:
+        """Remember what the ConfigMap says now: a pod of Kueue may run with what it said before."""
+        self._now = None
+        source = source_of(self._hub.list(KueueDeployment), self._config_map)
+        if (source.config_map, source.key) != (self.source.config_map, self.source.key):
+            self._texts.clear()
+        self.source = source
+        found = self._hub.get(KueueConfigMap, source.config_map, self._namespace)
+        key = key_in(found.data, source.key) if found is not None else ""
+        text = found.data[key] if found is not None and key else None
+        if self._texts and self._texts[-1][0] == text:
+            return
+        if self._texts:
+            self._texts.append((text, (found.changed.get(key) if found is not None else None) or clock.now()))
+        elif found is not None and text is not None:
+            self._texts.append((text, found.changed.get(key) or found.metadata.creation_timestamp))
+        del self._texts[:-MOST_KEPT]

@@ -63,3 +63,17 @@ def kueue_deployment(
             "template": {"metadata": {"labels": wanted}, "spec": {"containers": [container], "volumes": volumes}},
         },
     }
+
+
+def kueue_pod(name: str = "kueue-controller-manager-1", namespace: str = "kueue-system") -> Manifest:
+    """Build a pod of the Deployment above, in which Kueue runs from now on."""
+    state = {"running": {"startedAt": timestamp(clock.now())}}
+    status = {"name": "manager", "image": "kueue", "imageID": "", "ready": True, "restartCount": 0, "state": state}
+    labels = {"app.kubernetes.io/name": "kueue", "control-plane": "controller-manager"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"containers": [{"name": "manager", "image": "kueue"}]},
+        "status": {"phase": "Running", "containerStatuses": [status]},
+    }

@@ -1,9 +1,9 @@
 """The service account on a worker: its rights, its tokens, and its end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final
+from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api.authentication_v1 import SUBRESOURCE, IssuedToken, issued_token, token_request
@@ -58,6 +58,14 @@ async def grant(worker: Client, account: Account, rules: Sequence[Rule]) -> Chan
     if made is Done.CREATED:
         return Change.ACCOUNT
     return Change.NONE if set(done) == {Done.NOTHING} else Change.RIGHTS
+
+
+async def granted(worker: Client, account: Account) -> Sequence[Mapping[str, Any]]:
+    """Return the rules that the account's role has now."""
+    try:
+        return ClusterRole.view(await worker.get(ClusterRole.resource, account.name)).rules
+    except errors.NotFound:
+        return ()
 
 
 async def revoke(worker: Client, account: Account) -> bool:

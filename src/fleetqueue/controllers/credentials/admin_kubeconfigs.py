@@ -19,12 +19,12 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, admin_secret
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
-from fleetqueue.controllers.credentials.accounts import ACCOUNT_NAME, Account, Change, grant, issue, revoke
+from fleetqueue.controllers.credentials.accounts import ACCOUNT_NAME, Account, Change, grant, granted, issue, revoke
 from fleetqueue.controllers.credentials.endpoints import Endpoint, endpoint, refusal
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.proofs import PATIENCE, Proofs
-from fleetqueue.controllers.credentials.rules import Rights
+from fleetqueue.controllers.credentials.rules import Rights, widened
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster
 from fleetqueue.runtime.controller import Watch
@@ -119,7 +119,8 @@ class AdminKubeconfigs:
     ) -> Issued:
         """Put the account right, and keep the credential where it works."""
         async with self._proofs.open(admin) as worker:
-            change = await grant(worker, self._account, rights.rules)
+            before = await granted(worker, self._account) if rights.only_adds else ()
+            change = await grant(worker, self._account, widened(rights.rules, before))
             if kept is not None and change is not Change.ACCOUNT:
                 patience = PATIENCE if change is Change.RIGHTS else (0.0,)
                 if not await self._proofs.refusal(cluster, kept.kubeconfig, rights, patience=patience):

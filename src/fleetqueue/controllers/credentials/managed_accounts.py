@@ -27,7 +27,7 @@ from fleetqueue.controllers.credentials.endpoints import Endpoint, advertised_se
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Proofs
-from fleetqueue.controllers.credentials.rules import Rights, Rule
+from fleetqueue.controllers.credentials.rules import Rights, Rule, widened
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch
@@ -65,11 +65,13 @@ class ManagedAccounts:
         name = account_name(cluster.name)
         account = self._hub.get(ManagedServiceAccount, name, cluster.name)
         permission = self._hub.get(ClusterPermission, name, cluster.name)
+        before = permission.spec.cluster_role if permission is not None and rights.only_adds else None
+        rules = widened(rights.rules, before.rules if before is not None else ())
         changed = False
         if not cluster.is_deleting:
             # The account first: a permission that names an account which is not there yet is not looked at again.
             await self._hub.ensure(ManagedServiceAccount, account_manifest(cluster.name, self._settings.lifetime))
-            changed = await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rights.rules))
+            changed = await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rules))
         if account is None or permission is None:
             missing = "ManagedServiceAccount" if account is None else "ClusterPermission"
             if cluster.is_deleting:

@@ -112,4 +112,4 @@ async def _ask(client: Client, rules: Sequence[Rule]) -> str:
 
 
 def _digest(kubeconfig: str, rights: Rights) -> str:
-    return digest(f"{rights.rules} {kubeconfig}")
+    return digest(f"{rights.rules} {rights.only_adds} {kubeconfig}")

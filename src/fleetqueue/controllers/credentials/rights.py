@@ -3,6 +3,7 @@
 Reads: Kueue's configuration, and of the hub which resources it serves
 """
 
+from dataclasses import replace
 from typing import Final
 
 from fleetqueue import clock
@@ -31,12 +32,12 @@ class RightsInUse:
         for name in sorted({name for found in configurations for name in found.external_frameworks}):
             if name not in self._served and clock.monotonic() - self._asked.get(name, -LOOK_AGAIN) >= LOOK_AGAIN:
                 await self._look_up(name)
-        return rights_for(configurations, self._served)
+        return replace(rights_for(configurations, self._served), only_adds=not self.kueue.now.is_known)
 
     def _configurations(self) -> list[Configuration]:
         if not self.kueue.is_found and self._job_kinds:
             return [Configuration(frameworks=self._job_kinds)]
-        return [self.kueue.written]
+        return list(self.kueue.now.all)  # a restart of Kueue shall never meet a missing right
 
     async def _look_up(self, name: str) -> None:
         self._asked[name] = clock.monotonic()

@@ -14,6 +14,7 @@ nobody uses.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 from fleetqueue.api.fleetqueue import IDENTITY_NAMESPACE
@@ -85,6 +86,8 @@ class Rights:
     one of them, or does not let Kueue watch it, Kueue refuses the whole worker."""
     unknown: tuple[str, ...] = ()
     """Names in Kueue's configuration that stand for no kind that we know, or that the hub serves."""
+    only_adds: bool = False
+    """Whether rights that were given before stay: the running Kueue may need more than is known of it."""
 
 
 def rights_for(configurations: Sequence[Configuration], external: Mapping[str, JobKind]) -> Rights:
@@ -110,6 +113,17 @@ def rules_for(job_kinds: Iterable[str], gates: Collection[str] = BETA_GATES) -> 
 
 def _rules(kinds: Iterable[JobKind], gates: Collection[str]) -> list[Rule]:
     return [*_kueue_rules(gates), *(_job_rule(kind, gates) for kind in kinds)]
+
+
+def widened(rules: Sequence[Rule], live: Iterable[Mapping[str, Any]]) -> list[Rule]:
+    """Return the rules with all that live ones, as a role has them, allow beyond them."""
+    allowed = {(rule.group, resource, verb) for rule in rules for resource in rule.resources for verb in rule.verbs}
+    more: dict[tuple[str, str], list[str]] = {}
+    for found in live:
+        for group, resource, verb in product(*(found.get(part) or () for part in ("apiGroups", "resources", "verbs"))):
+            if (group, resource, verb) not in allowed:
+                more.setdefault((group, resource), []).append(verb)
+    return [*rules, *(Rule(group, (resource,), tuple(sorted(verbs))) for (group, resource), verbs in more.items())]
 
 
 def _kueue_rules(gates: Collection[str]) -> list[Rule]:

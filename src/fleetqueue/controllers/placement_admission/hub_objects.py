@@ -215,8 +215,14 @@ class HubObjects:
 
     @property
     def dispatches(self) -> bool:
-        """Whether Kueue leaves nominations to us."""
-        return self.kueue.written.dispatcher_name == DISPATCHER_NAME
+        """Whether the running Kueue leaves nominations to us, or may do so."""
+        return self.kueue.now.may_leave_nominations_to(DISPATCHER_NAME)
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """The labels of copies that Kueue has made, or will make; empty where that is not known."""
+        now = self.kueue.now
+        return frozenset(found.origin for found in now.all) if now.is_known else frozenset()
 
 
 def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:

@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from fleetqueue.api.running_kueue import Kueue, differences
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY
 
 Said = tuple[str, str]
+
+RESTART_NEEDED: Final = "KueueRestartNeeded"
 
 MOST_NAMED: Final = 10
 """Of a thousand clusters that were left out a few are enough; a condition that is too long is refused as a whole."""
@@ -72,11 +75,29 @@ def left_and_silent(why: str, seconds: float) -> str:
     )
 
 
-def other_dispatcher(name: str) -> Said:
+def restart_needed(kueue: Kueue, config_map: str, deployment: str, ours: str) -> Said:
+    """Say that Kueue does not run with what is written, what that means, and what to do."""
+    if not kueue.is_known:
+        what = "what it runs with is not known"
+    else:
+        what = f"{', '.join(differences(kueue.written, kueue.running))} is not in force yet"
+    if not kueue.may_leave_nominations_to(ours):
+        then = "fleetqueue does not dispatch before that"
+    else:
+        then = "fleetqueue goes on nominating until then"
+    namespace = config_map.partition("/")[0]
+    return RESTART_NEEDED, (
+        f"ConfigMap {config_map} was changed after Kueue had started ({_some(kueue.outdated)}), and Kueue reads it only"
+        f" then: {what}; {then}; restart Kueue (kubectl -n {namespace} rollout restart deployment {deployment}), or"
+        " revert the change"
+    )
+
+
+def other_dispatcher(name: str, config_map: str) -> Said:
     return "OtherDispatcher", (
         f"Kueue dispatches by {name}: a draining cluster can win new jobs, so a drain may not end, and jobs are not"
         " sent to the best cluster first; set multiKueue.dispatcherName to fleetqueue.dev/dispatcher in the ConfigMap"
-        " kueue-manager-config"
+        f" {config_map}"
     )
 
 

@@ -263,7 +263,7 @@ class MultiKueueConfigController(Controller):
             return copies
         began = clock.monotonic()
         self._answers.pop(member, None)
-        copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.kueue.written.origin)
+        copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.origins)
         self._answers[member] = (began, copies)
         return copies
 

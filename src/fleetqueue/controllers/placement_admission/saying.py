@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import Condition
+from fleetqueue.api.conditions import Condition, find
+from fleetqueue.api.fleetqueue import DISPATCHER_NAME
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.candidates import SPREAD, STRATEGIES
 from fleetqueue.controllers.placement_admission.draining import Held, Plan
@@ -42,11 +43,19 @@ class Saying:
         for check in checks:
             if not check.is_deleting:
                 await self.set_conditions(check, conditions)
+                await self._tell_restart(check, conditions)
                 await self._tell_news(check, plan, before)
 
     async def set_conditions(self, check: kueue.AdmissionCheck, conditions: Sequence[Condition]) -> None:
         wanted = [_observed(condition, check) for condition in conditions]
         await self.hub.set_conditions(check, check.status.conditions, wanted, CONDITIONS)
+
+    async def _tell_restart(self, check: kueue.AdmissionCheck, conditions: Sequence[Condition]) -> None:
+        """Warn of a Kueue that does not run with what is written; once, by what the check said before."""
+        said, before = find(conditions, DISPATCHING), find(check.status.conditions, DISPATCHING)
+        if said is not None and said.reason == messages.RESTART_NEEDED:
+            if before is None or before.message != said.message:
+                await self.hub.events.warning(check, said.reason, said.message)
 
     async def _tell_news(self, check: kueue.AdmissionCheck, plan: Plan, before: kueue.MultiKueueConfig | None) -> None:
         strategy = check.metadata.annotations.get(STRATEGY, SPREAD)
@@ -69,10 +78,19 @@ class Saying:
         if plan.draining:
             counts = {member: str(held[member]) if member in held else "just dropped" for member in plan.draining}
             conditions.append(Condition.true(DRAINING_CONDITION, *messages.draining(counts)))
-        if not self.objects.dispatches:
-            said = messages.other_dispatcher(self.objects.kueue.written.dispatcher_name)
-            conditions.append(Condition.false(DISPATCHING, *said))
+        if (dispatching := self._dispatching()) is not None:
+            conditions.append(dispatching)
         return conditions
+
+    def _dispatching(self) -> Condition | None:
+        """Say who dispatches where it is not us, or where that hangs on a restart of Kueue; else nothing."""
+        kueue_now, where = self.objects.kueue.now, self.objects.kueue.where
+        if not self.objects.dispatches and kueue_now.written.dispatcher_name != DISPATCHER_NAME:
+            return Condition.false(DISPATCHING, *messages.other_dispatcher(kueue_now.written.dispatcher_name, where))
+        if not kueue_now.outdated:
+            return None
+        said = messages.restart_needed(kueue_now, where, self.objects.kueue.source.deployment, DISPATCHER_NAME)
+        return (Condition.true if self.objects.dispatches else Condition.false)(DISPATCHING, *said)
 
     def _active(self, placement: str, plan: Plan) -> Condition:
         if self.hub.get(cluster.Placement, placement, self.objects.settings.kueue_namespace) is None:

@@ -4,7 +4,7 @@ Each worker has its own connection and its own tasks, so that a dead or slow one
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -60,14 +60,15 @@ class Workers:
         self._broken: dict[str, str] = {}
         """Kubeconfigs that cannot be used, so that each is told of once."""
 
-    async def held(self, secret: Secret | None, origin: str) -> set[str]:
+    async def held(self, secret: Secret | None, origins: Collection[str]) -> set[str]:
         """Ask a worker which Workloads and unfinished Jobs of this hub it holds; return the Workloads' keys.
 
+        Without `origins` every copy counts, also one of another hub: then it is not known which are ours.
         A Workload counts until Kueue has removed it, which it does after it has learned how the job ended. A job of
         whatever kind runs only while its Workload is there: without one, the worker's Kueue stops it. May raise
         Unreachable.
         """
-        label = f"{kueue.ORIGIN_LABEL}={origin}"
+        label = f"{kueue.ORIGIN_LABEL} in ({','.join(sorted(origins))})" if origins else kueue.ORIGIN_LABEL
         workloads, jobs = await self._ask(
             secret,
             lambda client: asyncio.gather(

@@ -150,6 +150,12 @@ class World:
         self.workers: dict[str, FakeWorker] = {}
         self.metrics = Metrics()
 
+    def anew(self) -> "World":
+        """Begin again, as a process that was restarted does: nothing is remembered."""
+        other = World(self.api, Cluster("hub", Client(self.api)), self.new_api)
+        other.workers = self.workers
+        return other
+
     def add_cluster(self, name: str, *, url: str = "", joined: bool = True, **metadata: Any) -> FakeWorker:
         """Add a ManagedCluster with its worker; joined: its admin kubeconfig was given."""
         worker = self.workers[name] = FakeWorker(name, self.new_api())

@@ -3,10 +3,11 @@
 import pytest
 
 from fleetqueue.api.kueue_configuration import ELASTIC_JOBS, ORCHESTRATED_PREEMPTION, Configuration
+from fleetqueue.api.kueue_installation import KueuePod
 from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.controllers.credentials.rules import JobKind, rights_for
 from fleetqueue.runtime.manager import Manager
-from fleetqueue.testing.builders import kueue_deployment
+from fleetqueue.testing.builders import kueue_deployment, kueue_pod
 from fleetqueue.testing.virtual_time import advance, settle
 from tests.invariants.second_look import managed
 
@@ -192,3 +193,48 @@ async def test_an_external_kind_is_allowed_as_the_hub_serves_it(world):
         await advance(400)
 
         assert (before, allowed(worker)) == ({"jobs"}, {"jobs", "foos"})
+
+
+async def test_until_kueue_is_restarted_the_rights_are_for_what_runs_and_what_is_written(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+    world.api.add(kueue_deployment())
+    world.configure("batch/job", "pod")
+    await advance(10)
+    world.api.add(kueue_pod("one"))
+
+    async with at_work(world):
+        await advance(60)
+        world.configure("batch/job", "statefulset")
+        await advance(10)
+        between = allowed(worker)
+        world.api.remove(KueuePod, "one", "kueue-system")
+        world.api.add(kueue_pod("two"))
+        await advance(10)
+
+        assert between == {"jobs", "pods", "statefulsets"}
+        assert allowed(worker) == {"jobs", "statefulsets"}
+        assert world.said() == ["CredentialsIssued"]
+
+
+async def test_who_begins_after_a_change_takes_no_right_away_that_the_running_kueue_may_need(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+    world.api.add(kueue_deployment())
+    world.configure("batch/job", "pod")
+    await advance(10)
+    world.api.add(kueue_pod("one"))
+    async with at_work(world):
+        await settle()
+    await advance(60)
+    world.configure("batch/job")
+    await advance(60)
+
+    async with at_work(world.anew()):
+        await advance(400)
+        between = allowed(worker)
+        world.api.remove(KueuePod, "one", "kueue-system")
+        world.api.add(kueue_pod("two"))
+        await advance(10)
+
+        assert (between, allowed(worker)) == ({"jobs", "pods"}, {"jobs"})

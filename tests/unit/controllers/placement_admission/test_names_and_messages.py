@@ -121,7 +121,9 @@ def test_a_ready_check_counts_its_clusters(clusters, text):
 def test_every_problem_says_what_to_do():
     assert "kind Placement" in messages.bad_parameters()[1]
     assert "delete it, or give the Placement another name" in messages.config_not_ours("gpu")[1]
-    assert "multiKueue.dispatcherName to fleetqueue.dev/dispatcher" in messages.other_dispatcher("x")[1]
+    _, message = messages.other_dispatcher("x", "kueue-system/conf")
+
+    assert "multiKueue.dispatcherName to fleetqueue.dev/dispatcher in the ConfigMap kueue-system/conf" in message
 
 
 def test_a_thousand_clusters_still_fit_into_a_condition():

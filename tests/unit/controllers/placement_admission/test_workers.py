@@ -55,20 +55,20 @@ def job(name, **labels):
 
 
 async def test_an_empty_worker_holds_nothing(workers):
-    assert await workers.held(secret(), "multikueue") == set()
+    assert await workers.held(secret(), {"multikueue"}) == set()
 
 
 async def test_a_job_and_its_workload_are_one(workers, dialled):
     dialled.worker.add(kueue.Workload.manifest("w", "team-a", labels=labelled(), spec={}))
     dialled.worker.add(job("j", **labelled(**{kueue.PREBUILT_WORKLOAD: "w"})))
 
-    assert await workers.held(secret(), "multikueue") == {"team-a/w"}
+    assert await workers.held(secret(), {"multikueue"}) == {"team-a/w"}
 
 
 async def test_a_job_without_a_workload_stands_for_itself(workers, dialled):
     dialled.worker.add(job("j", **labelled()))
 
-    assert await workers.held(secret(), "multikueue") == {"team-a/job/j"}
+    assert await workers.held(secret(), {"multikueue"}) == {"team-a/job/j"}
 
 
 @pytest.mark.parametrize("kind", ["Complete", "Failed"])
@@ -76,7 +76,7 @@ async def test_a_job_that_has_ended_holds_nothing_without_its_workload(workers, 
     """Kueue's collector looks at Workloads only: such a Job may stay for ever."""
     dialled.worker.add({**job("j", **labelled()), "status": ended_job(kind)})
 
-    assert await workers.held(secret(), "multikueue") == set()
+    assert await workers.held(secret(), {"multikueue"}) == set()
 
 
 async def test_a_workload_holds_until_kueue_has_removed_it(workers, dialled):
@@ -84,13 +84,13 @@ async def test_a_workload_holds_until_kueue_has_removed_it(workers, dialled):
     ended = {"conditions": [condition("Finished")]}
     dialled.worker.add(kueue.Workload.manifest("w", "team-a", labels=labelled(), spec={}, status=ended))
 
-    assert await workers.held(secret(), "multikueue") == {"team-a/w"}
+    assert await workers.held(secret(), {"multikueue"}) == {"team-a/w"}
 
 
 async def test_what_is_not_ours_is_not_counted(workers, dialled):
     dialled.worker.add(job("j"), kueue.Workload.manifest("w", "team-a", spec={}))
 
-    assert await workers.held(secret(), "multikueue") == set()
+    assert await workers.held(secret(), {"multikueue"}) == set()
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ async def test_where_jobs_cannot_be_seen_workloads_alone_count(workers, dialled,
     dialled.worker.add(kueue.Workload.manifest("w", "team-a", labels=labelled(), spec={}))
     dialled.worker.fail_on("list jobs", error)
 
-    assert await workers.held(secret(), "multikueue") == {"team-a/w"}
+    assert await workers.held(secret(), {"multikueue"}) == {"team-a/w"}
 
 
 async def test_more_than_a_page_is_counted(workers, dialled):
     for number in range(501):
         dialled.worker.add(kueue.Workload.manifest(f"w{number}", "team-a", labels=labelled(), spec={}))
 
-    assert len(await workers.held(secret(), "multikueue")) == 501
+    assert len(await workers.held(secret(), {"multikueue"})) == 501
 
 
 @pytest.mark.parametrize(
@@ -148,11 +148,11 @@ async def test_a_worker_without_a_copy_says_so(workers, a_workload):
 )
 async def test_without_a_usable_kubeconfig_a_worker_cannot_be_asked(workers, broken):
     with pytest.raises(errors.Unreachable, match="no usable kubeconfig"):
-        await workers.held(broken, "multikueue")
+        await workers.held(broken, {"multikueue"})
 
 
 async def test_one_connection_serves_all_questions(workers, dialled, a_workload):
-    await workers.held(secret(), "multikueue")
+    await workers.held(secret(), {"multikueue"})
     await workers.copy(secret(), a_workload())
     workers.follow(secret())
 
@@ -182,22 +182,22 @@ async def test_a_broken_kubeconfig_that_is_repaired_is_used(workers, dialled):
 async def test_a_silent_worker_is_not_asked_again_at_once(workers, dialled):
     dialled.worker.cut(silently=True)
     with pytest.raises(errors.Unreachable, match="timed out"):
-        await workers.held(secret(), "multikueue")
+        await workers.held(secret(), {"multikueue"})
     dialled.worker.heal()
 
     with pytest.raises(errors.Unreachable, match="timed out"):
-        await workers.held(secret(), "multikueue")
+        await workers.held(secret(), {"multikueue"})
     await advance(SILENCE_SECONDS)
 
-    assert await workers.held(secret(), "multikueue") == set()
+    assert await workers.held(secret(), {"multikueue"}) == set()
 
 
 async def test_a_worker_that_answers_with_an_error_may_be_asked_again_at_once(workers, dialled):
     dialled.worker.fail_on("list workloads", errors.Forbidden("no"), times=1)
     with pytest.raises(errors.Forbidden):
-        await workers.held(secret(), "multikueue")
+        await workers.held(secret(), {"multikueue"})
 
-    assert await workers.held(secret(), "multikueue") == set()
+    assert await workers.held(secret(), {"multikueue"}) == set()
 
 
 # Its queues
@@ -267,3 +267,23 @@ async def test_a_forgotten_worker_is_not_followed(workers, dialled):
     await settle()
 
     assert dialled.worker.open_watches == 0
+
+
+@pytest.mark.parametrize(
+    ("origins", "found"),
+    [
+        pytest.param({"multikueue"}, {"team-a/ours"}, id="one"),
+        pytest.param({"multikueue", "before"}, {"team-a/ours", "team-a/older"}, id="two"),
+        pytest.param(set(), {"team-a/ours", "team-a/older", "team-a/other"}, id="not known: every copy counts"),
+    ],
+)
+async def test_copies_are_told_by_their_origins(workers, dialled, origins, found):
+    for name, origin in (("ours", "multikueue"), ("older", "before"), ("other", "elsewhere")):
+        dialled.worker.add(
+            kueue.Workload.manifest(name, "team-a", labels={kueue.ORIGIN_LABEL: origin}, spec={}),
+        )
+    dialled.worker.add(kueue.Workload.manifest("local", "team-a", spec={}))
+
+    held = await workers.held(secret(), origins)
+
+    assert {key for key in held if key.startswith("team-a/")} == found
