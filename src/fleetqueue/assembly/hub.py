@@ -49,7 +49,14 @@ class Parts:
             hub_uid=found.hub_uid,
             dial=dial,
         )
-        self.credentials = Credentials(hub, metrics, settings.credentials, capabilities=found.credentials, dial=dial)
+        self.credentials = Credentials(
+            hub,
+            metrics,
+            settings.credentials,
+            capabilities=found.credentials,
+            hub_uid=found.hub_uid,
+            dial=dial,
+        )
         self.silent_agents = SilentAgents(hub, metrics, settings.silent_agents)
 
     @property

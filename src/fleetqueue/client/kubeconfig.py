@@ -55,6 +55,8 @@ class Connection:
     namespace: str = "default"
     name: str = ""
     """The context's name, for messages."""
+    user: str = ""
+    """What the context calls its user."""
     file: Path | None = None
     """The kubeconfig in which all this was read, where it is one file: it may be written anew while we run."""
 
@@ -148,6 +150,7 @@ def parse(text: str | Mapping[str, Any], *, context: str = "", base: Path | None
         impersonate=_impersonation(user),
         namespace=chosen.get("namespace") or "default",
         name=wanted,
+        user=str(chosen.get("user") or ""),
     )
 
 

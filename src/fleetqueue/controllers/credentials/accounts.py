@@ -9,15 +9,18 @@ from fleetqueue.api import errors
 from fleetqueue.api.authentication_v1 import SUBRESOURCE, IssuedToken, issued_token, token_request
 from fleetqueue.api.authorization_v1 import REVIEWS, access_review, is_allowed
 from fleetqueue.api.core_v1 import ServiceAccount
+from fleetqueue.api.fleetqueue import HUB, ORIGIN
 from fleetqueue.api.meta import Object, changes
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.issued import digest
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.rules import Rule
-from fleetqueue.runtime.cluster import OURS, is_ours
+from fleetqueue.runtime.cluster import MANAGED_BY, OURS, is_ours
 
 ACCOUNT_NAME: Final = "fleetqueue-multikueue"
+"""What our account is called, with the hub behind it where that is known: several hubs may share a worker."""
 _RBAC: Final = ClusterRole.resource.group
 
 
@@ -27,6 +30,20 @@ class Account:
 
     name: str
     namespace: str
+    hub: str = ""
+    """Whose it is: the uid of the hub's namespace kube-system; empty where that is not known."""
+    origin: str = ""
+    """By which name the hub's copies are told apart on a worker."""
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """Annotations that tell other hubs whose it is."""
+        return {HUB: self.hub} if self.hub else {}
+
+
+def account_of(hub: str, namespace: str) -> Account:
+    """Return the account of a hub on its workers."""
+    return Account(f"{ACCOUNT_NAME}-{digest(hub)[:8]}" if hub else ACCOUNT_NAME, namespace, hub)
 
 
 class Change(Enum):
@@ -50,7 +67,7 @@ async def grant(worker: Client, account: Account, rules: Sequence[Rule]) -> Chan
         raise CredentialProblem(
             f'the worker has no namespace "{account.namespace}"; install Kueue there ({error})'
         ) from error
-    role = ClusterRole.manifest(account.name, rules=[rule.manifest() for rule in rules])
+    role = ClusterRole.manifest(account.name, annotations=account.marks, rules=[rule.manifest() for rule in rules])
     done = [
         await _ensure(worker, ClusterRole, role),
         await _ensure(worker, ClusterRoleBinding, _binding_manifest(account)),
@@ -71,11 +88,22 @@ async def granted(worker: Client, account: Account) -> Sequence[Mapping[str, Any
 async def revoke(worker: Client, account: Account) -> bool:
     """Remove what `grant` made, and nothing else; every token of the account ends with it."""
     removed = [
-        await _ensure_absent(worker, ClusterRoleBinding, account.name),
-        await _ensure_absent(worker, ClusterRole, account.name),
-        await _ensure_absent(worker, ServiceAccount, account.name, account.namespace),
+        await _ensure_absent(worker, ClusterRoleBinding, account.name, "", account.hub),
+        await _ensure_absent(worker, ClusterRole, account.name, "", account.hub),
+        await _ensure_absent(worker, ServiceAccount, account.name, account.namespace, account.hub),
     ]
     return any(removed)
+
+
+async def hubs_of_same_origin(worker: Client, account: Account) -> list[str]:
+    """Return other hubs that have an account on a worker and call their copies as this one does.
+
+    Each of them then takes the copies of the others for its own leftovers, and deletes them.
+    """
+    labels = f"{MANAGED_BY}={OURS[MANAGED_BY]}"
+    found = (await worker.list(ServiceAccount.resource, account.namespace, labels=labels)).items
+    marks = [ServiceAccount.view(raw).metadata.annotations for raw in found]
+    return sorted({m[HUB] for m in marks if m.get(HUB, account.hub) != account.hub and m.get(ORIGIN) == account.origin})
 
 
 async def issue(worker: Client, account: Account, seconds: int) -> IssuedToken:
@@ -97,12 +125,16 @@ async def denied(client: Client, rules: Sequence[Rule]) -> list[str]:
 
 def _account_manifest(account: Account) -> Manifest:
     # No pod runs as this account, so none shall be given its token.
-    return ServiceAccount.manifest(account.name, account.namespace, automountServiceAccountToken=False)
+    marks = account.marks | ({ORIGIN: account.origin} if account.origin else {})
+    return ServiceAccount.manifest(
+        account.name, account.namespace, annotations=marks, automountServiceAccountToken=False
+    )
 
 
 def _binding_manifest(account: Account) -> Manifest:
     return ClusterRoleBinding.manifest(
         account.name,
+        annotations=account.marks,
         roleRef={"apiGroup": _RBAC, "kind": "ClusterRole", "name": account.name},
         subjects=[{"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace}],
     )
@@ -128,17 +160,19 @@ async def _ensure(worker: Client, kind: type[Object], manifest: Manifest) -> Don
         raise CredentialProblem(f"{live} on the worker was not made by fleetqueue; rename or delete it")
     patch = changes(raw, manifest)
     if patch:
-        patch["metadata"] = {"uid": live.uid, "resourceVersion": live.metadata.resource_version}
+        patch.setdefault("metadata", {}).update(uid=live.uid, resourceVersion=live.metadata.resource_version)
         await worker.merge(kind.resource, name, namespace, patch)
         return Done.CHANGED
     return Done.NOTHING
 
 
-async def _ensure_absent(worker: Client, kind: type[Object], name: str, namespace: str = "") -> bool:
+async def _ensure_absent(worker: Client, kind: type[Object], name: str, namespace: str, hub: str) -> bool:
+    """Delete an object of ours, unless it is marked as another hub's."""
     try:
         live = kind.view(await worker.get(kind.resource, name, namespace))
-        if is_ours(live):
-            await worker.delete(kind.resource, name, namespace, uid=live.uid)
-        return is_ours(live)
+        if not is_ours(live) or live.metadata.annotations.get(HUB, hub) != hub:
+            return False
+        await worker.delete(kind.resource, name, namespace, uid=live.uid)
     except errors.NotFound:
         return False
+    return True

@@ -7,7 +7,7 @@ The mark says that something of ours stands on the worker. It is written before 
 everything is removed, so that a crash in between leaves nothing behind unseen.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
@@ -19,7 +19,18 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, admin_secret
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
-from fleetqueue.controllers.credentials.accounts import ACCOUNT_NAME, Account, Change, grant, granted, issue, revoke
+from fleetqueue.controllers.credentials import messages
+from fleetqueue.controllers.credentials.accounts import (
+    ACCOUNT_NAME,
+    Account,
+    Change,
+    account_of,
+    grant,
+    granted,
+    hubs_of_same_origin,
+    issue,
+    revoke,
+)
 from fleetqueue.controllers.credentials.endpoints import Endpoint, endpoint, refusal
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialProblem
@@ -47,11 +58,14 @@ class AdminSecret(Secret):
 class AdminKubeconfigs:
     name = "admin-kubeconfig"
 
-    def __init__(self, hub: Cluster, settings: CredentialsSettings, proofs: Proofs) -> None:
+    def __init__(self, hub: Cluster, settings: CredentialsSettings, proofs: Proofs, hub_uid: str = "") -> None:
+        """`hub_uid`: who the hub is, so that hubs that share a worker do not share an account there."""
         self._hub = hub
         self._settings = settings
         self._proofs = proofs
-        self._account = Account(ACCOUNT_NAME, settings.worker_namespace)
+        self._account = account_of(hub_uid, settings.worker_namespace)
+        self._former = Account(ACCOUNT_NAME, settings.worker_namespace, hub_uid)
+        """What the account was called before its name told the hub."""
         self._last: dict[str, Issued] = {}
 
     def watches(self) -> Iterable[Watch[Any]]:
@@ -72,9 +86,16 @@ class AdminKubeconfigs:
         kept = self._kept(cluster.name, current, where) or self._kept(cluster.name, self._unseen(cluster.name), where)
         if kept is not None and self._proofs.is_recent(cluster.name, kept.kubeconfig, rights, doubted=doubted):
             return kept
-        await self._mark(secret, "true")
+        if not self._has_former(secret):
+            await self._mark(secret, self._account.name)
+        is_written = kept is not None and current is not None
         try:
-            return await self._renew(cluster.name, admin, kept, where, rights)
+            async with self._proofs.open(admin) as worker:
+                credential = await self._renew(worker, cluster.name, kept, where, rights)
+                if is_written and credential is kept and self._has_former(secret):
+                    await self._remove_former(worker, secret)
+                await self._warn_of_same_origin(worker, cluster, rights.origin)
+            return credential
         except errors.Unauthorized as error:
             raise CredentialProblem(
                 'the worker does not accept the admin kubeconfig any more; give a new one with "fleetqueue join"'
@@ -89,6 +110,8 @@ class AdminKubeconfigs:
         try:
             async with self._proofs.open(admin_connection(secret)) as worker:
                 await revoke(worker, self._account)
+                if self._has_former(secret):
+                    await revoke(worker, self._former)
         except (errors.ApiError, CredentialProblem) as error:
             if not is_gone:
                 raise errors.RetryLater(UNREACHABLE_RETRY, f"the worker is not cleaned yet: {error}") from error
@@ -106,8 +129,10 @@ class AdminKubeconfigs:
         """Return the current credential, for where the worker is now; None where a new token is due."""
         if current is None or clock.now() >= current.renewal:
             return None
-        token = parse(current.kubeconfig).token
-        return replace(current, kubeconfig=self._kubeconfig(cluster, where, token))
+        connection = parse(current.kubeconfig)
+        if connection.user != self._account.name:
+            return None
+        return replace(current, kubeconfig=self._kubeconfig(cluster, where, connection.token))
 
     def _unseen(self, cluster: str) -> Issued | None:
         """Return the credential that was issued a moment ago, if there is one."""
@@ -115,17 +140,39 @@ class AdminKubeconfigs:
         return last if last and (clock.now() - last.issued).total_seconds() < UNSEEN_SECONDS else None
 
     async def _renew(
-        self, cluster: str, admin: Connection, kept: Issued | None, where: Endpoint, rights: Rights
+        self, worker: Client, cluster: str, kept: Issued | None, where: Endpoint, rights: Rights
     ) -> Issued:
         """Put the account right, and keep the credential where it works."""
-        async with self._proofs.open(admin) as worker:
-            before = await granted(worker, self._account) if rights.only_adds else ()
-            change = await grant(worker, self._account, widened(rights.rules, before))
-            if kept is not None and change is not Change.ACCOUNT:
-                patience = PATIENCE if change is Change.RIGHTS else (0.0,)
-                if not await self._proofs.refusal(cluster, kept.kubeconfig, rights, patience=patience):
-                    return kept
-            return await self._issue(worker, cluster, where, rights)
+        before = await self._granted(worker) if rights.only_adds else ()
+        account = replace(self._account, origin=rights.origin)
+        change = await grant(worker, account, widened(rights.rules, before))
+        if kept is not None and change is not Change.ACCOUNT:
+            patience = PATIENCE if change is Change.RIGHTS else (0.0,)
+            if not await self._proofs.refusal(cluster, kept.kubeconfig, rights, patience=patience):
+                return kept
+        return await self._issue(worker, cluster, where, rights)
+
+    async def _granted(self, worker: Client) -> Sequence[Mapping[str, Any]]:
+        """Return what the account may do now, or the one of the former name where there is no other yet."""
+        return await granted(worker, self._account) or await granted(worker, self._former)
+
+    def _has_former(self, secret: AdminSecret) -> bool:
+        """Tell whether an account of the former name may stand on the worker; the mark was "true" then."""
+        return secret.metadata.annotations.get(IN_USE) in ("true", self._former.name) and bool(self._account.hub)
+
+    async def _remove_former(self, worker: Client, secret: AdminSecret) -> None:
+        """Remove the account of the former name, when a secret with the new one is written and works; once.
+
+        Nobody can tell whether another hub, of an older version, uses it as well: that one makes it again by itself.
+        """
+        await revoke(worker, self._former)
+        await self._mark(secret, self._account.name)
+
+    async def _warn_of_same_origin(self, worker: Client, cluster: ManagedCluster, origin: str) -> None:
+        if not self._account.hub:
+            return
+        if others := await hubs_of_same_origin(worker, replace(self._account, origin=origin)):
+            await self._hub.events.warning(cluster, *messages.same_origin(origin, others))
 
     async def _issue(self, worker: Client, cluster: str, where: Endpoint, rights: Rights) -> Issued:
         now = clock.now().replace(microsecond=0)

@@ -36,6 +36,14 @@ def kept(secret: str, why: str) -> Said:
     )
 
 
+def same_origin(origin: str, hubs: Sequence[str]) -> Said:
+    return (
+        "OriginShared",
+        f'another hub ({", ".join(hubs)}) sends jobs here with the same multiKueue.origin "{origin}": each hub\'s Kueue'
+        " deletes the copies of the other; give each its own in Kueue's configuration",
+    )
+
+
 def failed(secret: str, current: Issued | None, error: Exception) -> Said:
     still = f"the present one holds until {timestamp(current.expires)}" if current else "there is none until then"
     return "CredentialsFailed", f"Secret {secret} could not be written and will be tried again; {still}: {error}"

@@ -27,10 +27,11 @@ class Credentials:
         settings: CredentialsSettings,
         *,
         capabilities: Capabilities,
+        hub_uid: str = "",
         dial: Dial = connect,
     ) -> None:
         proofs = Proofs(dial, settings)
-        sources: list[Source] = [AdminKubeconfigs(hub, settings, proofs)]
+        sources: list[Source] = [AdminKubeconfigs(hub, settings, proofs, hub_uid)]
         if capabilities.managed_accounts:
             sources.insert(0, ManagedAccounts(hub, settings, proofs))
         self.controllers: Sequence[Controller] = [

@@ -88,6 +88,8 @@ class Rights:
     """Names in Kueue's configuration that stand for no kind that we know, or that the hub serves."""
     only_adds: bool = False
     """Whether rights that were given before stay: the running Kueue may need more than is known of it."""
+    origin: str = ""
+    """What Kueue calls the copies of this hub on a worker."""
 
 
 def rights_for(configurations: Sequence[Configuration], external: Mapping[str, JobKind]) -> Rights:
@@ -99,7 +101,8 @@ def rights_for(configurations: Sequence[Configuration], external: Mapping[str, J
     named = {name for c in configurations for name in (*c.frameworks, *c.external_frameworks)} - NEVER_DISPATCHED
     gates = frozenset().union(*(configuration.gates for configuration in configurations))
     kinds = {name: known[name] for name in sorted(named) if name in known}
-    return Rights(tuple(_rules(kinds.values(), gates)), kinds, tuple(sorted(named - known.keys())))
+    unknown = tuple(sorted(named - known.keys()))
+    return Rights(tuple(_rules(kinds.values(), gates)), kinds, unknown, origin=configurations[0].origin)
 
 
 def rules_for(job_kinds: Iterable[str], gates: Collection[str] = BETA_GATES) -> list[Rule]:

@@ -22,7 +22,7 @@ from fleetqueue.api.fleetqueue import (
     admin_secret,
     credentials_secret,
 )
-from fleetqueue.api.meta import O, Object
+from fleetqueue.api.meta import O
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.apiserver.http.exchange import status_of
@@ -59,9 +59,8 @@ class FakeWorker:
         """As a real API server does, for ten seconds after they have died."""
         self._first_objects = self._objects()
         self._seen_changes = -1
-        self._seen: dict[type[Object], Any] = {}
-        path = "/api/v1/namespaces/kueue-system/serviceaccounts/fleetqueue-multikueue/token"
-        self.api.answers[f"POST {path}"] = self._issue
+        self._seen: dict[Any, Any] = {}
+        self.issues_for("fleetqueue-multikueue")
         self.api.answers["GET /livez"] = "ok"
 
     @property
@@ -72,14 +71,17 @@ class FakeWorker:
     def account(self) -> core.ServiceAccount | None:
         return self.now(core.ServiceAccount, KUEUE_NAMESPACE)
 
-    def now(self, kind: type[O], namespace: str = "") -> O | None:
+    def now(self, kind: type[O], namespace: str = "", name: str = "fleetqueue-multikueue") -> O | None:
         """Return our object of a kind; what did not change is not asked for again."""
+        self._forget_if_changed()
+        if (kind, name) not in self._seen:
+            self._seen[kind, name] = self.api.get(kind, name, namespace)
+        return self._seen[kind, name]
+
+    def _forget_if_changed(self) -> None:
         if self.api.changes != self._seen_changes:
             self._seen_changes = self.api.changes
             self._seen.clear()
-        if kind not in self._seen:
-            self._seen[kind] = self.api.get(kind, "fleetqueue-multikueue", namespace)
-        return self._seen[kind]
 
     def objects(self) -> list[str]:
         """Return what was added to the accounts and roles that every cluster has."""
@@ -89,10 +91,23 @@ class FakeWorker:
         kinds = (core.ServiceAccount, ClusterRole, ClusterRoleBinding)
         return [str(obj) for kind in kinds for obj in self.api.list(kind)]
 
+    def issues_for(self, account: str) -> None:
+        """Issue tokens for an account of this name."""
+        path = f"/api/v1/namespaces/kueue-system/serviceaccounts/{account}/token"
+        self.api.answers[f"POST {path}"] = self._issue
+
+    def owner(self, token: str) -> str:
+        """Return the account that a token belongs to; empty where that is gone."""
+        self._forget_if_changed()
+        if "accounts" not in self._seen:
+            self._seen["accounts"] = {a.uid: a.name for a in self.api.list(core.ServiceAccount)}
+        return self._seen["accounts"].get(self.tokens.get(token, ("", None))[0], "")
+
     def _issue(self, request: Request) -> dict[str, Any]:
-        account = self.account
+        name = request.path.split("/")[-2]
+        account = self.api.get(core.ServiceAccount, name, KUEUE_NAMESPACE)
         if account is None:
-            raise errors.NotFound('serviceaccounts "fleetqueue-multikueue" not found')
+            raise errors.NotFound(f'serviceaccounts "{name}" not found')
         seconds = min(request.body["spec"]["expirationSeconds"], self.longest)
         token = f"{self.name}-token-{len(self.tokens) + 1}"
         until = clock.now() + self.clock_is_ahead + timedelta(seconds=seconds)
@@ -116,14 +131,17 @@ class BearerDoor:
         is_identity = request.path == "/api/v1/namespaces/kube-system"
         assert is_identity or request.path == REVIEWS, "an issued token is only used to ask"
         await self.worker.api.request(Request("GET", "/livez"), timeout=timeout)  # cut and slow as everything else
-        uid, until = self.worker.tokens.get(self.token, ("", None))
-        account = self.worker.account
-        is_dead = account is None or account.uid != uid or clock.now() + self.worker.clock_is_ahead >= until
+        _, until = self.worker.tokens.get(self.token, ("", None))
+        is_dead = not self._account or clock.now() + self.worker.clock_is_ahead >= until
         if until is None or (is_dead and not self.worker.takes_dead_tokens):
             return Response(401, status_of(errors.Unauthorized("Unauthorized")))
         if is_identity:
             return Response(200, {"metadata": {"name": "kube-system", "uid": self.worker.uid}})
         return Response(201, {"status": {"allowed": self._allows(request.body["spec"]["resourceAttributes"])}})
+
+    @property
+    def _account(self) -> str:
+        return self.worker.owner(self.token)
 
     def stream(self, request: Request, *, silence: float) -> Any:
         return self.worker.api.stream(request, silence=silence)
@@ -132,7 +150,8 @@ class BearerDoor:
         """Do nothing."""
 
     def _allows(self, asked: dict[str, str]) -> bool:
-        role, bound = self.worker.now(ClusterRole), self.worker.now(ClusterRoleBinding)
+        name = self._account or "fleetqueue-multikueue"  # of a dead token that is still taken
+        role, bound = self.worker.now(ClusterRole, name=name), self.worker.now(ClusterRoleBinding, name=name)
         resource = "/".join(asked[part] for part in ("resource", "subresource") if part in asked)
         return any(
             asked["group"] in rule["apiGroups"] and resource in rule["resources"] and asked["verb"] in rule["verbs"]
@@ -190,6 +209,11 @@ class World:
         else:
             self.api.change(core.ConfigMap, config_map, KUEUE_NAMESPACE, data=data)
 
+    def decide_anew(self, *clusters: str) -> None:
+        """Let the Placement of our check select exactly these clusters."""
+        status = {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
+        self.api.change(PlacementDecision, "gpu-1", KUEUE_NAMESPACE, status=status)
+
     def select(self, *clusters: str) -> None:
         """Let a check of ours name a Placement that selects these clusters."""
         self.check("check", "gpu")
@@ -205,9 +229,15 @@ class World:
         name = connection.server.removeprefix("https://").partition(".")[0]
         return Client(BearerDoor(self.workers[name], connection.token))
 
-    def room(self, *, capabilities: Capabilities = Capabilities(), **settings: Any) -> Credentials:  # noqa: B008
+    def room(
+        self,
+        *,
+        capabilities: Capabilities = Capabilities(),  # noqa: B008
+        hub_uid: str = "",
+        **settings: Any,
+    ) -> Credentials:
         chosen = CredentialsSettings(**settings)
-        return Credentials(self.hub, self.metrics, chosen, capabilities=capabilities, dial=self.dial)
+        return Credentials(self.hub, self.metrics, chosen, capabilities=capabilities, hub_uid=hub_uid, dial=self.dial)
 
     def controller(self, **settings: Any) -> KubeconfigSecretController:
         (controller,) = self.room(**settings).controllers
