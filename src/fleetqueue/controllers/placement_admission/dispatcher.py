@@ -26,7 +26,7 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.quantity import Amounts, add
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
-from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission import groups, messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
 from fleetqueue.controllers.placement_admission.candidates import PACK, SPREAD, Candidate, explain, ranked
 from fleetqueue.controllers.placement_admission.copies import Copies
@@ -35,7 +35,6 @@ from fleetqueue.controllers.placement_admission.hub_objects import (
     is_unplaced,
     marks_of,
     standing,
-    with_quota,
 )
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
@@ -94,7 +93,11 @@ class DispatcherController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
-            Watch(kueue.Workload, with_quota, facts=lambda w: (standing(w), w.annotation(ALLOWED_CLUSTERS))),
+            Watch(
+                kueue.Workload,
+                self.objects.with_siblings,
+                facts=lambda w: (standing(w), w.annotation(ALLOWED_CLUSTERS)),
+            ),
             Watch(kueue.AdmissionCheck, _config_of_check),
             Watch(kueue.MultiKueueConfig, by_key),
             Watch(kueue.MultiKueueCluster, lambda member: self.objects.configs_listing(member.name)),
@@ -166,6 +169,10 @@ class DispatcherController(Controller):
         config = self.objects.config(config_name)
         if config is None:
             return [], "the config is gone"
+        if is_ours(config) and (siblings := self.objects.siblings(workload)):
+            member, note = self._with_group(workload, siblings, config)
+            if member or note:
+                return [member] if member else [], note
         nominated = workload.status.nominated_cluster_names
         candidates = self._candidates(workload, config)
         strategy = self._strategy(workload, config.name)
@@ -176,6 +183,25 @@ class DispatcherController(Controller):
         chosen = able[: min(1, MOST_NOMINATED - len(nominated))]
         said = [*self._unknown_clusters(workload, config), *([strategy] if chosen else []), why]
         return chosen, "; ".join(said)
+
+    def _with_group(
+        self, workload: kueue.Workload, siblings: Sequence[kueue.Workload], config: kueue.MultiKueueConfig
+    ) -> tuple[str, str]:
+        """Return where a Workload must go since others of its job are there, or why it waits; nothing where it is free.
+
+        That may be a cluster that drains: Kueue would send it there in any case.
+        """
+        member = groups.cluster_of(siblings)
+        if not member:
+            return "", "" if groups.is_first(workload, siblings) else messages.waits_for_first()
+        left = self.objects.drain_left(member, config)
+        if left is not None and left <= 0:
+            return "", messages.group_is_leaving(member)
+        if member in workload.status.nominated_cluster_names:
+            return "", messages.group_is_on(member)
+        if member not in config.spec.clusters or not self.objects.is_connected(member):
+            return "", f"{messages.group_is_on(member)}, which is not connected"
+        return member, messages.group_is_on(member)
 
     async def _wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> None:
         """Raise RetryLater until a nomination is due, and cannot start what may run already."""

@@ -1,7 +1,7 @@
 """Questions that all controllers of this room ask the hub's cached objects."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -14,6 +14,7 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME, GIVEN_UP, MISSING_KINDS, REPLACED_BY
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.groups import group_of
 from fleetqueue.controllers.placement_admission.names import (
     ACTIVE,
     CONTROLLER_NAME,
@@ -30,6 +31,7 @@ BY_PLACEMENT: Final = "placement"
 BY_MEMBER: Final = "member"
 BY_CHECK: Final = "check"
 UNPLACED: Final = "unplaced"
+BY_GROUP: Final = "group"
 
 
 class HubObjects:
@@ -51,6 +53,7 @@ class HubObjects:
         workloads = hub.informer(kueue.Workload).store
         workloads.add_index(BY_MEMBER, lambda workload: workload.clusters if workload.is_live else ())
         workloads.add_index(BY_CHECK, _checks_of)
+        workloads.add_index(BY_GROUP, lambda workload: _present(group_of(workload)) if workload.is_live else ())
         workloads.add_index(UNPLACED, lambda workload: _checks_of(workload) if is_unplaced(workload) else ())
 
     # Checks and placements
@@ -70,6 +73,17 @@ class HubObjects:
         """Return the Workloads that wait for a cluster by a config, or by a check of ours on its Placement."""
         for check in (*self.multikueue_checks_on(config), *(check.name for check in self.checks_on(config))):
             yield from self.hub.by_index(kueue.Workload, UNPLACED, check)
+
+    def siblings(self, workload: kueue.Workload) -> list[kueue.Workload]:
+        """Return the other live Workloads of the same job, which Kueue keeps on one cluster with this one."""
+        group = group_of(workload)
+        found = self.hub.by_index(kueue.Workload, BY_GROUP, group) if group else ()
+        return [sibling for sibling in found if sibling.key != workload.key]
+
+    def with_siblings(self, workload: kueue.Workload) -> Iterable[str]:
+        """Wake a Workload that holds quota, and those that go where it goes."""
+        yield from with_quota(workload)
+        yield from (sibling.key for sibling in self.siblings(workload))
 
     def decisions_of(self, placement: str) -> Sequence[cluster.PlacementDecision]:
         return self.hub.by_index(cluster.PlacementDecision, BY_PLACEMENT, placement)
@@ -159,6 +173,15 @@ class HubObjects:
         """Tell whether an administrator wants no more waiting for what a member runs."""
         found = self.member(member)
         return found is not None and is_ours(found) and found.metadata.annotations.get(GIVEN_UP) == "true"
+
+    def drain_left(self, member: str, config: kueue.MultiKueueConfig) -> float | None:
+        """Return in how many seconds what runs on a draining member is taken back; None where it may end there."""
+        since = marks_of(config).get(member)
+        if since is not None and self.is_forced(member):
+            return 0.0
+        if since is None or not self.settings.drain_timeout:
+            return None
+        return (since + timedelta(seconds=self.settings.drain_timeout) - clock.now()).total_seconds()
 
     def is_connected(self, member: str) -> bool:
         found = self.member(member)

@@ -117,6 +117,18 @@ def drain_timed_out(member: str) -> str:
     return f"taken back from {member}: it was dropped, and the drain timeout has passed"
 
 
+def waits_for_first() -> str:
+    return "it goes where the first Workload of its job goes, which has no cluster yet"
+
+
+def group_is_on(member: str) -> str:
+    return f"the other Workloads of its job are on {member}"
+
+
+def group_is_leaving(member: str) -> str:
+    return f"the other Workloads of its job are being taken back from {member}"
+
+
 def unknown_strategy(value: str) -> str:
     return f"{STRATEGY} is {value!r}, which is neither spread nor pack; jobs are spread"
 

@@ -13,7 +13,6 @@ A key is a Workload, or the name of a MultiKueueConfig: then its Workloads that 
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -22,7 +21,8 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.copies import Copies
-from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing, with_quota
+from fleetqueue.controllers.placement_admission.groups import cluster_of
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import check_manager
 from fleetqueue.controllers.placement_admission.workers import Workers
@@ -66,7 +66,7 @@ class WorkloadCheckController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
-            Watch(kueue.Workload, with_quota, facts=standing),
+            Watch(kueue.Workload, self.objects.with_siblings, facts=standing),
             Watch(kueue.AdmissionCheck, lambda check: [w.key for w in self.objects.workloads_of(check.name)]),
             Watch(kueue.MultiKueueConfig, self._workloads_concerned),
             Watch(kueue.MultiKueueCluster, lambda member: self.objects.configs_listing(member.name)),
@@ -133,7 +133,7 @@ class WorkloadCheckController(Controller):
         if config is None or not is_ours(config) or not workload.has_quota:
             return set(), set(), None
         stranded = self._stranded(workload, config)
-        left = self._seconds_left(workload, config)
+        left = self.objects.drain_left(workload.status.cluster_name, config)
         if left is not None and left > 0:
             return set(), set(), left
         if left is None and not stranded:
@@ -145,21 +145,17 @@ class WorkloadCheckController(Controller):
     def _stranded(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> set[str]:
         """Return the nominated members that take no new work.
 
-        Kueue's own dispatchers would nominate them again and again, so there nothing is taken back.
+        Kueue's own dispatchers would nominate them again and again, so there nothing is taken back. The same holds for
+        a cluster on which others of the same job run: there it belongs until they are taken back too.
         """
         if workload.status.cluster_name or not self.objects.dispatches:
             return set()
         serving = set(config.spec.clusters) - set(marks_of(config))
+        together = cluster_of(self.objects.siblings(workload))
+        left = self.objects.drain_left(together, config)
+        if left is None or left > 0:
+            serving.add(together)
         return set(workload.status.nominated_cluster_names) - serving
-
-    def _seconds_left(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> float | None:
-        """Return in how many seconds the drain timeout of a running Workload passes; None where none is running."""
-        since = marks_of(config).get(workload.status.cluster_name)
-        if since is not None and self.objects.is_forced(workload.status.cluster_name):
-            return 0.0
-        if since is None or not self.settings.drain_timeout:
-            return None
-        return (since + timedelta(seconds=self.settings.drain_timeout) - clock.now()).total_seconds()
 
     async def _can_give_back(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> bool:
         """Ask all that may have a copy: they must answer, and Kueue must be about to record none of them as winner."""
