@@ -15,6 +15,7 @@ import orjson
 from fleetqueue import __version__
 from fleetqueue.api.errors import Unreachable
 from fleetqueue.api.requests import Request, Response
+from fleetqueue.client import proxies
 from fleetqueue.client.client import Client
 from fleetqueue.client.credentials import Credential, CredentialSource
 from fleetqueue.client.kubeconfig import Connection
@@ -32,6 +33,7 @@ class HttpDoor:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self._proxy = connection.proxy_url or proxies.from_environment(connection.server)
         self._credentials = CredentialSource(connection)
         self._session: aiohttp.ClientSession | None = None
         self._retired: aiohttp.ClientSession | None = None
@@ -64,7 +66,7 @@ class HttpDoor:
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
         with self._explained(request):
             async with await self._open(request, credential, limits) as response:
-                return Response(response.status, _decode(await response.read())), credential
+                return Response(response.status, await _body(response)), credential
 
     async def _open(self, request: Request, credential: Credential, limits: aiohttp.ClientTimeout) -> Any:
         """Begin a request; aiohttp repeats it on a kept-alive connection that just closed, but never POST or PATCH."""
@@ -83,7 +85,7 @@ class HttpDoor:
             data=body,
             headers=headers,
             timeout=limits,
-            proxy=self.connection.proxy_url or None,
+            proxy=self._proxy or None,
             server_hostname=self.connection.tls_server_name or None,
             allow_redirects=False,
         )
@@ -139,7 +141,7 @@ class HttpStream:
         self.status = response.status
 
     async def body(self) -> Any:
-        return _decode(await self._response.read())
+        return await _body(self._response)
 
     async def lines(self) -> AsyncIterator[dict[str, Any]]:
         rest = bytearray()
@@ -173,6 +175,18 @@ def _event(line: bytes | bytearray) -> dict[str, Any]:
     if not isinstance(event, dict) or not isinstance(event.get("object"), dict) or "type" not in event:
         raise Unreachable(f"a watch line is no event: {bytes(line[:80])!r}")
     return event
+
+
+async def _body(response: aiohttp.ClientResponse) -> Any:
+    """Read an answer; a time to wait that stands in its header only, as that of a server with too much to do, is put
+    where a Status has it."""
+    body = _decode(await response.read())
+    wait = response.headers.get("Retry-After", "")
+    if response.status < 400 or not wait.isdecimal():
+        return body
+    status = body if isinstance(body, dict) else {"message": str(body)}
+    details = status.get("details")
+    return {**status, "details": {"retryAfterSeconds": int(wait), **(details if isinstance(details, dict) else {})}}
 
 
 def _decode(body: bytes) -> Any:

@@ -104,10 +104,11 @@ class Controller:
             result = "terminal"
         except (errors.Conflict, errors.AlreadyExists, errors.NotFound) as error:
             log.debug("cache was stale", controller=self.name, key=key, error=error)
-            self.queue.retry(key)
+            self.queue.retry(key, error.retry_after or 0.0)
             result = "stale"
         except (errors.ApiError, errors.Unreachable) as error:
-            delay = self.queue.retry(key)
+            asked = error.retry_after if isinstance(error, errors.ApiError) else None
+            delay = self.queue.retry(key, asked or 0.0)
             log.warning("reconcile failed", controller=self.name, key=key, error=error, again_in=round(delay, 2))
             result = "error"
         except Exception:

@@ -2,7 +2,7 @@
 
 A key that is added many times while it waits is worked on once. A key that is added while it is being worked on is
 worked on again afterwards, never twice at once. Failures come back later and later; `forget` starts a key's patience
-anew.
+anew. Where a server asked to wait, a key comes back no earlier, whoever asks for it meanwhile.
 """
 
 import asyncio
@@ -24,6 +24,8 @@ class WorkQueue:
         self._again: set[str] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._failures: dict[str, int] = {}
+        self._not_before: dict[str, float] = {}
+        """When the loop's time is the earliest at which a server wants to hear of a key again."""
         self._idle: deque[asyncio.Future[None]] = deque()
         """Who waits for a key. A new key wakes one of them: where all were woken, all but one would wake in vain."""
 
@@ -40,6 +42,9 @@ class WorkQueue:
         if key in self._working:
             self._again.add(key)
             return
+        if key in self._not_before:
+            self.add_after(key, 0)
+            return
         if key not in self._waiting:
             self._waiting[key] = None
             self._wake_one()
@@ -47,6 +52,7 @@ class WorkQueue:
     def add_after(self, key: str, seconds: float) -> None:
         """Ask for a key to be worked on after a time; of several such wishes for one key the earliest counts."""
         loop = asyncio.get_running_loop()
+        seconds = max(seconds, self._not_before.get(key, 0.0) - loop.time())
         pending = self._timers.get(key)
         if pending is not None:
             if pending.when() <= loop.time() + seconds:
@@ -54,12 +60,17 @@ class WorkQueue:
             pending.cancel()
         self._timers[key] = loop.call_later(max(seconds, 0), self._expire, key)
 
-    def retry(self, key: str) -> float:
-        """Ask for a failed key again, later with every failure; return after how many seconds."""
+    def retry(self, key: str, at_least: float = 0.0) -> float:
+        """Ask for a failed key again, later with every failure, and no earlier than a server asked for; return after
+        how many seconds."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         doublings = min(failures, 30)  # far beyond the limit, and far below where a float ends
-        delay = clock.jitter(min(FIRST_RETRY * 2**doublings, LAST_RETRY))
+        delay = max(clock.jitter(min(FIRST_RETRY * 2**doublings, LAST_RETRY)), at_least)
+        if at_least:
+            self._not_before[key] = asyncio.get_running_loop().time() + at_least
+            if (earlier := self._timers.pop(key, None)) is not None:
+                earlier.cancel()
         self.add_after(key, delay)
         return delay
 
@@ -106,4 +117,5 @@ class WorkQueue:
 
     def _expire(self, key: str) -> None:
         self._timers.pop(key, None)
+        self._not_before.pop(key, None)
         self.add(key)

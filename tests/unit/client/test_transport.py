@@ -11,8 +11,10 @@ import pytest
 from aiohttp import web
 
 from fleetqueue import clock
-from fleetqueue.api.errors import Unreachable
+from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.errors import TooManyRequests, Unreachable
 from fleetqueue.api.requests import MERGE_PATCH, Request
+from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin, load
 from fleetqueue.client.transport import HttpDoor
 from fleetqueue.clock import ShiftedClock
@@ -69,6 +71,55 @@ async def test_special_letters_survive_paths_and_queries(server, door):
 
     assert server.seen[0].path == "/clusterroles/a:b"
     assert server.seen[0].query["labelSelector"] == "a in (b,c),d=e/f"
+
+
+@pytest.mark.parametrize(
+    ("body", "header", "seconds"),
+    [
+        pytest.param(b"Too many requests", "7", 7, id="in a header beside a text"),
+        pytest.param(b'{"kind": "Status", "code": 429}', "7", 7, id="in a header beside a Status"),
+        pytest.param(b'{"details": {"retryAfterSeconds": 3}}', "7", 3, id="a Status that says it itself"),
+        pytest.param(b"{}", "Wed, 21 Oct 2026 07:28:00 GMT", None, id="a date, which no Kubernetes sends"),
+        pytest.param(b"{}", "", None, id="no time"),
+    ],
+)
+async def test_the_time_that_a_server_asks_to_wait_is_told(server, door, body, header, seconds):
+    async def answer(request):
+        return web.Response(body=body, status=429, headers={"Retry-After": header} if header else {})
+
+    server.answer = answer
+
+    with pytest.raises(TooManyRequests) as refused:
+        await Client(door()).read("/api")
+    with pytest.raises(TooManyRequests) as refused_watch:
+        async with Client(door()).watch(Node.resource, query={}, silence=5):
+            pass
+
+    assert refused.value.retry_after == refused_watch.value.retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    "own", [pytest.param(False, id="of the environment"), pytest.param(True, id="of the kubeconfig")]
+)
+async def test_a_server_is_asked_through_the_proxy(monkeypatch, own):
+    lines = []
+
+    async def refuse(reader, writer):
+        lines.append((await reader.readline()).decode().strip())
+        writer.write(b"HTTP/1.1 502 Bad Gateway\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        address = f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+        monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1" if own else address)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        door = HttpDoor(Connection(server="https://worker.example:6443", proxy_url=address if own else ""))
+        with pytest.raises(Unreachable, match="502"):
+            await door.request(GET, timeout=5)
+        await door.close()
+
+    assert lines == ["CONNECT worker.example:6443 HTTP/1.1"]
 
 
 async def test_impersonation_is_sent_as_headers(server, door):

@@ -139,6 +139,18 @@ async def test_success_starts_patience_anew(hub, controller):
     assert controller.times[1] - controller.times[0] < 0.1
 
 
+async def test_a_key_waits_as_long_as_the_server_asked_for_whatever_changes_meanwhile(hub, controller):
+    controller.failures = [errors.TooManyRequests("busy", details={"retryAfterSeconds": 20})]
+
+    async with running(Manager(hub, [controller]).run()):
+        controller.wake("a")
+        await settle()
+        controller.wake("a")
+        await advance(60)
+
+    assert controller.times == [0, pytest.approx(20)]
+
+
 async def test_retry_later_is_no_failure_and_comes_when_it_said(hub, controller):
     controller.failures = [errors.ServerError("boom")] * 5 + [errors.RetryLater(30, "still draining")] * 2
 

@@ -210,6 +210,41 @@ async def test_the_patience_of_one_key_is_not_that_of_another(queue):
     assert queue.retry("b") <= FIRST_RETRY * 1.2
 
 
+async def test_a_key_comes_back_no_earlier_than_a_server_asked_for(queue):
+    queue.add_after("a", 5)  # as for something else
+
+    assert queue.retry("a", at_least=20) == 20
+    queue.add("a")
+    queue.add_after("a", 1)
+    await advance(19)
+    early = await drain(queue)
+    await advance(1)
+
+    assert early == []
+    assert await drain(queue) == ["a"]
+    queue.add("a")
+    assert await drain(queue) == ["a"]
+
+
+async def test_a_key_that_is_asked_for_during_work_waits_as_well(queue):
+    queue.add("a")
+    await queue.take()
+    queue.add("a")
+    queue.retry("a", at_least=20)
+    queue.done("a")
+
+    await advance(19)
+
+    assert await drain(queue) == []
+
+
+async def test_a_server_that_asks_for_less_than_our_patience_does_not_shorten_it(queue):
+    for _ in range(12):
+        delay = queue.retry("a", at_least=1)
+
+    assert delay >= LAST_RETRY * 0.8
+
+
 async def test_forgetting_an_unknown_key_does_nothing(queue):
     queue.forget("a")
 
