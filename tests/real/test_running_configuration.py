@@ -1,0 +1,65 @@
+"""A real Kueue goes on with the configuration that it was started with, whatever its ConfigMap says by now."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import yaml
+
+from fleetqueue.api import errors
+from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP, with_dispatcher
+from fleetqueue.api.kueue_installation import KueueDeployment, KueuePod
+from fleetqueue.testing.builders import kueue_deployment, kueue_pod
+
+KUEUE = "kueue-system"
+
+
+@asynccontextmanager
+async def shown_as_a_pod(hub) -> AsyncIterator[None]:
+    """Let the hub show Kueue, which is a process here, as the pod of a Deployment that starts now."""
+    deployment, pod = kueue_deployment(), kueue_pod()
+    status = {"status": pod.pop("status")}
+    try:
+        await hub.create(KueueDeployment.resource, deployment)
+        await hub.create(KueuePod.resource, pod)
+        await hub.merge(KueuePod.resource, pod["metadata"]["name"], KUEUE, status, subresource="status")
+        yield
+    finally:
+        for kind, made in ((KueuePod, pod), (KueueDeployment, deployment)):
+            with suppress(errors.NotFound):
+                await hub.delete(kind.resource, made["metadata"]["name"], KUEUE, grace=0)
+
+
+@asynccontextmanager
+async def reverted(hub) -> AsyncIterator[None]:
+    """Let somebody take our dispatcher out of the ConfigMap, and restart nothing."""
+    before = (await hub.get(ConfigMap.resource, CONFIG_MAP, KUEUE))["data"][CONFIG_KEY]
+    assert "dispatcherName" in yaml.safe_load(before)["multiKueue"]
+    await hub.merge(ConfigMap.resource, CONFIG_MAP, KUEUE, {"data": {CONFIG_KEY: with_dispatcher(before, None)}})
+    try:
+        yield
+    finally:
+        await hub.merge(ConfigMap.resource, CONFIG_MAP, KUEUE, {"data": {CONFIG_KEY: before}})
+
+
+async def test_jobs_flow_after_the_dispatcher_was_reverted_without_a_restart(stage):
+    async with shown_as_a_pod(stage.hub), stage.heart():
+        await stage.connected("cluster1", "cluster2", "cluster3")
+        async with reverted(stage.hub):
+            said = await stage.says("Dispatching", "True", "KueueRestartNeeded")
+            await stage.submit("job")
+
+            assert await stage.running_on("job")
+            assert "multiKueue.dispatcherName is not in force yet" in said.message
+
+
+async def test_who_begins_in_the_gap_nominates_in_doubt(stage):
+    async with shown_as_a_pod(stage.hub):
+        async with stage.heart():
+            await stage.connected("cluster1", "cluster2", "cluster3")
+        async with reverted(stage.hub), stage.heart():
+            said = await stage.says("Dispatching", "True", "KueueRestartNeeded")
+            await stage.submit("job")
+
+            assert await stage.running_on("job")
+            assert "what it runs with is not known" in said.message
