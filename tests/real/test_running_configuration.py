@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, suppress
 
 import yaml
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP, with_dispatcher
@@ -15,19 +16,25 @@ KUEUE = "kueue-system"
 
 
 @asynccontextmanager
-async def shown_as_a_pod(hub) -> AsyncIterator[None]:
+async def shown_as_a_pod(stage) -> AsyncIterator[None]:
     """Let the hub show Kueue, which is a process here, as the pod of a Deployment that starts now."""
-    deployment, pod = kueue_deployment(), kueue_pod()
+    hub, deployment, pod = stage.hub, kueue_deployment(), kueue_pod()
     status = {"status": pod.pop("status")}
     try:
         await hub.create(KueueDeployment.resource, deployment)
-        await hub.create(KueuePod.resource, pod)
-        await hub.merge(KueuePod.resource, pod["metadata"]["name"], KUEUE, status, subresource="status")
+        made = KueuePod.view(await hub.create(KueuePod.resource, pod))
+        await hub.merge(KueuePod.resource, made.name, KUEUE, status, subresource="status")
+        await stage.eventually(lambda: _is_older(made), "the pod is a second older than what comes next")
         yield
     finally:
-        for kind, made in ((KueuePod, pod), (KueueDeployment, deployment)):
+        for kind, manifest in ((KueuePod, pod), (KueueDeployment, deployment)):
             with suppress(errors.NotFound):
-                await hub.delete(kind.resource, made["metadata"]["name"], KUEUE, grace=0)
+                await hub.delete(kind.resource, manifest["metadata"]["name"], KUEUE, grace=0)
+
+
+async def _is_older(pod) -> bool:
+    """Objects have whole seconds: what happens in one second cannot be told apart."""
+    return (clock.now() - pod.metadata.creation_timestamp).total_seconds() > 1.0
 
 
 @asynccontextmanager
@@ -43,7 +50,7 @@ async def reverted(hub) -> AsyncIterator[None]:
 
 
 async def test_jobs_flow_after_the_dispatcher_was_reverted_without_a_restart(stage):
-    async with shown_as_a_pod(stage.hub), stage.heart():
+    async with shown_as_a_pod(stage), stage.heart():
         await stage.connected("cluster1", "cluster2", "cluster3")
         async with reverted(stage.hub):
             said = await stage.says("Dispatching", "True", "KueueRestartNeeded")
@@ -54,7 +61,7 @@ async def test_jobs_flow_after_the_dispatcher_was_reverted_without_a_restart(sta
 
 
 async def test_who_begins_in_the_gap_nominates_in_doubt(stage):
-    async with shown_as_a_pod(stage.hub):
+    async with shown_as_a_pod(stage):
         async with stage.heart():
             await stage.connected("cluster1", "cluster2", "cluster3")
         async with reverted(stage.hub), stage.heart():

@@ -6,6 +6,7 @@ goes on with what it was started with.
 Mirrors: Kueue apis/config/v1beta2, pkg/features, and what cmd/kueue/main.go makes of them
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -28,6 +29,10 @@ BETA_GATES: Final = frozenset({ADAPTERS_FOR_CUSTOM_JOBS, ELASTIC_JOBS, REMOTE_SP
 ALPHA_GATES: Final = frozenset({ORCHESTRATED_PREEMPTION})
 """Those that are off unless somebody turns them on."""
 ALL_ALPHA, ALL_BETA = "AllAlpha", "AllBeta"
+
+_HEADER: Final = re.compile(r"multiKueue:\s*(#.*)?")
+_TOP_LEVEL: Final = re.compile(r"[^\s#]")
+_DISPATCHER: Final = re.compile(r"\s+dispatcherName:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,11 @@ def read(text: str, feature_gates: str = "") -> Configuration:
 
 
 def with_dispatcher(text: str, name: str | None) -> str:
-    """Return Kueue's configuration with another dispatcher; None goes back to Kueue's own default."""
+    """Return Kueue's configuration with another dispatcher; None goes back to Kueue's own default.
+
+    Everything else stays as it is written, comments too, unless the section is in a form that cannot be edited line by
+    line; then the whole is written anew.
+    """
     config = yaml.safe_load(text) or {}
     section = {key: value for key, value in (config.get("multiKueue") or {}).items() if key != "dispatcherName"}
     if name is not None:
@@ -75,7 +84,25 @@ def with_dispatcher(text: str, name: str | None) -> str:
         config["multiKueue"] = section
     else:
         config.pop("multiKueue", None)
-    return yaml.safe_dump(config, sort_keys=False)
+    edited = _edited(text, name)
+    return edited if (_parsed(edited) or {}) == config else yaml.safe_dump(config, sort_keys=False)
+
+
+def _edited(text: str, name: str | None) -> str:
+    """Change the one line; what comes out may be wrong, and is compared with what is wanted."""
+    lines = text.splitlines()
+    header = next((number for number, line in enumerate(lines) if _HEADER.fullmatch(line)), None)
+    if header is None:
+        added = [] if name is None else ["multiKueue:", f"  dispatcherName: {name}"]
+        return "\n".join([*lines, *added]) + "\n"
+    end = next((n for n in range(header + 1, len(lines)) if _TOP_LEVEL.match(lines[n])), len(lines))
+    section = [line for line in lines[header + 1 : end] if not _DISPATCHER.match(line)]
+    entries = [line for line in section if line.strip() and not line.lstrip().startswith("#")]
+    if name is not None:
+        indent = entries[0][: len(entries[0]) - len(entries[0].lstrip())] if entries else "  "
+        section.insert(0, f"{indent}dispatcherName: {name}")
+    kept = [lines[header], *section] if entries or name is not None else section
+    return "\n".join([*lines[:header], *kept, *lines[end:]]) + "\n"
 
 
 def _parsed(text: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from fleetqueue.api.kueue_configuration import Configuration
+from fleetqueue.api.kueue_installation import KueuePod, Source
 
 SLOW: Final = timedelta(minutes=2)
 """How long a kubelet may take to bring a changed ConfigMap into a pod that runs already; a container that is restarted
@@ -65,6 +66,16 @@ class Kueue:
     def may_leave_nominations_to(self, dispatcher: str) -> bool:
         """Tell whether some pod may wait for nominations of a dispatcher; in doubt one too many does no harm."""
         return not self.is_known or any(found.dispatcher_name == dispatcher for found in self.running)
+
+
+def managers(source: Source, pods: Iterable[KueuePod]) -> list[Manager]:
+    """Return the pods of Kueue that run; none where they do not belong to a Deployment."""
+    selector = source.selector.items()
+    return [
+        Manager(pod.name, pod.metadata.creation_timestamp, pod.started)
+        for pod in pods
+        if selector and selector <= pod.metadata.labels.items() and pod.started and pod.metadata.creation_timestamp
+    ]
 
 
 def kueue(versions: Sequence[Version], managers: Iterable[Manager]) -> Kueue:

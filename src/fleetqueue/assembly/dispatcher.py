@@ -1,6 +1,8 @@
 """Tell the hub's Kueue who dispatches: us, or Kueue itself again."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import unified_diff
 from typing import Final
 
 from fleetqueue import clock
@@ -9,7 +11,16 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.fleetqueue import DISPATCHER_NAME
 from fleetqueue.api.kueue_configuration import read, with_dispatcher
-from fleetqueue.api.kueue_installation import MANAGER_LABELS, KueueDeployment, Source, key_in, source_of
+from fleetqueue.api.kueue_installation import (
+    MANAGER_LABELS,
+    KueueConfigMap,
+    KueueDeployment,
+    KueuePod,
+    Source,
+    key_in,
+    source_of,
+)
+from fleetqueue.api.running_kueue import Version, kueue, managers
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 
@@ -18,8 +29,79 @@ RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
 """The annotation with which `kubectl rollout restart` makes new pods."""
 
 
+RESTART_BY_HAND: Final = (
+    "there is no Deployment kueue-controller-manager: restart Kueue on the hub yourself, so that it reads its "
+    "configuration (in a lab: fleetqueue restart hub/kueue)"
+)
+
+Report = Callable[[str], None]
+
+HELM: Final = "Helm"
+MANAGED_BY: Final = {
+    "Argo CD": frozenset(
+        {
+            "argocd.argoproj.io/tracking-id",
+            "argocd.argoproj.io/instance",
+            "argocd-controller",
+            "argocd-application-controller",
+        }
+    ),
+    "Flux": frozenset(
+        {
+            "kustomize.toolkit.fluxcd.io/name",
+            "helm.toolkit.fluxcd.io/name",
+            "kustomize-controller",
+            "helm-controller",
+        }
+    ),
+    HELM: frozenset({"meta.helm.sh/release-name", "app.kubernetes.io/managed-by=Helm", "helm"}),
+}
+"""The labels, annotations and field managers by which those are known who bring a configuration from elsewhere."""
+
+
 class NoKueueConfig(Exception):
     """Kueue's configuration is not where it is looked for; the text says where that is."""
+
+
+async def install(hub: Client, namespace: str, config_map: str, report: Report) -> None:
+    """Let Kueue leave nominations to us, and restart it."""
+    found = await find(hub, namespace, config_map)
+    if not await set_ours(hub, namespace, config_map):
+        report("Kueue leaves dispatching to fleetqueue already")
+        return
+    is_restarted = await restart_kueue(hub, namespace)
+    report("Kueue leaves dispatching to fleetqueue, and is restarted" if is_restarted else RESTART_BY_HAND)
+    if found.managed_by:
+        report(kept_elsewhere(found, "fleetqueue install --print"))
+
+
+async def change_to_ours(hub: Client, namespace: str, config_map: str, report: Report) -> str:
+    """Return the change with which Kueue leaves nominations to us; nothing is changed."""
+    return await _change(hub, namespace, config_map, DISPATCHER_NAME, report)
+
+
+async def change_back(hub: Client, namespace: str, config_map: str, report: Report) -> str:
+    """Return the change with which Kueue dispatches by itself again; nothing is changed."""
+    return await _change(hub, namespace, config_map, None, report)
+
+
+def kept_elsewhere(found: "Found", command: str) -> str:
+    """Say that a change on the hub will not last."""
+    return (
+        f"ConfigMap {found.where} is written by {found.managed_by}, which may undo this; make the change at its source:"
+        f" `{command}` shows it"
+    )
+
+
+async def _change(hub: Client, namespace: str, config_map: str, name: str | None, report: Report) -> str:
+    found = await find(hub, namespace, config_map)
+    is_due = name is not None or found.dispatcher == DISPATCHER_NAME
+    change = found.change(name) if is_due else ""
+    if change:
+        report(f"nothing is changed; make this change where ConfigMap {found.where} is kept, and restart Kueue")
+    else:
+        report(f"ConfigMap {found.where} needs no change")
+    return change
 
 
 async def set_ours(hub: Client, namespace: str, config_map: str = "") -> bool:
@@ -31,6 +113,19 @@ async def set_back(hub: Client, namespace: str, config_map: str = "") -> bool:
     """Let Kueue dispatch by itself again; False where it does. A dispatcher that is not ours is left alone."""
     found = await find(hub, namespace, config_map)
     return await _set(hub, namespace, config_map, None) if found.dispatcher == DISPATCHER_NAME else False
+
+
+async def waits_for_a_restart(hub: Client, namespace: str, config_map: str = "") -> bool:
+    """Tell whether a pod of Kueue is older than what is written, so that it may still run with something else."""
+    found = KueueConfigMap.view(KueueConfigMap.trim((await find(hub, namespace, config_map)).config_map))
+    source = await _source(hub, namespace, config_map)
+    if not source.deployment:
+        return False
+    listed = await hub.list(KueuePod.resource, namespace, labels=MANAGER_LABELS)
+    pods = [KueuePod.view(KueuePod.trim(raw)) for raw in listed.items]
+    key = key_in(found.data, source.key)
+    version = Version(read(found.data[key]), found.changed.get(key))
+    return bool(kueue([version], managers(source, pods)).outdated)
 
 
 async def restart_kueue(hub: Client, namespace: str) -> str:
@@ -56,6 +151,38 @@ class Found:
     @property
     def dispatcher(self) -> str:
         return read(self.text).dispatcher_name
+
+    @property
+    def where(self) -> str:
+        metadata = self.config_map["metadata"]
+        return f"{metadata['namespace']}/{metadata['name']}"
+
+    @property
+    def managed_by(self) -> str:
+        """Who writes this ConfigMap from a source elsewhere, and would undo a change of it; empty where nobody does."""
+        metadata = self.config_map["metadata"]
+        marks = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
+        managers = {str(entry.get("manager")) for entry in metadata.get("managedFields") or ()}
+        for name, known in MANAGED_BY.items():
+            if managers & known or any(mark in known or f"{mark}={value}" in known for mark, value in marks.items()):
+                return name
+        return ""
+
+    def change(self, name: str | None) -> str:
+        """Return the change to another dispatcher, for who keeps the file elsewhere; empty where none is due."""
+        wanted = with_dispatcher(self.text, name)
+        if read(wanted) == read(self.text):
+            return ""
+        before, after = (text.splitlines(keepends=True) for text in (self.text, wanted))
+        titles = f"a/{self.where}/{self.key}", f"b/{self.where}/{self.key}"
+        change = "".join(unified_diff(before, after, *titles))
+        return change + _values(wanted) if self.managed_by == HELM else change
+
+
+def _values(text: str) -> str:
+    """Return the values of Kueue's Helm chart that give this configuration."""
+    indented = "".join(f"    {line}\n" if line else "\n" for line in text.splitlines())
+    return f"\n# values of Kueue's Helm chart\nmanagerConfig:\n  controllerManagerConfigYaml: |-\n{indented}"
 
 
 async def find(hub: Client, namespace: str, config_map: str = "") -> Found:

@@ -34,10 +34,6 @@ from fleetqueue.runtime.leader_election import LeaseSettings
 
 DEPLOYMENT: Final = "fleetqueue-controller"
 LABELS: Final = (MANAGED_BY, CLUSTER_LABEL, PLACEMENT_LABEL)
-RESTART_BY_HAND: Final = (
-    "there is no Deployment kueue-controller-manager: restart Kueue on the hub yourself, so that it reads its "
-    "configuration (in a lab: fleetqueue restart hub/kueue)"
-)
 
 Report = Callable[[str], None]
 
@@ -52,6 +48,8 @@ class Removal:
     kueue_namespace: str = KUEUE_NAMESPACE
     limit: float = 60.0
     """Seconds to wait for our controller to stop."""
+    config_map: str = ""
+    """The ConfigMap with Kueue's configuration, where somebody chose one."""
 
 
 @dataclass(slots=True)
@@ -82,13 +80,17 @@ async def uninstall(hub: Client, removal: Removal, report: Report) -> Remains:
 
 
 async def _give_dispatcher_back(hub: Client, removal: Removal, report: Report, remains: Remains) -> None:
-    if not await dispatcher.set_back(hub, removal.kueue_namespace):
+    if await dispatcher.set_back(hub, removal.kueue_namespace, removal.config_map):
+        report("Kueue's configuration names its own dispatcher again")
+        found = await dispatcher.find(hub, removal.kueue_namespace, removal.config_map)
+        if found.managed_by:
+            remains.notes.append(dispatcher.kept_elsewhere(found, "fleetqueue uninstall --print"))
+    elif not await dispatcher.waits_for_a_restart(hub, removal.kueue_namespace, removal.config_map):
         return
-    report("Kueue's configuration names its own dispatcher again")
     if restarted := await dispatcher.restart_kueue(hub, removal.kueue_namespace):
         report(f"restarted Deployment {removal.kueue_namespace}/{restarted}")
     else:
-        remains.todo.append(RESTART_BY_HAND)
+        remains.todo.append(dispatcher.RESTART_BY_HAND)
 
 
 async def _detach(hub: Client, checks: set[str], removal: Removal, report: Report, remains: Remains) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from fleetqueue.cli.clusters import opened
-from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace
+from fleetqueue.cli.options import Context, Kubeconfig, KueueConfigMapName, KueueNamespace
 from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import run
 
@@ -17,33 +17,40 @@ def install(
     dispatcher: Annotated[
         bool, typer.Option("--dispatcher", help="Let Kueue leave the choice of clusters to fleetqueue, and restart it.")
     ] = False,
+    config_map: KueueConfigMapName = "",
+    print_only: Annotated[
+        bool, typer.Option("--print", help="Print the change of Kueue's configuration, and change nothing.")
+    ] = False,
 ) -> None:
     """Look whether a hub has what fleetqueue needs, and let Kueue leave dispatching to it.
 
     The controller itself is installed by helm. Start it before --dispatcher: from then on every MultiKueue job of
     the hub waits for it. `uninstall` sets Kueue back.
 
+    Where Kueue's configuration is kept in Git or by Helm, a change on the hub would be undone: --print shows it as a
+    diff, and for Helm as values, to be made there.
+
     \b
     Example:
       helm install fleetqueue deploy/charts/fleetqueue --namespace fleetqueue-system --create-namespace
       fleetqueue install --dispatcher
+      fleetqueue install --print
     """
     from fleetqueue.assembly import dispatcher as kueue_dispatcher
     from fleetqueue.assembly.capabilities import detect
-    from fleetqueue.assembly.uninstalling import RESTART_BY_HAND
 
-    async def work(report: Progress) -> None:
+    async def work(report: Progress) -> str:
         async with opened(kubeconfig, context) as hub:
             found = await detect(hub)
             report(f"the hub has Kueue and OCM; a MultiKueueConfig may list {found.listed_clusters} clusters")
-            if not dispatcher:
-                report("Kueue's dispatcher is left as it is; set ours with --dispatcher")
-            elif not await kueue_dispatcher.set_ours(hub, kueue_namespace):
-                report("Kueue leaves dispatching to fleetqueue already")
-            elif await kueue_dispatcher.restart_kueue(hub, kueue_namespace):
-                report("Kueue leaves dispatching to fleetqueue, and is restarted")
+            if print_only:
+                return await kueue_dispatcher.change_to_ours(hub, kueue_namespace, config_map, report)
+            if dispatcher:
+                await kueue_dispatcher.install(hub, kueue_namespace, config_map, report)
             else:
-                report(RESTART_BY_HAND)
+                report("Kueue's dispatcher is left as it is; set ours with --dispatcher")
+            return ""
 
     with Progress() as report:
-        run(work(report))
+        change = run(work(report))
+    print(change, end="")

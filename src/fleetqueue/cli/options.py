@@ -26,6 +26,9 @@ DataDir = Annotated[
     typer.Option(help="The folder of the fleet; otherwise one in the user's state folder."),
 ]
 KueueNamespace = Annotated[str, typer.Option(help="Where Kueue runs.")]
+KueueConfigMapName = Annotated[
+    str, typer.Option("--config-map", help="The ConfigMap with Kueue's configuration; otherwise it is found.")
+]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="A YAML file with settings.")]
 Overrides = Annotated[
     list[str] | None,

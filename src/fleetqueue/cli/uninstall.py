@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from fleetqueue.cli.clusters import opened
-from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Timeout
+from fleetqueue.cli.options import Context, Kubeconfig, KueueConfigMapName, KueueNamespace, Timeout
 from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import Code, Failure, run
 
@@ -22,21 +22,37 @@ def uninstall(
         bool, typer.Option("--purge", help="Also strip our labels, and delete scores and admin kubeconfigs.")
     ] = False,
     timeout: Timeout = 60.0,
+    config_map: KueueConfigMapName = "",
+    print_only: Annotated[
+        bool, typer.Option("--print", help="Print the change that sets Kueue's dispatcher back, and change nothing.")
+    ] = False,
 ) -> None:
     """Let Kueue dispatch by itself again and take fleetqueue away; running jobs go on undisturbed.
 
     MultiKueueConfigs and MultiKueueClusters that queues use stay, as ordinary objects. It can be run again until
     nothing is left to do; exit code 3 means that something is.
 
+    Where Kueue's configuration is kept in Git or by Helm, make the change that --print shows there first.
+
     \b
     Example:
       fleetqueue uninstall --detach-checks
       helm uninstall fleetqueue --namespace fleetqueue-system
     """
+    from fleetqueue.assembly.dispatcher import change_back
     from fleetqueue.assembly.uninstalling import Remains, Removal
     from fleetqueue.assembly.uninstalling import uninstall as remove
 
-    removal = Removal(detach_checks, purge, namespace, kueue_namespace, timeout)
+    removal = Removal(detach_checks, purge, namespace, kueue_namespace, timeout, config_map)
+
+    async def show() -> str:
+        with Progress() as report:
+            async with opened(kubeconfig, context) as hub:
+                return await change_back(hub, kueue_namespace, config_map, report)
+
+    if print_only:
+        print(run(show()), end="")
+        return
 
     async def work() -> Remains:
         with Progress() as report:

@@ -19,7 +19,7 @@ from fleetqueue.api.kueue_installation import (
     source_of,
 )
 from fleetqueue.api.meta import Object
-from fleetqueue.api.running_kueue import Kueue, Manager, Version, kueue
+from fleetqueue.api.running_kueue import Kueue, Version, kueue, managers
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch
 
@@ -71,7 +71,7 @@ class KueueConfiguration:
         if self._now is None:
             gates = self.source.feature_gates
             versions = [Version(read(text or "", gates), since) for text, since in self._texts]
-            self._now = kueue(versions, self._managers())
+            self._now = kueue(versions, managers(self.source, self._hub.list(KueuePod)))
         return self._now
 
     @property
@@ -87,16 +87,6 @@ class KueueConfiguration:
     def where(self) -> str:
         """Name the ConfigMap."""
         return f"{self._namespace}/{self.source.config_map}"
-
-    def _managers(self) -> list[Manager]:
-        """Return the pods of Kueue that run; none where they do not belong to a Deployment."""
-        selector = self.source.selector.items()
-        pods = [pod for pod in self._hub.list(KueuePod) if selector and selector <= pod.metadata.labels.items()]
-        return [
-            Manager(pod.name, pod.metadata.creation_timestamp, pod.started)
-            for pod in pods
-            if pod.started is not None and pod.metadata.creation_timestamp is not None
-        ]
 
     def _look(self, old: Object | None, new: Object | None) -> None:
         """Remember what the ConfigMap says now: a pod of Kueue may run with what it said before."""

@@ -158,6 +158,48 @@ def test_setting_back_gives_what_was_there():
     assert yaml.safe_load(back) == yaml.safe_load(SHIPPED)
 
 
+COMMENTED = """\
+# ours since 2024
+integrations:
+  frameworks: # the usual
+  - batch/job
+multiKueue: # sends jobs
+    # how often
+    gcInterval: 1m
+#pprofBindAddress: :8083
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "changed"),
+    [
+        pytest.param(
+            COMMENTED,
+            "x",
+            COMMENTED.replace("jobs\n", "jobs\n    dispatcherName: x\n"),
+            id="a line is added, and all else stays",
+        ),
+        pytest.param(
+            COMMENTED.replace("1m\n", "1m\n    dispatcherName: y # why\n"),
+            "x",
+            COMMENTED.replace("jobs\n", "jobs\n    dispatcherName: x\n"),
+            id="a line is replaced",
+        ),
+        pytest.param(COMMENTED.replace("1m\n", "1m\n    dispatcherName: y\n"), None, COMMENTED, id="a line goes"),
+        pytest.param("a: 1 # one\n", "x", "a: 1 # one\nmultiKueue:\n  dispatcherName: x\n", id="a new section"),
+        pytest.param("a: 1 # one\nmultiKueue:\n  dispatcherName: x\n", None, "a: 1 # one\n", id="a section goes"),
+        pytest.param(
+            "multiKueue: {origin: o}\nb: 2\n",
+            "x",
+            "multiKueue:\n  origin: o\n  dispatcherName: x\nb: 2\n",
+            id="another form is written anew",
+        ),
+    ],
+)
+def test_what_people_wrote_around_it_stays(text, name, changed):
+    assert with_dispatcher(text, name) == changed
+
+
 @pytest.mark.parametrize(
     ("text", "name", "result"),
     [

@@ -7,10 +7,21 @@ from fleetqueue import clock
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.kueue_installation import KueueDeployment
-from fleetqueue.assembly.dispatcher import NoKueueConfig, restart_kueue, set_back, set_ours
+from fleetqueue.assembly.dispatcher import (
+    Found,
+    NoKueueConfig,
+    change_back,
+    change_to_ours,
+    install,
+    restart_kueue,
+    set_back,
+    set_ours,
+    waits_for_a_restart,
+)
 from fleetqueue.client import Client
 from fleetqueue.testing.arranged_api import ArrangedApi
-from fleetqueue.testing.builders import kueue_deployment
+from fleetqueue.testing.builders import kueue_deployment, kueue_pod
+from fleetqueue.testing.virtual_time import advance
 
 NAME, KEY = "kueue-manager-config", "controller_manager_config.yaml"
 
@@ -86,3 +97,95 @@ async def test_kueue_is_restarted_as_kubectl_does(api):
 
     template = api.raw(KueueDeployment, "team-kueue-controller-manager", "kueue-system")["spec"]["template"]
     assert template["metadata"]["annotations"] == {"kubectl.kubernetes.io/restartedAt": timestamp(clock.now())}
+
+
+HELMED = {"meta.helm.sh/release-name": "kueue"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "who"),
+    [
+        pytest.param({}, "", id="nobody"),
+        pytest.param({"labels": {"app.kubernetes.io/managed-by": "Helm"}}, "Helm", id="Helm"),
+        pytest.param({"annotations": HELMED}, "Helm", id="a release of Helm's"),
+        pytest.param(
+            {"annotations": {**HELMED, "argocd.argoproj.io/tracking-id": "kueue:/ConfigMap"}}, "Argo CD", id="Argo CD"
+        ),
+        pytest.param({"labels": {"kustomize.toolkit.fluxcd.io/name": "kueue"}}, "Flux", id="Flux"),
+        pytest.param({"managedFields": [{"manager": "argocd-controller"}]}, "Argo CD", id="a field manager"),
+        pytest.param({"managedFields": [{"manager": "kubectl-edit"}]}, "", id="a person"),
+        pytest.param({"labels": {"app.kubernetes.io/managed-by": "somebody"}}, "", id="another mark"),
+    ],
+)
+def test_who_keeps_the_configuration_elsewhere(metadata, who):
+    assert Found({"metadata": metadata, "data": {KEY: ""}}, KEY).managed_by == who
+
+
+async def test_the_change_is_printed_and_nothing_is_written(api):
+    api.add(config("# ours\na: 1\n"))
+    said = []
+
+    change = await change_to_ours(Client(api), "kueue-system", "", said.append)
+
+    assert change == (
+        f"--- a/kueue-system/{NAME}/{KEY}\n"
+        f"+++ b/kueue-system/{NAME}/{KEY}\n"
+        "@@ -1,2 +1,4 @@\n # ours\n a: 1\n+multiKueue:\n+  dispatcherName: fleetqueue.dev/dispatcher\n"
+    )
+    assert api.writes == []
+    assert "nothing is changed" in said[0]
+
+
+async def test_for_helm_the_values_are_printed_too(api):
+    manifest = config("a: 1\n")
+    manifest["metadata"]["annotations"] = HELMED
+    api.add(manifest)
+
+    change = await change_to_ours(Client(api), "kueue-system", "", print)
+
+    values = yaml.safe_load(change.partition("chart\n")[2])
+    text = values["managerConfig"]["controllerManagerConfigYaml"]
+    assert yaml.safe_load(text) == {"a": 1, "multiKueue": {"dispatcherName": "fleetqueue.dev/dispatcher"}}
+
+
+async def test_the_way_back_is_printed_as_well(api):
+    api.add(config("a: 1\nmultiKueue:\n  dispatcherName: fleetqueue.dev/dispatcher\n"))
+
+    change = await change_back(Client(api), "kueue-system", "", print)
+
+    assert "-multiKueue:\n-  dispatcherName: fleetqueue.dev/dispatcher\n" in change
+    assert api.writes == []
+
+
+@pytest.mark.parametrize("text", ["a: 1", "multiKueue: {dispatcherName: another}"])
+async def test_no_way_back_is_needed_from_a_dispatcher_that_is_not_ours(api, text):
+    api.add(config(text))
+    said = []
+
+    assert await change_back(Client(api), "kueue-system", "", said.append) == ""
+
+    assert said == [f"ConfigMap kueue-system/{NAME} needs no change"]
+
+
+async def test_who_would_undo_a_change_is_named(api):
+    manifest = config("a: 1\n")
+    manifest["metadata"]["annotations"] = HELMED
+    api.add(kueue_deployment(), manifest)
+    said = []
+
+    await install(Client(api), "kueue-system", "", said.append)
+
+    assert said[0] == "Kueue leaves dispatching to fleetqueue, and is restarted"
+    assert "is written by Helm, which may undo this" in said[1]
+    assert live(api)["multiKueue"] == {"dispatcherName": "fleetqueue.dev/dispatcher"}
+
+
+async def test_kueue_waits_for_a_restart_while_a_pod_is_older_than_the_change(api):
+    api.add(kueue_deployment(), config("a: 1\n"))
+    await advance(10)
+    api.add(kueue_pod())
+    before = await waits_for_a_restart(Client(api), "kueue-system")
+    await advance(10)
+    api.change(ConfigMap, NAME, "kueue-system", data={KEY: "a: 2\n"})
+
+    assert (before, await waits_for_a_restart(Client(api), "kueue-system")) == (False, True)

@@ -19,6 +19,8 @@ from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
 from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS
 from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.builders import kueue_deployment, kueue_pod
+from fleetqueue.testing.virtual_time import advance
 
 CONFIG = "multiKueue: {dispatcherName: fleetqueue.dev/dispatcher}"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,6 +75,18 @@ async def test_without_a_deployment_the_operator_is_told_to_restart_kueue(hub):
     remains = await remove(hub)
 
     assert any("restart Kueue on the hub yourself" in todo for todo in remains.todo)
+
+
+async def test_a_kueue_that_is_older_than_the_way_back_is_restarted(hub):
+    hub.add(kueue_deployment("r-kueue-controller-manager"), kueue_pod())
+    await advance(10)
+    hub.change(ConfigMap, "kueue-manager-config", "kueue-system", data={"controller_manager_config.yaml": "{}"})
+    said = []
+
+    remains = await uninstall(Client(hub), Removal(), said.append)
+
+    assert "restarted Deployment kueue-system/r-kueue-controller-manager" in said
+    assert not any("restart Kueue" in todo for todo in remains.todo)
 
 
 async def test_queues_with_placement_checks_are_named(hub):
