@@ -1,7 +1,6 @@
 """What tests of the manifests ask for: the files under deploy/, parsed, and the tools that judge the chart."""
 
 import importlib.util
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fleetqueue.engine import tools
+from tests import built_tools
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -49,21 +48,12 @@ def unpacked(manifest: Manifest) -> Iterator[Manifest]:
 
 @pytest.fixture(scope="session")
 def helm() -> Path:
-    """Return the Helm that `make tools` builds; where it is missing, CI fails and others hear how to get it."""
-    program = tools.find(tools.HELM)
-    if program is None:
-        missing = "Helm is not built: `make tools` builds it"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
-    return program
+    return built_tools.helm()
 
 
 @pytest.fixture(scope="session")
 def promtool() -> Path:
-    """Return Prometheus' own judge of alerts: not in CI, since it takes longer to build than all else of the chart."""
-    program = tools.find(tools.PROMTOOL)
-    if program is None:
-        pytest.skip("promtool is not built: `make alerts` builds it")
-    return program
+    return built_tools.promtool()
 
 
 @pytest.fixture(scope="session")

@@ -116,15 +116,13 @@ def run(environment: Path, folder: Path, *command: str) -> str:
 
 
 @pytest.mark.timeout(SECONDS)
-def test_the_image_has_a_command_that_starts(environment, tmp_path):
-    assert "controller" in run(environment, tmp_path, "--help")
-
-
-@pytest.mark.timeout(SECONDS)
-def test_the_image_carries_the_manifests_and_examples(environment):
+def test_the_image_has_a_command_that_starts_and_finds_what_the_image_carries(environment, tmp_path):
     (manifests,) = environment.glob("lib/python3.*/site-packages/fleetqueue/manifests")
 
-    for folder in ("deploy/kustomize", "deploy/ocm", "examples"):
+    assert "controller" in run(environment, tmp_path, "--help")
+    assert "kind: Deployment" in run(environment, tmp_path, "manifests")
+    assert "job-demo1.yaml" in run(environment, tmp_path, "examples")
+    for folder in ("deploy/charts", "deploy/kustomize", "deploy/ocm", "examples"):
         shipped = {path.relative_to(manifests).as_posix() for path in (manifests / folder).rglob("*") if path.is_file()}
         assert shipped == {path for path in context() if path.startswith(f"{folder}/")}
 

@@ -263,7 +263,7 @@ class World:
 
     async def set_up(self) -> None:
         """Join the workers and let our controller issue their credentials, all as a user would."""
-        await self._give_shipped_roles()
+        await self.give_shipped_roles()
         await create_set(self.hub, "fleet")
         binding = cluster.ManagedClusterSetBinding.manifest("fleet", KUEUE, spec={"clusterSet": "fleet"})
         await self.ensure(self.hub, binding, cluster.ManagedClusterSetBinding)
@@ -283,7 +283,7 @@ class World:
         await join(self.hub, newcomer, lambda line: None)
         await wait_for_credentials(self.hub, newcomer, limit=PATIENCE)
 
-    async def _give_shipped_roles(self) -> None:
+    async def give_shipped_roles(self) -> None:
         """Make the account that our parts run as, with exactly the roles under deploy/."""
         for path in ("namespace.yaml", "controller_service_account.yaml"):
             await self.apply_file(DEPLOY / path)

@@ -1,0 +1,34 @@
+"""Programs that tests need and `make` builds: where one is missing, CI fails and others hear how to get it."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fleetqueue.engine import layout, tools
+
+
+def helm() -> Path:
+    return _there(tools.find(tools.HELM), "Helm is not built: `make tools` builds it")
+
+
+def kubectl() -> Path:
+    """Return the engine's kubectl, or the machine's own."""
+    built = layout.find()
+    found = built.binary("kubectl") if built else shutil.which("kubectl")
+    return _there(Path(found) if found else None, "there is no kubectl: `make engine` builds it")
+
+
+def promtool() -> Path:
+    """Return Prometheus' own judge of alerts: not in CI, since it takes longer to build than all else of the chart."""
+    found = tools.find(tools.PROMTOOL)
+    if found is None:
+        pytest.skip("promtool is not built: `make alerts` builds it")
+    return found
+
+
+def _there(program: Path | None, missing: str) -> Path:
+    if program is None:
+        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+    return program
