@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from fleetqueue import clock
+from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
@@ -325,8 +326,9 @@ class Chaos:
         await process.aclose()
 
     async def strike(self):
-        event = self.chance.choice(["select", "select", "cut", "hang", "heal", "fail", "kill", "slow", "hand", "late"])
-        worker = self.scene.workers[self.chance.choice(NAMES)]
+        events = ["select", "select", "cut", "hang", "heal", "fail", "kill", "slow", "hand", "late", "leave", "return"]
+        event, name = self.chance.choice(events), self.chance.choice(NAMES)
+        worker = self.scene.workers[name]
         if event == "select":
             self.select(*self.chance.sample(NAMES, self.chance.randint(0, len(NAMES))))
         elif event in ("cut", "hang"):
@@ -344,6 +346,10 @@ class Chaos:
             self.scene.api.fail_on(what, error, times=self.chance.randint(1, 3), applied=applied)
         elif event == "hand":
             self.meddle()
+        elif event == "leave" and self.scene.api.get(cluster.ManagedCluster, name) is not None:
+            self.scene.api.remove(cluster.ManagedCluster, name)
+        elif event == "return":
+            self.return_all()
         elif event == "late":
             self.door.late_until = clock.monotonic() + self.chance.choice([2.0, 10.0, 90.0])
         elif event == "kill":
@@ -365,6 +371,12 @@ class Chaos:
             api.change(kueue.MultiKueueConfig, "gpu", metadata={"annotations": None})
         elif config is not None and what == "list" and len(config.spec.clusters) > 1:  # none is refused
             api.change(kueue.MultiKueueConfig, "gpu", spec={"clusters": list(config.spec.clusters[1:])})
+
+    def return_all(self):
+        """Register the clusters again whose ManagedCluster was deleted."""
+        for name in NAMES:
+            if self.scene.api.get(cluster.ManagedCluster, name) is None:
+                self.scene.api.add(cluster.ManagedCluster.manifest(name, spec={"hubAcceptsClient": True}))
 
     def select(self, *names):
         self.selected = sorted(names)
