@@ -1,6 +1,6 @@
 """Let a worker go: no new jobs, wait for the ones that run, then take its credentials away and forget it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -18,6 +18,7 @@ from fleetqueue.assembly.waiting import Observed
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
 from fleetqueue.controllers.credentials.needed import clusters_of_member
+from fleetqueue.controllers.placement_admission.hub_objects import marks_of
 from fleetqueue.runtime.cluster import is_ours
 
 Report = Callable[[str], None]
@@ -32,13 +33,14 @@ async def unjoin(hub: Client, name: str, report: Report, *, force: bool, limit: 
     live = await _managed_cluster(hub, name, is_expected=not members)
     if live is not None:
         await _close(hub, live)
-    if force:
-        await _give_up(hub, members, report)
-    else:
+    if not force:
         report("no Placement selects it any more; it drains: waiting until nothing of ours is left on it")
         await _wait_until_empty(hub, name, limit=limit)
     if live is not None:
         await _deregister(hub, live, report)
+    if force:
+        await _wait_until_dropped(hub, {member.name for member in members if is_ours(member)}, limit=limit)
+        await _give_up(hub, members, report)
     await _forget(hub, name, limit=limit)
 
 
@@ -56,6 +58,25 @@ async def _close(hub: Client, cluster: ManagedCluster) -> None:
     if CLUSTER_SET_LABEL in cluster.metadata.labels:
         patch = {"metadata": {"labels": {CLUSTER_SET_LABEL: None}}}
         await hub.merge(ManagedCluster.resource, cluster.name, "", patch)
+
+
+async def _wait_until_dropped(hub: Client, members: Set[str], *, limit: float) -> None:
+    """Wait until these take no new jobs: what is given up must not be open to any."""
+    async with Observed({"hub": hub}) as seen:
+        seen.follow("hub", kueue.MultiKueueConfig)
+
+        def serving() -> list[str]:
+            configs = seen["hub"].list(kueue.MultiKueueConfig)
+            return sorted(
+                {m for config in configs for m in set(config.spec.clusters) - set(marks_of(config))} & members
+            )
+
+        await seen.until(
+            lambda: not serving(),
+            limit=limit,
+            what="every Placement drops it",
+            why_not=lambda: f"{', '.join(serving())} still takes new jobs; is `fleetqueue controller` running here?",
+        )
 
 
 async def _give_up(hub: Client, members: Iterable[kueue.MultiKueueCluster], report: Report) -> None:

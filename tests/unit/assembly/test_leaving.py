@@ -13,6 +13,7 @@ from fleetqueue.assembly.leaving import unjoin
 from fleetqueue.assembly.waiting import NotInTime
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
+from fleetqueue.controllers.placement_admission.names import DRAINING
 from fleetqueue.runtime.cluster import OURS
 from fleetqueue.testing.arranged_api import ArrangedApi
 
@@ -79,6 +80,33 @@ async def test_force_does_not_wait_for_jobs_and_has_their_drain_ended(api):
 
     assert api.get(ManagedCluster, "cluster1") is None
     assert api.get(kueue.MultiKueueCluster, "gpu-cluster1").metadata.annotations[GIVEN_UP] == "true"
+
+
+async def test_force_waits_until_no_config_offers_the_worker_to_new_jobs(api):
+    """The controller takes the mark off a member that serves."""
+    config = kueue.MultiKueueConfig.manifest("gpu", labels=dict(OURS), spec={"clusters": ["gpu-cluster1"]})
+    api.add(cluster(), admin_kubeconfig(), member(), config)
+    marks = {"metadata": {"annotations": {DRAINING: '{"gpu-cluster1":"2026-01-01T00:00:00Z"}'}}}
+    asyncio.get_running_loop().call_later(9, lambda: api.change(kueue.MultiKueueConfig, "gpu", **marks))
+    asyncio.get_running_loop().call_later(8, lambda: offered.append(is_given_up(api)))
+    offered: list[bool] = []
+
+    await leave(api, force=True)
+
+    assert offered == [False]
+    assert is_given_up(api)
+
+
+async def test_force_says_where_a_worker_is_still_offered(api):
+    config = kueue.MultiKueueConfig.manifest("gpu", labels=dict(OURS), spec={"clusters": ["gpu-cluster1"]})
+    api.add(cluster(), admin_kubeconfig(), member(), config)
+
+    with pytest.raises(NotInTime, match="gpu-cluster1 still takes new jobs"):
+        await leave(api, force=True)
+
+
+def is_given_up(api: ArrangedApi) -> bool:
+    return GIVEN_UP in api.get(kueue.MultiKueueCluster, "gpu-cluster1").metadata.annotations
 
 
 async def test_force_does_not_touch_a_member_that_a_user_wrote_by_hand(api):
