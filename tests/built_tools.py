@@ -30,5 +30,5 @@ def promtool() -> Path:
 
 def _there(program: Path | None, missing: str) -> Path:
     if program is None:
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+        pytest.fail(missing) if os.environ.get("FLEETQUEUE_CI") else pytest.skip(missing)
     return program

@@ -1,6 +1,7 @@
 """The chart: real Helm lints and renders it, values do what they say, and the plain manifests are made of it."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -96,6 +97,20 @@ def test_the_schema_knows_every_value():
                 break
             assert at["additionalProperties"] is False, path
             at = at["properties"][key]
+
+
+def test_the_readme_lists_every_value():
+    listed = [
+        re.findall(r"`([^`]+)`", row) for row in re.findall(r"^\| (`[^|]*) \|", (CHART / "README.md").read_text(), re.M)
+    ]
+    known = set()
+    for first, *others in listed:
+        known |= {first, *(first.rpartition(".")[0] + other if other.startswith(".") else other for other in others)}
+
+    text = (CHART / "README.md").read_text()
+    for path in leaves(yaml.safe_load((CHART / "values.yaml").read_text())):
+        sections = [path.rsplit(".", n)[0] for n in range(path.count(".") + 1)]
+        assert any(section in known for section in sections) or f"`.{path.split('.')[2]}`" in text, path
 
 
 @pytest.mark.parametrize(
