@@ -1,7 +1,7 @@
 """The objects of one kind, as last seen, with indexes."""
 
 from collections.abc import Callable, Iterable
-from typing import Generic, NamedTuple
+from typing import Generic
 
 from fleetqueue.api.meta import O
 from fleetqueue.api.scheme import Manifest
@@ -10,12 +10,10 @@ Index = Callable[[O], Iterable[str]]
 """The values under which an object is found."""
 
 
-class Entry(NamedTuple, Generic[O]):
-    """What is kept of an object."""
+Entry = tuple[Manifest | None, O]
+"""What is kept of an object: the object as it came, trimmed, or None where the kind keeps only views; and the view.
 
-    raw: Manifest | None
-    """The object as it came, trimmed; None where the kind keeps only views."""
-    view: O
+A plain tuple, since garbage collection forgets those that hold nothing of interest to it."""
 
 
 class Store(Generic[O]):
@@ -70,9 +68,9 @@ class Store(Generic[O]):
     def read(self, raw: Manifest) -> Entry[O]:
         """Return what is to be kept of an object as it came from the API."""
         if not self.kind.keeps_raw:
-            return Entry(None, self.kind.kept(raw))
+            return None, self.kind.kept(raw)
         trimmed = self.kind.trim(raw)
-        return Entry(trimmed, self.kind.view(trimmed))
+        return trimmed, self.kind.view(trimmed)
 
     def put(self, raw: Manifest) -> tuple[O | None, O]:
         """Store an object as it came from the API; return what was there before and what is there now."""

@@ -24,6 +24,8 @@ ANSWER_SECONDS: Final = 5.0
 """A worker that takes longer counts as one that cannot be asked; its work stays where it is."""
 SILENCE_SECONDS: Final = 10.0
 """How long a worker that did not answer is not asked again: a hundred questions about it must not wait one by one."""
+PAGE: Final = 100
+"""How many objects of a worker are looked at in one go."""
 KUBECONFIG_KEY: Final = "kubeconfig"
 
 log = Log("workers")
@@ -71,12 +73,9 @@ class Workers:
         label = f"{kueue.ORIGIN_LABEL} in ({','.join(sorted(origins))})" if origins else kueue.ORIGIN_LABEL
         workloads, jobs = await self._ask(
             secret,
-            lambda client: asyncio.gather(
-                client.list(kueue.Workload.resource, labels=label), _unfinished_jobs(client, label)
-            ),
+            lambda client: asyncio.gather(_workloads(client, label), _of_unfinished_jobs(client, label)),
         )
-        held = {kueue.Workload.view(kueue.Workload.trim(raw)).key for raw in workloads.items}
-        return held | {_workload_of(job) for job in jobs}
+        return workloads | jobs
 
     async def copy(self, secret: Secret | None, workload: kueue.Workload) -> Copy | None:
         """Ask a worker for its copy of a Workload; None where it has none. May raise Unreachable."""
@@ -157,13 +156,23 @@ async def _follow(cluster: Cluster) -> None:
         await cluster.client.close()
 
 
-async def _unfinished_jobs(client: Client, label: str) -> list[Job]:
-    """Return the Jobs that have not ended, as far as they may be seen: a hub that sends no Jobs has no right to."""
+async def _workloads(client: Client, label: str) -> set[str]:
+    """Return the keys of all; a worker may hold thousands, so that no more than a page of them is kept whole."""
+    pages = client.pages(kueue.Workload.resource, labels=label, limit=PAGE)
+    return {key_of(raw["metadata"]["namespace"], raw["metadata"]["name"]) async for page in pages for raw in page.items}
+
+
+async def _of_unfinished_jobs(client: Client, label: str) -> set[str]:
+    """Return the Workloads of Jobs that have not ended, as far as they may be seen.
+
+    A hub that sends no Jobs has no right to see any.
+    """
+    pages = client.pages(Job.resource, labels=label, limit=PAGE)
     try:
-        page = await client.list(Job.resource, labels=label)
+        jobs = (Job.view(raw) async for page in pages for raw in page.items)
+        return {_workload_of(job) async for job in jobs if not job.has_ended}
     except (errors.Forbidden, errors.NotFound):
-        return []
-    return [job for job in map(Job.view, page.items) if not job.has_ended]
+        return set()
 
 
 def _workload_of(job: Job) -> str:
