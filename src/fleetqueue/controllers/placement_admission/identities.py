@@ -39,6 +39,12 @@ class Identities:
             return ""
         return "its identity is not known yet"
 
+    def mistakes(self, members: Collection[str]) -> dict[str, str]:
+        """Return which members of a hand-written config Kueue cannot use without harm, and why, as far as we know."""
+        secrets = {member: self.objects.kubeconfig_of(member) for member in members}
+        uids = {m: s.metadata.annotations.get(CLUSTER_UID, "") for m, s in secrets.items() if s and is_ours(s)}
+        return refusals(uids, listed=members, selected=members, replaced=(), hub_uid=self.hub_uid)
+
     def refused(self, selected: Mapping[str, str], listed: Collection[str], config: str) -> dict[str, str]:
         """Return the selected members that must not be listed, and why. `selected` has the cluster of each."""
         clusters = {member: self.objects.cluster_of(member, config) for member in listed} | dict(selected)

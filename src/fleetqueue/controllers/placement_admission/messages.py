@@ -64,6 +64,13 @@ def config_not_ours(name: str) -> Said:
     )
 
 
+def listed_by_mistake(member: str, why: str) -> Said:
+    return (
+        "ListedByMistake",
+        f"{member}: {why}; Kueue deletes Workloads or running copies because of it: take it off",
+    )
+
+
 def draining(held: Mapping[str, str]) -> Said:
     return "ClustersDraining", f"still listed until empty: {_each(held)}"
 

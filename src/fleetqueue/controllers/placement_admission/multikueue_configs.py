@@ -112,7 +112,7 @@ class MultiKueueConfigController(Controller):
         checks = self.objects.checks_on(key)
         config = self.objects.config(key)
         if config is not None and not is_ours(config):
-            await self._leave_alone(checks, key)
+            await self._leave_alone(checks, config)
             return
         if not checks and config is None and not self._members_of(key):
             return
@@ -395,8 +395,10 @@ class MultiKueueConfigController(Controller):
         condition = Condition.false(ACTIVE, *messages.bad_parameters())
         await self.saying.set_conditions(check, [condition])
 
-    async def _leave_alone(self, checks: Sequence[kueue.AdmissionCheck], key: str) -> None:
-        condition = Condition.false(ACTIVE, *messages.config_not_ours(key))
+    async def _leave_alone(self, checks: Sequence[kueue.AdmissionCheck], config: kueue.MultiKueueConfig) -> None:
+        for member, why in self.identities.mistakes(config.spec.clusters).items():
+            await self.hub.events.warning(config, *messages.listed_by_mistake(member, why))
+        condition = Condition.false(ACTIVE, *messages.config_not_ours(config.name))
         for check in checks:
             if check.is_deleting:
                 await self.hub.remove_finalizer(check, FINALIZER)

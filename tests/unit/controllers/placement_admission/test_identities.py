@@ -181,3 +181,21 @@ async def test_a_cluster_that_lost_its_name_and_is_silent_is_given_up_like_one_t
         await advance(60)
 
         assert scene.lists() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("fleet")
+async def test_a_hand_written_config_is_left_alone_and_its_mistakes_are_told(scene):
+    identify(scene, "c2", "uid-c1")
+    scene.cluster("c3", secret=False)
+    identify(scene, "c3", "uid-hub")
+    for name in ("c1", "c2", "c3"):
+        source = {"kubeConfig": {"locationType": "Secret", "location": f"kueue-admin-{name}-kubeconfig"}}
+        scene.api.add(kueue.MultiKueueCluster.manifest(f"mine-{name}", spec={"clusterSource": source}))
+    clusters = ["mine-c1", "mine-c2", "mine-c3"]
+    scene.api.add(kueue.MultiKueueConfig.manifest("mine", spec={"clusters": clusters}))
+
+    async with scene.beating(hub_uid="uid-hub"):
+        assert scene.lists("mine") == clusters
+        first, second = sorted(scene.events("ListedByMistake"))
+        assert first.startswith("mine-c2: it is the same cluster as mine-c1; Kueue deletes")
+        assert second.startswith(f"mine-c3: {HUB}; Kueue deletes")
