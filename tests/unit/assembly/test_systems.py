@@ -7,6 +7,8 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Pod
+from fleetqueue.api.kueue_installation import KueueDeployment, source_of
+from fleetqueue.assembly.dispatcher import restart_kueue, set_ours, waits_for_a_restart
 from fleetqueue.assembly.embedded import EmbeddedFleet
 from fleetqueue.assembly.systems.installing import create_all, install, install_kinds
 from fleetqueue.assembly.systems.kueue import CONFIG, CONFIG_FILE, JOBSET, KUEUE, before
@@ -121,3 +123,21 @@ async def test_placements_are_decided_while_their_controller_runs(client):
 
     placement = cluster.Placement.view(await client.get(cluster.Placement.resource, "p", "default"))
     assert "NoManagedClusterSetBindings" in [condition.reason for condition in placement.status.conditions]
+
+
+def test_the_configuration_of_the_embedded_kueue_is_found_as_that_of_a_real_one():
+    source = source_of([KueueDeployment.view(KUEUE.deployment())])
+
+    assert (source.config_map, source.key, source.deployment) == ("kueue-manager-config", CONFIG_FILE, KUEUE.name)
+
+
+async def test_a_pod_of_the_embedded_kueue_is_older_than_a_change_until_it_is_restarted(client):
+    await install(client, KUEUE)
+    await advance(10)
+    before = await waits_for_a_restart(client, KUEUE.namespace)
+    await set_ours(client, KUEUE.namespace)
+    changed = await waits_for_a_restart(client, KUEUE.namespace)
+    await restart_kueue(client, KUEUE.namespace)
+    await advance(30)
+
+    assert (before, changed, await waits_for_a_restart(client, KUEUE.namespace)) == (False, True, False)

@@ -52,6 +52,8 @@ class ManagedAccounts:
         self._hub = hub
         self._settings = settings
         self._proofs = proofs
+        self._changed: dict[str, float] = {}
+        """When the permission of each cluster was last changed; OCM brings it to the worker after that."""
         self._removed: dict[str, float] = {}
         """When we deleted the account of a cluster whose add-on is to go as well."""
 
@@ -67,32 +69,34 @@ class ManagedAccounts:
         permission = self._hub.get(ClusterPermission, name, cluster.name)
         before = permission.spec.cluster_role if permission is not None and rights.only_adds else None
         rules = widened(rights.rules, before.rules if before is not None else ())
-        changed = False
         if not cluster.is_deleting:
             # The account first: a permission that names an account which is not there yet is not looked at again.
             await self._hub.ensure(ManagedServiceAccount, account_manifest(cluster.name, self._settings.lifetime))
-            changed = await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rules))
+            written = await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rules))
+            if written and permission is not None:
+                self._changed[cluster.name] = clock.monotonic()
         if account is None or permission is None:
             missing = "ManagedServiceAccount" if account is None else "ClusterPermission"
             if cluster.is_deleting:
                 raise CredentialProblem(f'{missing} "{cluster.name}/{name}" is gone, as its cluster is leaving')
             problem = CredentialPending if current is None else CredentialWithdrawn
             raise problem(f'{missing} "{cluster.name}/{name}" was not there; it is made now')
-        if changed:
-            raise CredentialPending(f"{permission} was not as it shall be; OCM brings it to the worker now")
         credential = await self._reported(cluster, account, permission)
         if not self._proofs.is_recent(cluster.name, credential.kubeconfig, rights, doubted=doubted):
             why = await self._proofs.refusal(cluster.name, credential.kubeconfig, rights)
             if why == NOT_ACCEPTED:
                 await self._ask_for_another_token(account)
             if why:
-                raise CredentialProblem(f"the token of {account} does not work: {why}")
+                is_new = clock.monotonic() - self._changed.get(cluster.name, -inf) < GRACE_SECONDS
+                said = f"the token of {account} does not work: {why}"
+                raise CredentialPending(said) if is_new else CredentialProblem(said)
         if not cluster.is_deleting:
             await self._hold_add_on(cluster.name)
         return credential
 
     async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
         self._proofs.forget(cluster)
+        self._changed.pop(cluster, None)
         name = account_name(cluster)
         account = self._hub.get(ManagedServiceAccount, name, cluster)
         permission = self._hub.get(ClusterPermission, name, cluster)

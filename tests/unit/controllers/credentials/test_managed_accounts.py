@@ -111,6 +111,23 @@ async def test_secret_is_made_from_what_the_agent_brought(world):
         assert world.expiry("c1") == (clock.now() + timedelta(hours=24)).timestamp()
 
 
+async def test_other_kinds_reach_the_worker_through_the_permission_and_nobody_hears_of_it(world):
+    worker = add_cluster(world)
+    world.configure("batch/job")
+
+    async with at_work(world):
+        await bring_credentials(world)
+        world.configure("batch/job", "pod")
+        await advance(8)  # OCM takes its time
+        rules = world.api.raw(ClusterPermission, ACCOUNT, "c1")["spec"]["clusterRole"]["rules"]
+        worker.api.change(ClusterRole, "fleetqueue-multikueue", rules=rules)
+        await advance(10)
+
+        assert rules == [rule.manifest() for rule in rules_for(["batch/job", "pod"])]
+        assert world.token("c1") == "token-1"
+        assert world.said() == ["CredentialsIssued"]
+
+
 async def test_nothing_is_written_before_token_and_rights_are_there(world):
     add_cluster(world)
 
