@@ -15,8 +15,6 @@ from fleetqueue.api.kueue_installation import KueuePod, Source
 SLOW: Final = timedelta(minutes=2)
 """How long a kubelet may take to bring a changed ConfigMap into a pod that runs already; a container that is restarted
 sooner may read either."""
-
-
 NAMES: Final = {
     "dispatcher_name": "multiKueue.dispatcherName",
     "origin": "multiKueue.origin",

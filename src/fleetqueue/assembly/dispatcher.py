@@ -27,10 +27,8 @@ from fleetqueue.client import Client
 DEPLOYMENTS: Final = KueueDeployment.resource
 RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
 """The annotation with which `kubectl rollout restart` makes new pods."""
-
-
 RESTART_BY_HAND: Final = (
-    "there is no Deployment kueue-controller-manager: restart Kueue on the hub yourself, so that it reads its "
+    "there is no Deployment of Kueue: restart Kueue on the hub yourself, so that it reads its "
     "configuration (in a lab: fleetqueue restart hub/kueue)"
 )
 
@@ -67,8 +65,9 @@ async def install(hub: Client, namespace: str, config_map: str, report: Report) 
     """Let Kueue leave nominations to us, and restart it."""
     found = await find(hub, namespace, config_map)
     if not await set_ours(hub, namespace, config_map):
-        report("Kueue leaves dispatching to fleetqueue already")
-        return
+        if not await waits_for_a_restart(hub, namespace, config_map):
+            report("Kueue leaves dispatching to fleetqueue already")
+            return
     is_restarted = await restart_kueue(hub, namespace)
     report("Kueue leaves dispatching to fleetqueue, and is restarted" if is_restarted else RESTART_BY_HAND)
     if found.managed_by:
@@ -160,13 +159,7 @@ class Found:
     @property
     def managed_by(self) -> str:
         """Who writes this ConfigMap from a source elsewhere, and would undo a change of it; empty where nobody does."""
-        metadata = self.config_map["metadata"]
-        marks = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
-        managers = {str(entry.get("manager")) for entry in metadata.get("managedFields") or ()}
-        for name, known in MANAGED_BY.items():
-            if managers & known or any(mark in known or f"{mark}={value}" in known for mark, value in marks.items()):
-                return name
-        return ""
+        return next((name for name in MANAGED_BY if self._is_marked_by(name)), "")
 
     def change(self, name: str | None) -> str:
         """Return the change to another dispatcher, for who keeps the file elsewhere; empty where none is due."""
@@ -176,7 +169,14 @@ class Found:
         before, after = (text.splitlines(keepends=True) for text in (self.text, wanted))
         titles = f"a/{self.where}/{self.key}", f"b/{self.where}/{self.key}"
         change = "".join(unified_diff(before, after, *titles))
-        return change + _values(wanted) if self.managed_by == HELM else change
+        return change + _values(wanted) if self._is_marked_by(HELM) else change
+
+    def _is_marked_by(self, name: str) -> bool:
+        metadata = self.config_map["metadata"]
+        marks = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
+        managers = {str(entry.get("manager")) for entry in metadata.get("managedFields") or ()}
+        written = {*marks, *(f"{mark}={value}" for mark, value in marks.items()), *managers}
+        return bool(written & MANAGED_BY[name])
 
 
 def _values(text: str) -> str:

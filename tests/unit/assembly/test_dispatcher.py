@@ -180,6 +180,17 @@ async def test_who_would_undo_a_change_is_named(api):
     assert live(api)["multiKueue"] == {"dispatcherName": "fleetqueue.dev/dispatcher"}
 
 
+async def test_a_kueue_that_is_older_than_our_name_in_its_configuration_is_restarted(api):
+    api.add(kueue_deployment(), config("a: 1\n"), kueue_pod())
+    await advance(10)
+    api.change(ConfigMap, NAME, "kueue-system", data={KEY: "multiKueue: {dispatcherName: fleetqueue.dev/dispatcher}"})
+    said = []
+
+    await install(Client(api), "kueue-system", "", said.append)
+
+    assert said == ["Kueue leaves dispatching to fleetqueue, and is restarted"]
+
+
 async def test_kueue_waits_for_a_restart_while_a_pod_is_older_than_the_change(api):
     api.add(kueue_deployment(), config("a: 1\n"))
     await advance(10)

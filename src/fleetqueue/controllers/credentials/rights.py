@@ -47,8 +47,8 @@ class RightsInUse:
             return
         try:
             listed = await self._hub.client.read(f"/apis/{group}/{version}")
-        except errors.NotFound:
-            return
+        except errors.ApiError:
+            return  # not served, or not now: the other kinds do not wait for it
         for entry in listed.get("resources") or ():
             plural = str(entry.get("name", ""))
             if entry.get("kind") == kind and "/" not in plural:

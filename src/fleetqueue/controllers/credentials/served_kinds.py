@@ -16,12 +16,19 @@ async def unserved(worker: Client, kinds: Mapping[str, JobKind]) -> tuple[str, .
     served = {}
     for group, version in sorted({(kind.group, kind.version) for kind in kinds.values()}):
         served[group, version] = await _resources(worker, group, version)
-    return tuple(name for name, kind in kinds.items() if kind.resource not in served[kind.group, kind.version])
+    return tuple(name for name, kind in kinds.items() if not _is_among(kind, served[kind.group, kind.version]))
 
 
-async def _resources(worker: Client, group: str, version: str) -> set[str]:
+def _is_among(kind: JobKind, resources: set[str] | None) -> bool:
+    return resources is None or kind.resource in resources
+
+
+async def _resources(worker: Client, group: str, version: str) -> set[str] | None:
+    """Return what is served of a group; None where that may not be known, which is no reason to complain."""
     try:
         listed = await worker.read(f"/apis/{group}/{version}" if group else f"/api/{version}")
     except errors.NotFound:
         return set()
+    except errors.Forbidden:
+        return None
     return {str(entry.get("name")) for entry in listed.get("resources") or ()}

@@ -88,3 +88,19 @@ async def test_while_a_kind_is_missing_nothing_is_written(world):
         await advance(3600)
 
         assert world.api.writes == []
+
+
+async def test_a_worker_that_does_not_tell_what_it_serves_gets_its_credential_all_the_same(world):
+    def forbidden(request):
+        raise errors.Forbidden("no discovery for you")
+
+    worker = world.add_cluster("c1")
+    worker.api.answers[JOBSETS] = forbidden
+    world.select("c1")
+    world.configure("batch/job", "jobset.x-k8s.io/jobset")
+
+    async with at_work(world):
+        await settle()
+
+        assert world.token("c1")
+        assert missing(world) == ""
