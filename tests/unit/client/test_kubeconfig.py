@@ -43,7 +43,7 @@ def nowhere(monkeypatch, tmp_path):
 def test_the_least_that_works():
     connection = parse(yaml.safe_dump(config()))
 
-    assert connection == Connection(server="https://main:6443", name="main")
+    assert connection == Connection(server="https://main:6443", name="main", user="me")
     assert connection.namespace == "default"
 
 
@@ -308,7 +308,7 @@ def test_what_is_rendered_can_be_read_again():
 
     connection = parse(text)
 
-    assert connection == Connection(server="https://c1:6443", ca=b"CA", token="t", name="c1")
+    assert connection == Connection(server="https://c1:6443", ca=b"CA", token="t", name="c1", user="admin")
 
 
 def test_rendering_the_same_gives_the_same_text():
