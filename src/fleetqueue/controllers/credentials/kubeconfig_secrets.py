@@ -53,6 +53,9 @@ from fleetqueue.runtime.metrics import Metrics
 
 BY_CLUSTER: Final = "credentials of cluster"
 BY_PLACEMENT: Final = "credentials by placement"
+LEAVING_LINGER: Final = 10.0
+"""Seconds that the credential of a leaving cluster stays after nothing uses it, for a MultiKueueCluster that somebody
+deleted and that is made anew; somebody waits for the cluster to be gone."""
 PENDING_RETRY: Final = 5.0
 PROBLEM_RETRY: Final = 30.0
 """Seconds until a problem is looked at again that no event of the hub may end, such as Kueue missing on a worker."""
@@ -218,7 +221,8 @@ class KubeconfigSecretController(Controller):
     async def _withdraw(self, name: str, cluster: ocm.ManagedCluster | None) -> None:
         secret = self._secret(name)
         if secret is not None:
-            self._linger(name)
+            is_staying = cluster is not None and not cluster.is_deleting
+            self._linger(name, self.settings.linger if is_staying else min(LEAVING_LINGER, self.settings.linger))
         removed = [await self.hub.ensure_absent(secret)] if secret else []
         removed += [await source.withdraw(name, is_gone=cluster is None) for source in self.sources]
         self._unneeded_since.pop(name, None)
@@ -229,10 +233,10 @@ class KubeconfigSecretController(Controller):
             if cluster is not None:
                 await self.hub.events.normal(cluster, *messages.removed(credentials_secret(name)))
 
-    def _linger(self, name: str) -> None:
+    def _linger(self, name: str, seconds: float) -> None:
         """Wait a while before the first step of removing: who drained the cluster may look at it once more."""
         since = self._unneeded_since.setdefault(name, clock.monotonic())
-        left = since + self.settings.linger - clock.monotonic()
+        left = since + seconds - clock.monotonic()
         if left > 0:
             raise errors.RetryLater(left, "unused, but only just")
 

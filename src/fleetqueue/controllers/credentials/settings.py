@@ -34,7 +34,7 @@ class CredentialsSettings:
 
     linger: float = 60.0
     """Seconds that a credential stays after nothing uses it, so that a drain can look at its worker once more and a
-    Placement that goes back and forth costs nothing."""
+    Placement that goes back and forth costs nothing. At most 10 where its cluster is leaving."""
 
     answer_timeout: float = 10.0
     """Seconds that a worker may take to answer."""

@@ -300,7 +300,7 @@ async def test_the_add_on_is_held_while_its_token_is_in_use(draining):
         assert finalizers(draining) == ["fleetqueue.dev/credentials"]
         assert draining.token("c1") == "token-1"
         draining.api.remove(MultiKueueCluster, "gpu-c1")
-        await advance(61)
+        await advance(11)
         assert draining.api.list(ManagedServiceAccount) == []
         assert finalizers(draining) == ["fleetqueue.dev/credentials"]  # its agent removes the account
         await advance(11)

@@ -130,7 +130,7 @@ async def test_a_member_that_is_deleted_for_a_moment_does_not_cost_a_gone_cluste
         world.api.remove(ManagedCluster, "c1")
         await settle()
         world.api.remove(MultiKueueCluster, "gpu-c1")
-        await advance(10)
+        await advance(5)
         world.member("gpu-c1", "c1")
         await advance(3600)
 
@@ -177,14 +177,14 @@ async def test_a_secret_that_only_is_called_like_ours_is_nobodys_need(world):
         assert world.said() == []
 
 
-async def test_cluster_that_is_gone_takes_its_admin_kubeconfig_with_it(world):
+async def test_cluster_that_is_gone_takes_its_admin_kubeconfig_with_it_soon(world):
     worker = world.add_cluster("c1")
     world.select("c1")
 
     async with at_work(world):
         await settle()
         world.api.remove(ManagedCluster, "c1")
-        await advance(61)
+        await advance(11)
 
         assert worker.objects() == []
         assert world.secrets() == []
