@@ -2,18 +2,22 @@
 
 import asyncio
 import signal
+from asyncio import sslproto
 from collections.abc import Coroutine
 from typing import Any, Final
 
 from fleetqueue.runtime.logs import Log
 
 ENDING_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+TLS_BUFFER: Final = 64 * 1024
+"""Bytes that are kept for each TLS connection. asyncio takes 256 KiB, and a hub with 60 workers has 200 connections."""
 
 log = Log("process")
 
 
 async def until_told_to_stop(work: Coroutine[Any, Any, None]) -> None:
     """Run `work`; on SIGTERM or SIGINT cancel it and wait until it has tidied up. Its own failure is raised."""
+    sslproto.SSLProtocol.max_size = TLS_BUFFER
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
     for number in ENDING_SIGNALS:

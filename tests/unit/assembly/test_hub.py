@@ -1,6 +1,7 @@
 """The process on the hub: it waits for what it needs, works, and stands by."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -146,3 +147,16 @@ async def test_an_hour_without_news_asks_little(installed):
 async def _steal(api: ArrangedApi, *, after: float) -> None:
     await advance(after)
     api.change(Lease, "fleetqueue-controller", "fleetqueue-system", spec={"holderIdentity": "thief"})
+
+
+@pytest.mark.parametrize("is_own", [True, False], ids=["of its own", "of a lab"])
+async def test_garbage_collection_leaves_filled_caches_alone_in_a_process(installed, is_own):
+    hub = process(installed)
+    hub._has_process = is_own
+
+    async with running(hub.serve()):
+        await settle()
+        left_alone = gc.get_freeze_count() > 0
+        gc.unfreeze()
+
+    assert left_alone is is_own

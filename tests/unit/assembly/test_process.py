@@ -3,10 +3,11 @@
 import asyncio
 import os
 import signal
+from asyncio import sslproto
 
 import pytest
 
-from fleetqueue.assembly.process import until_told_to_stop
+from fleetqueue.assembly.process import TLS_BUFFER, until_told_to_stop
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -24,6 +25,14 @@ async def test_a_signal_cancels_the_work_and_waits_for_it(number):
     await until_told_to_stop(work())
 
     assert done == ["tidied up"]
+
+
+async def test_tls_connections_are_small_in_a_process_of_ours(monkeypatch):
+    monkeypatch.setattr(sslproto.SSLProtocol, "max_size", 256 * 1024)
+
+    await until_told_to_stop(asyncio.sleep(0))
+
+    assert sslproto.SSLProtocol.max_size == TLS_BUFFER
 
 
 async def test_work_that_ends_ends_the_process():
