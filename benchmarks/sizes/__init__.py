@@ -1,0 +1,1 @@
+"""What the benchmark of sizes is made of."""
