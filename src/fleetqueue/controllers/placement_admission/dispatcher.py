@@ -151,18 +151,9 @@ class DispatcherController(Controller):
         if found is None or not self.objects.dispatches:
             return None
         state, config = found
-        if state.state != kueue.PENDING or self._is_held_up(workload, besides=state.name):
+        if state.state != kueue.PENDING or self.objects.is_held_up(workload, besides=state.name):
             return None
         return self.objects.config(config)
-
-    def _is_held_up(self, workload: kueue.Workload, besides: str) -> bool:
-        """Tell whether a check keeps a Workload from being sent; our own are answered with the nomination."""
-        waiting = {c.name: c.state for c in workload.status.admission_checks if c.state != kueue.READY}
-        waiting.pop(besides, None)
-        for check in self.objects.our_checks(workload) if waiting else ():
-            if waiting.get(check.name) == kueue.PENDING and self.objects.outlook(check)[0]:
-                del waiting[check.name]
-        return bool(waiting)
 
     def _choose(self, workload: kueue.Workload, config_name: str) -> tuple[list[str], str]:
         """Return whom to nominate now, and why: the best one, or all where the config is not ours."""

@@ -201,6 +201,15 @@ class HubObjects:
             return False, messages.check_waits("none of the selected clusters is connected")
         return True, messages.check_ready(placement_of(check), len(serving))
 
+    def is_held_up(self, workload: kueue.Workload, besides: str) -> bool:
+        """Tell whether a check keeps a Workload from being sent; our own are answered with the nomination."""
+        waiting = {c.name: c.state for c in workload.status.admission_checks if c.state != kueue.READY}
+        waiting.pop(besides, None)
+        for check in self.our_checks(workload) if waiting else ():
+            if waiting.get(check.name) == kueue.PENDING and self.outlook(check)[0]:
+                del waiting[check.name]
+        return bool(waiting)
+
     # How clusters are reached
 
     def refusal(self, member: str) -> str:

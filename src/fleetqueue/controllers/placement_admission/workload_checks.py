@@ -94,7 +94,10 @@ class WorkloadCheckController(Controller):
             raise errors.RetryLater(OVERLOOKED_SECONDS, "Kueue should dispatch it by itself")
 
     def _is_nominated_by_us(self, workload: kueue.Workload) -> bool:
-        """Tell whether our dispatcher will say Ready with its nomination: each write makes Kueue ask every worker."""
+        """Tell whether our dispatcher will say Ready with its nomination: each write makes Kueue ask every worker.
+
+        While somebody else's check is open nothing is nominated, and its controller may wait for ours as we do for it.
+        """
         found = self.objects.multikueue_check(workload)
         return (
             found is not None
@@ -102,6 +105,7 @@ class WorkloadCheckController(Controller):
             and not workload.clusters
             and self.objects.dispatches
             and self.objects.config(found[1]) is not None
+            and not self.objects.is_held_up(workload, besides=found[0].name)
         )
 
     def _waits_for_kueue(self, workload: kueue.Workload) -> bool:
