@@ -170,11 +170,13 @@ def test_every_line_is_typed_in_one_way_or_the_other():
 
 
 async def test_the_page_leads_from_an_empty_hub_to_a_job_that_runs(terminal):
-    for line in with_helm():
-        await terminal.type(line.text)
+    said = {line.text: await terminal.type(line.text) for line in with_helm()}
 
-    said = await terminal.type("kubectl get multikueueconfig placement-demo2 -o jsonpath='{.spec.clusters}'")
-    assert json.loads(said) == ["placement-demo2-cluster2", "placement-demo2-cluster3"]
+    (notes,) = [text for line, text in said.items() if line.startswith("helm install")]
+    assert "fleetqueue install --dispatcher\n" in notes, "what is next"
+    assert "NOTE:" not in notes, "the names that the commands expect"
+    config = await terminal.type("kubectl get multikueueconfig placement-demo2 -o jsonpath='{.spec.clusters}'")
+    assert json.loads(config) == ["placement-demo2-cluster2", "placement-demo2-cluster3"]
     await terminal.shows(
         "MultiKueueConfig and MultiKueueCluster generated", "kubectl describe admissioncheck placement-demo2"
     )
