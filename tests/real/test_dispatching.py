@@ -2,6 +2,7 @@
 order."""
 
 import asyncio
+from collections import Counter
 
 import pytest
 
@@ -116,6 +117,15 @@ async def test_twenty_jobs_do_not_chase_one_free_gpu(stage):
 
     assert where.count("cluster2") == 1
     assert where.count("cluster1") + where.count("cluster3") == 19
+
+
+async def test_a_burst_is_divided_equally_among_equal_workers(stage):
+    async with stage.heart():
+        await stage.connected("cluster1", "cluster2", "cluster3")
+        await asyncio.gather(*(stage.submit(f"job{n}") for n in range(9)))
+        where = await asyncio.gather(*(stage.running_on(f"job{n}") for n in range(9)))
+
+    assert Counter(where) == {"cluster1": 3, "cluster2": 3, "cluster3": 3}
 
 
 async def test_a_further_cluster_is_nominated_after_the_deadline(stage):
