@@ -453,12 +453,16 @@ class Stage:
         spec = {"suspend": True, "template": template}
         labels = {kueue.QUEUE_LABEL: "queue"}
         job = Job.manifest(name, self.name, labels=labels, spec=spec)
-        await eventually(lambda: self._is_known(job), "Kueue knows the queue")
+        await self.knows_its_queue(job)
         await self.hub.create(Job.resource, job)
         return name
 
+    async def knows_its_queue(self, job: dict[str, Any]) -> None:
+        """Wait until Kueue takes a Job for MultiKueue's; one that just started does not, and then rejects it."""
+        await eventually(lambda: self._is_known(job), "Kueue knows the queue")
+
     async def _is_known(self, job: dict[str, Any]) -> bool:
-        """Tell whether Kueue would take a Job for MultiKueue's; one that just started does not, and then rejects it."""
+        """Tell whether Kueue would take a Job for MultiKueue's."""
         answer = await self.hub.post(f"{Job.resource.path(self.name)}?dryRun=All", job)
         return bool(answer["spec"].get("managedBy"))
 

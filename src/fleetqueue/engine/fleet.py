@@ -42,7 +42,7 @@ class Settings:
     kueue: bool = True
     fsync: bool = False
     """Whether etcd waits for the disk: slower starts, and state that survives a power cut."""
-    frameworks: tuple[str, ...] | None = ("batch/job",)
+    frameworks: tuple[str, ...] | None = None
     """The only kinds of jobs that Kueue manages, for a fleet that serves no others; None: all that it ships with."""
 
     @property
@@ -71,7 +71,7 @@ class RealFleet:
         ocm: Form = "placement",
         kueue: bool = True,
         fsync: bool = False,
-        frameworks: Iterable[str] | None = ("batch/job",),
+        frameworks: Iterable[str] | None = None,
         report: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.data_dir = data_dir.absolute()

@@ -1,0 +1,253 @@
+"""A job of each kind that Kueue knows, and what its operator would write into its status on the worker.
+
+Operators do not run here: Kubernetes itself runs Jobs, pods, StatefulSets and Deployments, and tests write the rest.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.scheme import Resource
+
+LONG_AGO = "2026-01-01T00:00:00Z"
+RUNS_ON = {"fleetqueue.dev/run-for": "600s"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobKind:
+    resource: Resource
+    spec: Mapping[str, Any]
+    running: Mapping[str, Any] = field(default_factory=dict)
+    """A status that its operator writes while it runs; empty where Kubernetes runs it itself."""
+    ended: Mapping[str, Any] = field(default_factory=dict)
+    """A status that its operator writes at its end; empty where it serves without end."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    """Where one job is several objects: what they are called; else its name is its kind's."""
+
+    @property
+    def name(self) -> str:
+        return self.resource.kind.lower()
+
+    def manifests(self, namespace: str) -> list[dict[str, Any]]:
+        return [self._manifest(name, namespace) for name in self.names or (self.name,)]
+
+    def _manifest(self, name: str, namespace: str) -> dict[str, Any]:
+        metadata = {
+            "name": name,
+            "namespace": namespace,
+            "labels": {kueue.QUEUE_LABEL: "queue", **self.labels},
+            "annotations": dict(self.annotations),
+        }
+        resource = self.resource
+        return {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": metadata,
+            "spec": dict(self.spec),
+        }
+
+
+def pod_spec(container: str = "main", restart: str = "Never") -> dict[str, Any]:
+    requests = {"cpu": "10m", "nvidia.com/gpu": "1"}
+    resources = {"requests": requests, "limits": {"nvidia.com/gpu": "1"}}
+    containers = [{"name": container, "image": "example.com/sleep", "resources": resources}]
+    return {"restartPolicy": restart, "containers": containers}
+
+
+def template(container: str = "main", restart: str = "Never", **labels: str) -> dict[str, Any]:
+    return {"metadata": {"labels": labels, "annotations": RUNS_ON}, "spec": pod_spec(container, restart)}
+
+
+def condition(kind: str) -> dict[str, Any]:
+    return {
+        "conditions": [
+            {"type": kind, "status": "True", "reason": "ByTest", "message": "as told", "lastTransitionTime": LONG_AGO}
+        ]
+    }
+
+
+# Kubernetes' own
+
+JOB = JobKind(Resource("batch", "v1", "Job", "jobs"), {"suspend": True, "template": template()})
+POD = JobKind(Resource("", "v1", "Pod", "pods"), pod_spec(), annotations=RUNS_ON)
+POD_GROUP = JobKind(
+    POD.resource,
+    pod_spec(),
+    labels={"kueue.x-k8s.io/pod-group-name": "group"},
+    annotations={**RUNS_ON, "kueue.x-k8s.io/pod-group-total-count": "2"},
+    names=("group-a", "group-b"),
+    # Deleted one by one on the hub, its pods would wait for others in their place.
+    ended={"phase": "Succeeded"},
+)
+STATEFUL_SET = JobKind(
+    Resource("apps", "v1", "StatefulSet", "statefulsets"),
+    {
+        "replicas": 2,
+        "serviceName": "set",
+        "podManagementPolicy": "Parallel",
+        "selector": {"matchLabels": {"app": "set"}},
+        "template": template(restart="Always", app="set"),
+    },
+)
+DEPLOYMENT = JobKind(
+    Resource("apps", "v1", "Deployment", "deployments"),
+    {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "deployed"}},
+        "template": template(restart="Always", app="deployed"),
+    },
+)
+
+# Those with operators
+
+
+def _replicated(*names: str) -> list[dict[str, Any]]:
+    job = {"spec": {"parallelism": 1, "completions": 1, "template": template()}}
+    return [{"name": name, "replicas": 1, "template": job} for name in names]
+
+
+JOB_SET = JobKind(
+    Resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"),
+    # In no order that anybody would sort them into.
+    {"suspend": True, "replicatedJobs": _replicated("workers", "driver", "extra")},
+    running={"restarts": 1},
+    ended={**condition("Completed"), "terminalState": "Completed"},
+)
+LEADER_WORKER_SET = JobKind(
+    Resource("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"),
+    {
+        "replicas": 2,
+        "startupPolicy": "LeaderCreated",
+        "rolloutStrategy": {
+            "type": "RollingUpdate",
+            "rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0},
+        },
+        "leaderWorkerTemplate": {
+            "size": 2,
+            "leaderTemplate": template(restart="Always"),
+            "workerTemplate": template(restart="Always"),
+        },
+    },
+)
+_RAY_CLUSTER = {
+    "headGroupSpec": {"rayStartParams": {}, "template": template("head")},
+    "workerGroupSpecs": [
+        {
+            "groupName": name,
+            "replicas": 1,
+            "minReplicas": 1,
+            "maxReplicas": 1,
+            "rayStartParams": {},
+            "template": template("worker"),
+        }
+        for name in ("small", "large")
+    ],
+}
+RAY_CLUSTER = JobKind(
+    Resource("ray.io", "v1", "RayCluster", "rayclusters"),
+    {"suspend": True, **_RAY_CLUSTER},
+    running={"state": "ready", "desiredWorkerReplicas": 2},
+)
+RAY_JOB = JobKind(
+    Resource("ray.io", "v1", "RayJob", "rayjobs"),
+    {
+        "suspend": True,
+        "entrypoint": "true",
+        "shutdownAfterJobFinishes": True,
+        "submitterPodTemplate": template("submitter"),  # the one that Ray makes asks for memory
+        "rayClusterSpec": _RAY_CLUSTER,
+    },
+    running={"jobStatus": "RUNNING", "jobDeploymentStatus": "Running"},
+    ended={"jobStatus": "SUCCEEDED", "jobDeploymentStatus": "Complete", "message": "done"},
+)
+RAY_SERVICE = JobKind(
+    Resource("ray.io", "v1", "RayService", "rayservices"),
+    {"rayClusterConfig": {"suspend": True, **_RAY_CLUSTER}},
+    running={"numServeEndpoints": 3},
+)
+APP_WRAPPER = JobKind(
+    Resource("workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers"),
+    {
+        "suspend": True,
+        "components": [
+            {
+                "podSets": [{"replicas": 1, "path": "template.spec.template"}],
+                "template": {
+                    "apiVersion": "batch/v1",
+                    "kind": "Job",
+                    "metadata": {"name": "wrapped"},
+                    "spec": {"template": template()},
+                },
+            }
+        ],
+    },
+    running={"phase": "Running", "resettingCount": 1},
+    ended={"phase": "Succeeded"},
+)
+TRAINING_RUNTIME = Resource("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes")
+"""What a TrainJob refers to, in its own namespace; it must be on the hub and on every worker."""
+TRAIN_JOB = JobKind(
+    Resource("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs"),
+    {
+        "suspend": True,
+        "runtimeRef": {"apiGroup": TRAINING_RUNTIME.group, "kind": TRAINING_RUNTIME.kind, "name": "runtime"},
+    },
+    running={
+        "jobsStatus": [{"name": "node", "ready": 1, "active": 1, "succeeded": 0, "failed": 0, "suspended": 0}],
+    },
+    ended=condition("Complete"),
+)
+
+
+def training_runtime(namespace: str) -> dict[str, Any]:
+    step = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    node = {"name": "node", "template": {"metadata": {"labels": step}, "spec": {"template": template("node")}}}
+    return {
+        "apiVersion": TRAINING_RUNTIME.api_version,
+        "kind": TRAINING_RUNTIME.kind,
+        "metadata": {"name": "runtime", "namespace": namespace},
+        "spec": {"mlPolicy": {"numNodes": 1}, "template": {"spec": {"replicatedJobs": [node]}}},
+    }
+
+
+def _kubeflow(kind: str, field: str, container: str, *roles: str, version: str = "v1") -> JobKind:
+    specs = {role: {"replicas": 1, "restartPolicy": "Never", "template": template(container)} for role in roles}
+    running = {**condition("Running"), "replicaStatuses": {roles[0]: {"active": 1}}}
+    ended = {**condition("Succeeded"), "replicaStatuses": {roles[0]: {"succeeded": 1}}}
+    return JobKind(
+        Resource("kubeflow.org", version, kind, f"{kind.lower()}s"),
+        {"runPolicy": {"suspend": True}, field: specs},
+        running=running,
+        ended=ended,
+    )
+
+
+MPI_JOB = _kubeflow("MPIJob", "mpiReplicaSpecs", "mpi", "Launcher", "Worker", version="v2beta1")
+
+SHIPPED = (
+    JOB,
+    POD,
+    POD_GROUP,
+    STATEFUL_SET,
+    JOB_SET,
+    LEADER_WORKER_SET,
+    RAY_CLUSTER,
+    RAY_JOB,
+    RAY_SERVICE,
+    APP_WRAPPER,
+    TRAIN_JOB,
+    MPI_JOB,
+)
+"""Those of Kueue's shipped list that MultiKueue has an adapter for; Deployment has none."""
+KUBEFLOW = (
+    _kubeflow("PyTorchJob", "pytorchReplicaSpecs", "pytorch", "Worker", "Master"),
+    _kubeflow("TFJob", "tfReplicaSpecs", "tensorflow", "Worker", "PS", "Chief"),
+    _kubeflow("XGBoostJob", "xgbReplicaSpecs", "xgboost", "Worker", "Master"),
+    _kubeflow("PaddleJob", "paddleReplicaSpecs", "paddle", "Worker", "Master"),
+)
+"""Those that Kueue's shipped list names in comments and that MultiKueue can send."""
+JAX_JOB = _kubeflow("JAXJob", "jaxReplicaSpecs", "jax", "Worker")
+"""It has an adapter too, but Kueue 0.19.2 refuses the copies that this makes."""
