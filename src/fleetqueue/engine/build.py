@@ -66,10 +66,11 @@ async def build_from(source: Path, report: Report) -> Layout:
                 link(layout.binary(binary.name), pinned.binary(binary.name))
         link(layout.ocm_crds, pinned.ocm_crds)
         go = await find_go(pinned.root.parent, report)
-        flag = f"-X {parts.KUEUE.module}/pkg/version.GitVersion={source_name(source)}"
-        project = replace(parts.KUEUE, version_flags=(flag,))
-        folder = layout.root / "work" / project.name
-        write_module(project, source, folder, is_source=True)
+        folder = layout.root / "work" / parts.KUEUE.name
+        write_module(parts.KUEUE, source, folder, is_source=True)
+        version = source_name(source)
+        flags = (f"-X {parts.KUEUE.module}/pkg/version.GitVersion={version}",)
+        project = replace(parts.KUEUE, version=version, version_flags=flags)
         await build_binary(project, kueue, folder, layout, go, report)
         await render_kueue(layout, source, report)
         await collect_job_crds(layout, source, go, report)
