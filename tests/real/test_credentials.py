@@ -42,7 +42,7 @@ from fleetqueue.controllers.credentials.accounts import ACCOUNT_NAME, Account, g
 from fleetqueue.controllers.credentials.capabilities import discover
 from fleetqueue.controllers.credentials.create import create_kubeconfig
 from fleetqueue.controllers.credentials.room import Credentials
-from fleetqueue.controllers.credentials.rules import Rule, rules_for
+from fleetqueue.controllers.credentials.rules import JOB_KINDS, Rule, rules_for
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.engine import layout
 from fleetqueue.engine.fleet import RealFleet
@@ -489,7 +489,7 @@ async def test_profile_says_how_to_reach_the_cluster(corner):
 @pytest.mark.checklist("DOC-1")
 async def test_kubeconfig_made_by_hand_is_taken_by_kueue(corner):
     admin = load(corner.fleet.clusters[ONE].kubeconfig)
-    text = await create_kubeconfig(corner.workers[ONE], admin, cluster=ONE)
+    text = await create_kubeconfig(corner.workers[ONE], admin, cluster=ONE, job_kinds=JOB_KINDS)
     await corner.hub.create(Secret.resource, secret("by-hand", KUEUE, {"kubeconfig": text}))
 
     await corner.hub.create(kueue.MultiKueueCluster.resource, member_manifest("by-hand", "by-hand"))
@@ -552,7 +552,7 @@ async def test_kueue_cannot_do_without(corner, verb, resource, act):
 
 @pytest.mark.parametrize("resource", ["workloads", "jobs"])
 async def test_kueue_cannot_connect_without_a_watch(corner, resource):
-    await corner.set_rules(without(rules_for(["batch/job"]), "watch", resource))
+    await corner.set_rules(without(rules_for(JOB_KINDS), "watch", resource))
     await corner.reconnect()
 
     async def said() -> Any:

@@ -6,12 +6,13 @@ from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.rules import JOB_KINDS
 from fleetqueue.controllers.credentials.served_kinds import unserved
 
-ALWAYS: Final = "batch/job"
 CUSTOM: Final = {name: kind for name, kind in JOB_KINDS.items() if "." in kind.group}
-"""Kinds with a definition of their own; pods and StatefulSets Kueue leaves alone unless it is told otherwise."""
+"""Kinds with a definition of their own, which a worker may lack."""
+ALWAYS: Final = tuple(name for name in JOB_KINDS if name not in CUSTOM)
+"""Kubernetes' own kinds: Kueue's shipped configuration lists them, and so Kueue watches them."""
 
 
 async def served_job_kinds(worker: Client) -> list[str]:
-    """Name batch/job and what else is served: a watch of Kueue's that is refused fails the whole connection."""
+    """Name all kinds that are served: a watch of Kueue's that is refused fails the whole connection."""
     missing = await unserved(worker, CUSTOM)
-    return [ALWAYS, *(name for name in CUSTOM if name not in missing)]
+    return [*ALWAYS, *(name for name in CUSTOM if name not in missing)]

@@ -59,7 +59,7 @@ def create(
         list[str] | None,
         typer.Option(
             help="A kind of jobs, as Kueue names it; may be given often.",
-            show_default="batch/job, and what else of Kueue's kinds the worker serves",
+            show_default="all of Kueue's kinds that the worker serves",
         ),
     ] = None,
 ) -> None:

@@ -8,12 +8,11 @@ from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.assembly.stories.stage import LIMIT, Stage
 from fleetqueue.client.kubeconfig import render
-from fleetqueue.controllers.credentials.rules import rules_for
+from fleetqueue.controllers.credentials.rules import JOB_KINDS, rules_for
 from fleetqueue.engine.cluster_names import HUB
 
 IDS = ("DOC-1",)
 ACCOUNT = "multikueue-sa"
-JOB_KINDS = ("batch/job", "jobset.x-k8s.io/jobset")
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor

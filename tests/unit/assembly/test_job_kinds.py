@@ -6,6 +6,9 @@ from fleetqueue.api import errors
 from fleetqueue.assembly.job_kinds import CUSTOM, served_job_kinds
 from fleetqueue.client import Client
 
+OWN = ("batch/job", "pod", "statefulset")
+"""Kubernetes' own kinds, which Kueue's shipped configuration lists."""
+
 
 def not_found(request):
     raise errors.NotFound("the server could not find the requested resource")
@@ -14,15 +17,15 @@ def not_found(request):
 @pytest.mark.parametrize(
     ("served", "kinds"),
     [
-        pytest.param({}, ["batch/job"], id="a bare cluster"),
+        pytest.param({}, [*OWN], id="a bare cluster"),
         pytest.param(
             {"jobset.x-k8s.io/v1alpha2": ["jobsets", "jobsets/status"]},
-            ["batch/job", "jobset.x-k8s.io/jobset"],
+            [*OWN, "jobset.x-k8s.io/jobset"],
             id="with JobSet",
         ),
-        pytest.param({"kubeflow.org/v2beta1": ["mpijobs"]}, ["batch/job", "kubeflow.org/mpijob"], id="one of a group"),
-        pytest.param({"kubeflow.org/v1": ["mpijobs"]}, ["batch/job"], id="in a version that Kueue does not ask for"),
-        pytest.param({"ray.io/v1": []}, ["batch/job"], id="a group without our kinds"),
+        pytest.param({"kubeflow.org/v2beta1": ["mpijobs"]}, [*OWN, "kubeflow.org/mpijob"], id="one of a group"),
+        pytest.param({"kubeflow.org/v1": ["mpijobs"]}, [*OWN], id="in a version that Kueue does not ask for"),
+        pytest.param({"ray.io/v1": []}, [*OWN], id="a group without our kinds"),
     ],
 )
 async def test_a_kind_is_named_where_it_is_served(api, served, kinds):
@@ -37,4 +40,4 @@ async def test_a_kind_is_named_where_it_is_served(api, served, kinds):
 async def test_a_worker_is_asked_what_it_serves(api):
     found = await served_job_kinds(Client(api))
 
-    assert found == ["batch/job", "jobset.x-k8s.io/jobset"]
+    assert found == [*OWN, "jobset.x-k8s.io/jobset"]
