@@ -7,7 +7,7 @@ import pytest
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Namespace, Secret, secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CLUSTER_UID
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.runtime.cluster import OURS
 
@@ -152,6 +152,7 @@ async def test_of_25_selected_clusters_the_best_20_are_listed_and_jobs_run(stage
                 "kueue-system",
                 {"kubeconfig": nowhere},
                 labels={**OURS, CLUSTER_LABEL: name},
+                annotations={CLUSTER_UID: name},
             ),
         )
     async with stage.heart():
