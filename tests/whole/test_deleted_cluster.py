@@ -22,7 +22,7 @@ from .happenings import is_ours, is_strange
 from .seeds import unlogged
 from .world import World, names
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 def play(story):
