@@ -8,6 +8,7 @@ ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.engine import la
 ENGINE ?= embedded
 MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
+REAL_LANE = $(BIN)/pytest -m real -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help install engine tools manifests alerts demo check test picture stories records kill faults bench fix docs build clean
@@ -50,7 +51,7 @@ check: install ## lint, types, import contracts and unit tests: before every com
 
 test: check ## check, and the tests on the real engine where it is built
 	@if $(ENGINE_IS_BUILT); then \
-		echo "$(BIN)/pytest -m real"; $(BIN)/pytest -m real; \
+		echo "$(REAL_LANE)"; $(REAL_LANE); \
 	else \
 		echo "NOT RUN: the tests on the real engine, since it is not built. 'make engine' builds it, then 'make test' runs them."; \
 	fi

@@ -93,7 +93,7 @@ async def test_a_certificate_of_another_cluster_is_refused(tmp_path):
     await lab.start()
     try:
         hub, worker = (load(tmp_path / name / "kubeconfig") for name in ("hub", "cluster1"))
-        mixed = replace(worker, client_certificate=hub.client_certificate, client_key=hub.client_key)
+        mixed = replace(worker, client_certificate=hub.client_certificate, client_key=hub.client_key, file=None)
         client = connect(mixed)
 
         with pytest.raises((errors.Unreachable, errors.Unauthorized)):

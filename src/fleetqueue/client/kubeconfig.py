@@ -58,7 +58,8 @@ class Connection:
     user: str = ""
     """What the context calls its user."""
     file: Path | None = None
-    """The kubeconfig in which all this was read, where it is one file: it may be written anew while we run."""
+    """The kubeconfig in which all this was read, where it is one file: it may be written anew while we run, and what it
+    says then counts. Who changes a connection that was read makes this None."""
 
     @property
     def has_files(self) -> bool:
