@@ -81,7 +81,7 @@ fix: install ## repair what tools can repair
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 
-docs: install ## render the CLI reference, list stale translations, check that the docs tell the truth
+docs: tools ## render the CLI reference, list stale translations, check that the docs tell the truth
 	$(BIN)/python tools/render_cli_reference.py
 	$(BIN)/python tools/check_translations.py
 	$(BIN)/pytest tests/docs tests/deploy

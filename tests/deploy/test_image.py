@@ -1,7 +1,7 @@
 """The image's build steps work on exactly the files of its context, in an empty folder.
 
-There is no Docker here, so nobody builds the image itself: the instructions of the build stage are followed by hand.
-`FROM` and the installation of uv are the only ones left out, since this machine's Python and locked uv stand in.
+Without Docker: the instructions of the build stage are followed by hand, with the locked uv and with the image's Python
+where the machine has it, else with the tests' own.
 """
 
 import fnmatch

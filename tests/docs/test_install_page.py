@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster
-from fleetqueue.assembly import cluster_sets
+from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.assembly.embedded_lab import EmbeddedLab
 from fleetqueue.assembly.embedded_scenario import WORKER_KINDS, add_gpus, bootstrap_kubeconfig, install_kueue
 from fleetqueue.assembly.embedded_settings import EmbeddedSettings
@@ -78,7 +77,6 @@ class Hub(EmbeddedLab):
         await create_all(client, ocm.bootstrap_rights())
         await install(client, *ocm.HUB_PARTS)
         await install_kueue(client, kueue.CONFIG)
-        await cluster_sets.create_set(client, "spoke")
         await together(*(self._join(hub, worker) for worker in workers))
 
     async def _join(self, hub, worker) -> None:
@@ -92,8 +90,6 @@ class Hub(EmbeddedLab):
             introduced = lambda: seen[HUB].get(ManagedCluster, worker.name)  # noqa: E731
             await seen.until(introduced, limit=SECONDS, what=f"the agent of {worker.name} has not introduced it")
         await accept(client, worker.name)
-        labels = {"metadata": {"labels": {CLUSTER_SET_LABEL: "spoke"}}}
-        await client.merge(ManagedCluster.resource, worker.name, "", labels)
 
 
 class Terminal:

@@ -32,7 +32,8 @@ def install(
 
     \b
     Example:
-      helm install fleetqueue deploy/charts/fleetqueue --namespace fleetqueue-system --create-namespace
+      helm install fleetqueue deploy/charts/fleetqueue --namespace fleetqueue-system --create-namespace \\
+        --set image.repository=registry.example.com/fleetqueue
       fleetqueue install --dispatcher
       fleetqueue install --print
     """

@@ -47,7 +47,9 @@ def manifests(
 
     \b
     Example:
-      fleetqueue manifests -o deploy && helm install fleetqueue deploy/charts/fleetqueue
+      fleetqueue manifests -o deploy
+      helm install fleetqueue deploy/charts/fleetqueue --namespace fleetqueue-system --create-namespace \\
+        --set image.repository=registry.example.com/fleetqueue
       fleetqueue manifests --image registry.example.com/fleetqueue:1.0 | kubectl apply -f -
       fleetqueue manifests token-reader --cluster cluster1 | kubectl apply -f -
     """

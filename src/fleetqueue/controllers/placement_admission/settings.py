@@ -36,7 +36,8 @@ class PlacementAdmissionSettings:
     one."""
 
     nomination_timeout: float = 60.0
-    """Seconds until a further cluster is nominated for a Workload that no nominated one has admitted."""
+    """Seconds until a further cluster is nominated for a Workload that no nominated one has admitted; five times as
+    long while Kueue has not brought the copy to a connected cluster."""
 
     lost_timeout: float = 900.0
     """Seconds that a Workload waits for a nominated cluster that cannot be reached, since it may run there, and that a
