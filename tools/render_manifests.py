@@ -25,6 +25,7 @@ HEAD: Final = "# Rendered from deploy/charts/fleetqueue by `make manifests`: cha
 OF_HELM: Final = re.compile(
     r"^ *(app\.kubernetes\.io/managed-by: Helm|helm\.sh/chart: .*|checksum/settings: .*|# Source: .*)\n", re.MULTILINE
 )
+EMPTY: Final = re.compile(r"^( *)annotations:\n(?!\1 )", re.MULTILINE)
 PLACEHOLDER: Final = "CLUSTER"
 """Stands for the name of a cluster; whoever applies the file replaces it."""
 
@@ -92,7 +93,7 @@ def render(helm: Path, folder: Path, values: Mapping[str, Any]) -> Path:
 def plain(path: Path) -> str:
     """Return the objects of a rendered template without what only Helm needs."""
     documents = (document.strip("\n") for document in re.split(r"^---\n", path.read_text(), flags=re.MULTILINE))
-    return "---\n".join(OF_HELM.sub("", f"{document}\n") for document in documents if document)
+    return "---\n".join(EMPTY.sub("", OF_HELM.sub("", f"{document}\n")) for document in documents if document)
 
 
 def main() -> None:

@@ -47,8 +47,16 @@ def pod(objects, name=""):
     return only(objects, "Deployment", name)["spec"]["template"]["spec"]
 
 
+def on_worker(objects):
+    return only(objects, "AddOnTemplate")["spec"]["agentSpec"]["workload"]["manifests"]
+
+
 def agent_pod(objects):
-    return pod(only(objects, "AddOnTemplate")["spec"]["agentSpec"]["workload"]["manifests"])
+    return pod(on_worker(objects))
+
+
+def pod_metadata(objects):
+    return only(objects, "Deployment")["spec"]["template"]["metadata"]
 
 
 def settings_of(objects):
@@ -211,6 +219,54 @@ def test_another_name_is_also_that_of_the_lease_which_it_may_take(render):
     assert only(objects, "Deployment")["metadata"]["name"] == "other-controller"
 
 
+@pytest.mark.parametrize(
+    ("setting", "instead"),
+    [
+        pytest.param("kueue_namespace=other", "kueue.namespace", id="where Kueue runs"),
+        pytest.param("namespace=other", "--namespace", id="its own namespace"),
+        pytest.param("leader_election.name=other", "fullnameOverride", id="its Lease"),
+        pytest.param("leader_election=null", "fullnameOverride", id="a Lease without a name"),
+    ],
+)
+def test_a_setting_that_contradicts_the_rights_is_refused(render, setting, instead):
+    said = render(f"controller.settings.{setting}", fails=True)
+
+    assert f"controller.settings.{setting.partition('=')[0]}" in said
+    assert instead in said
+
+
+def test_a_setting_that_says_the_same_as_the_rights_is_not_refused(render):
+    objects = render(
+        "controller.settings.kueue_namespace=kueue-system",
+        f"controller.settings.namespace={NAMESPACE}",
+        "controller.settings.leader_election.name=fleetqueue-controller",
+        "controller.settings.leader_election.enabled=false",
+    )
+
+    assert settings_of(objects) == {
+        **settings_of(render()),
+        "leader_election": {"name": "fleetqueue-controller", "enabled": False},
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "port"),
+    [
+        pytest.param([], 8080, id="nothing said"),
+        pytest.param([9090], 9090, id="another port"),
+        pytest.param([0], 8080, id="any free port"),
+    ],
+)
+def test_the_port_of_the_pods_follows_the_settings(render, given, port):
+    settings = [f"{part}.settings.probes.port={number}" for part in ("controller", "scoreAgent") for number in given]
+    objects = render("scoreAgent.addOn.enabled=true", *settings)
+
+    for spec in (pod(objects), agent_pod(objects)):
+        assert spec["containers"][0]["ports"] == [{"name": "probes", "containerPort": port}]
+    assert pod_metadata(objects)["annotations"]["prometheus.io/port"] == str(port)
+    assert [settings_of(objects)["probes"].get("port")] == (given or [None])
+
+
 def test_settings_are_merged_and_a_change_rolls_the_pods(render):
     before, after = render(), render("controller.settings.placement_admission.drain_timeout=600")
 
@@ -284,6 +340,81 @@ def test_where_and_how_pods_run_can_be_said(render):
     assert spec["containers"][0]["resources"]["limits"] == {"memory": "1Gi"}
 
 
+def test_where_and_how_agents_run_can_be_said(render):
+    values = [
+        "scoreAgent.priorityClassName=batch-critical",
+        "scoreAgent.nodeSelector.pool=infra",
+        'scoreAgent.tolerations=[{"operator":"Exists"}]',
+    ]
+    alone = ["controller.enabled=false", "scoreAgent.standalone.enabled=true", "scoreAgent.standalone.cluster=c1"]
+
+    for spec in (agent_pod(render("scoreAgent.addOn.enabled=true", *values)), pod(render(*alone, *values))):
+        assert spec["priorityClassName"] == "batch-critical"
+        assert spec["nodeSelector"] == {"pool": "infra"}
+        assert spec["tolerations"] == [{"operator": "Exists"}]
+
+
+def test_each_part_has_its_environment_variables(render):
+    objects = render(
+        "scoreAgent.addOn.enabled=true",
+        'controller.env=[{"name":"HTTPS_PROXY","value":"http://hub:3128"}]',
+        'scoreAgent.env=[{"name":"HTTPS_PROXY","value":"http://worker:3128"}]',
+    )
+
+    assert pod(objects)["containers"][0]["env"] == [{"name": "HTTPS_PROXY", "value": "http://hub:3128"}]
+    assert agent_pod(objects)["containers"][0]["env"] == [{"name": "HTTPS_PROXY", "value": "http://worker:3128"}]
+    assert "env" not in pod(render())["containers"][0]
+
+
+def selectors(objects):
+    """Return what each object selects the controller's pods by."""
+    terms = pod(objects)["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    return [
+        only(objects, "Deployment")["spec"]["selector"]["matchLabels"],
+        only(objects, "PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
+        only(objects, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"],
+        only(objects, "Service")["spec"]["selector"],
+        *(term["podAffinityTerm"]["labelSelector"]["matchLabels"] for term in terms),
+    ]
+
+
+def test_two_releases_in_one_namespace_select_their_own_pods(render):
+    values = ("metrics.serviceMonitor.enabled=true", "scoreAgent.addOn.enabled=true")
+    one, other = render(*values, release="one"), render(*values, release="other")
+
+    for selector in selectors(one):
+        assert selector.items() <= pod_metadata(one)["labels"].items()
+        assert not selector.items() <= pod_metadata(other)["labels"].items()
+    services, monitor = (
+        [only(each, "Service")["metadata"]["labels"] for each in (one, other)],
+        only(one, "ServiceMonitor"),
+    )
+    wanted = monitor["spec"]["selector"]["matchLabels"].items()
+    assert [wanted <= labels.items() for labels in services] == [True, False]
+    agent = only(on_worker(one), "Deployment")["spec"]["selector"]["matchLabels"]
+    assert agent.items() <= pod_metadata(on_worker(one))["labels"].items()
+    assert not agent.items() <= pod_metadata(on_worker(other))["labels"].items()
+
+
+def test_common_labels_reach_the_pods_and_no_selector(render):
+    values = ("metrics.serviceMonitor.enabled=true", "scoreAgent.addOn.enabled=true")
+    objects = render(*values, "commonLabels.team=batch", "commonLabels.stage=test", "controller.podLabels.stage=live")
+
+    assert pod_metadata(objects)["labels"].items() >= {"team": "batch", "stage": "live"}.items()
+    for each in (*on_worker(objects), {"metadata": pod_metadata(on_worker(objects))}):
+        assert each["metadata"]["labels"].items() >= {"team": "batch", "stage": "test"}.items()
+    assert selectors(objects) == selectors(render(*values))
+    agents = [only(on_worker(each), "Deployment")["spec"]["selector"] for each in (objects, render(*values))]
+    assert agents[0] == agents[1]
+
+
+def test_own_labels_do_not_take_pods_from_their_selector(render):
+    objects = render("controller.podLabels.app\\.kubernetes\\.io/component=other")
+
+    selector = only(objects, "Deployment")["spec"]["selector"]["matchLabels"]
+    assert selector.items() <= pod_metadata(objects)["labels"].items()
+
+
 def test_only_health_and_metrics_can_be_asked_for(render):
     peers = 'controller.networkPolicy.metricsFrom=[{"namespaceSelector":{}}]'
     egress = 'controller.networkPolicy.egress=[{"ports":[{"port":6443}]}]'
@@ -306,3 +437,32 @@ def test_prometheus_finds_the_metrics(render):
     assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
     assert [port["targetPort"] for port in service["spec"]["ports"]] == sorted(ports)
     assert [end["port"] for end in monitor["spec"]["endpoints"]] == [port["name"] for port in service["spec"]["ports"]]
+
+
+def scraped(objects):
+    return {
+        key: value for key, value in pod_metadata(objects)["annotations"].items() if key.startswith("prometheus.io/")
+    }
+
+
+def test_pods_are_scraped_by_annotation_or_by_service_monitor_and_not_twice(render):
+    own, monitor = "controller.podAnnotations.owner=batch", "metrics.serviceMonitor.enabled=true"
+
+    assert scraped(render(own)) == {"prometheus.io/scrape": "true", "prometheus.io/port": "8080"}
+    assert scraped(render(own, monitor)) == {}
+    for values in ([own], [own, monitor]):
+        assert pod_metadata(render(*values))["annotations"]["owner"] == "batch"
+
+
+def test_own_scrape_annotations_win(render):
+    off = 'controller.podAnnotations={"prometheus.io/scrape":"false"}'
+
+    assert scraped(render(off))["prometheus.io/scrape"] == "false"
+    assert scraped(render(off, "metrics.serviceMonitor.enabled=true")) == {"prometheus.io/scrape": "false"}
+
+
+def test_the_plain_manifests_are_not_scraped_twice(load):
+    (deployment,) = load("kustomize/controller_deployment.yaml")
+
+    assert load("kustomize/monitoring/controller_service_monitor.yaml")
+    assert "annotations" not in deployment["spec"]["template"]["metadata"]

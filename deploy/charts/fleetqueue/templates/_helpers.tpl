@@ -41,6 +41,7 @@ app.kubernetes.io/component: controller
 
 {{- define "fleetqueue.controller.selector" -}}
 app.kubernetes.io/name: {{ include "fleetqueue.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: controller
 {{- end -}}
 
@@ -51,7 +52,32 @@ app.kubernetes.io/component: score-agent
 
 {{- define "fleetqueue.scoreAgent.selector" -}}
 app.kubernetes.io/name: {{ include "fleetqueue.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: score-agent
+{{- end -}}
+
+{{/* Labels of pods: people's own cannot take them away from their selector. */}}
+{{- define "fleetqueue.controller.podLabels" -}}
+{{- $selector := include "fleetqueue.controller.selector" . | fromYaml -}}
+{{- toYaml (mergeOverwrite (dict) .Values.commonLabels .Values.controller.podLabels $selector) -}}
+{{- end -}}
+
+{{/* Labels of the agent's pods, and of all that the add-on makes on a worker. */}}
+{{- define "fleetqueue.scoreAgent.podLabels" -}}
+{{- $selector := include "fleetqueue.scoreAgent.selector" . | fromYaml -}}
+{{- toYaml (mergeOverwrite (dict) .Values.commonLabels $selector) -}}
+{{- end -}}
+
+{{/* Annotations of the controller's pods. Who asks by ServiceMonitor and by annotation counts each leader twice. */}}
+{{- define "fleetqueue.controller.podAnnotations" -}}
+{{- $scrape := dict -}}
+{{- if not .Values.metrics.serviceMonitor.enabled -}}
+{{- $port := include "fleetqueue.port" .Values.controller.settings -}}
+{{- $scrape = dict "prometheus.io/scrape" "true" "prometheus.io/port" $port -}}
+{{- end -}}
+{{- with mergeOverwrite $scrape .Values.controller.podAnnotations -}}
+{{- toYaml . -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "fleetqueue.image" -}}
@@ -76,7 +102,7 @@ app.kubernetes.io/component: score-agent
 {{- end -}}
 {{- end -}}
 
-{{/* The namespaces are values, so they are not settings; what the pod needs comes first, and what people set wins. */}}
+{{/* What the pod needs comes first, and what people set wins, but for what the rights are made for: that is refused. */}}
 {{- define "fleetqueue.controller.settings" -}}
 {{- if eq .Values.kueue.namespace .Release.Namespace -}}
 {{- fail "install fleetqueue in a namespace of its own, such as fleetqueue-system: not in Kueue's, whose secrets are other people's" -}}
@@ -88,7 +114,16 @@ app.kubernetes.io/component: score-agent
   "logs" (dict "format" "json")
   "leader_election" (dict "name" (include "fleetqueue.controller" .))
 -}}
-{{- toYaml (mergeOverwrite $base (deepCopy .Values.controller.settings)) -}}
+{{- $settings := mergeOverwrite $base (deepCopy .Values.controller.settings) -}}
+{{- $lease := get (default dict $settings.leader_election) "name" -}}
+{{- if ne (toString $settings.kueue_namespace) .Values.kueue.namespace -}}
+{{- fail "controller.settings.kueue_namespace is not where the controller has rights: set kueue.namespace instead" -}}
+{{- else if ne (toString $settings.namespace) .Release.Namespace -}}
+{{- fail "controller.settings.namespace is not where the controller has rights: it is the release's, given with --namespace" -}}
+{{- else if ne (toString $lease) (include "fleetqueue.controller" .) -}}
+{{- fail "controller.settings.leader_election.name is no Lease that the controller may take: set fullnameOverride instead" -}}
+{{- end -}}
+{{- toYaml $settings -}}
 {{- end -}}
 
 {{- define "fleetqueue.podSecurityContext" -}}
@@ -106,11 +141,16 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* What is asked of every process of ours. */}}
+{{/* Where a process with these settings is asked; one that takes any free port (0) cannot be asked, so it does not matter. */}}
+{{- define "fleetqueue.port" -}}
+{{- get (default dict .probes) "port" | default 8080 | int -}}
+{{- end -}}
+
+{{/* What is asked of every process of ours, given its settings. */}}
 {{- define "fleetqueue.probes" -}}
 ports:
   - name: probes
-    containerPort: 8080
+    containerPort: {{ include "fleetqueue.port" . }}
 livenessProbe:
   httpGet:
     path: /healthz
@@ -153,15 +193,26 @@ selector:
 template:
   metadata:
     labels:
-      {{- include "fleetqueue.scoreAgent.selector" $root | nindent 6 }}
+      {{- include "fleetqueue.scoreAgent.podLabels" $root | nindent 6 }}
   spec:
     serviceAccountName: {{ include "fleetqueue.scoreAgent" $root }}
     {{- with $root.Values.imagePullSecrets }}
     imagePullSecrets:
       {{- toYaml . | nindent 6 }}
     {{- end }}
+    {{- with $root.Values.scoreAgent.priorityClassName }}
+    priorityClassName: {{ . }}
+    {{- end }}
     securityContext:
       {{- include "fleetqueue.podSecurityContext" $root | nindent 6 }}
+    {{- with $root.Values.scoreAgent.nodeSelector }}
+    nodeSelector:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+    {{- with $root.Values.scoreAgent.tolerations }}
+    tolerations:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
     containers:
       - name: score-agent
         image: {{ include "fleetqueue.scoreAgent.image" $root | quote }}
@@ -178,7 +229,11 @@ template:
           {{- with $root.Values.scoreAgent.settings }}
           {{- include "fleetqueue.flags" (dict "settings" . "prefix" "") | trim | nindent 10 }}
           {{- end }}
-        {{- include "fleetqueue.probes" $root | nindent 8 }}
+        {{- with $root.Values.scoreAgent.env }}
+        env:
+          {{- toYaml . | nindent 10 }}
+        {{- end }}
+        {{- include "fleetqueue.probes" $root.Values.scoreAgent.settings | nindent 8 }}
         resources:
           {{- toYaml $root.Values.scoreAgent.resources | nindent 10 }}
         securityContext:
