@@ -134,7 +134,10 @@ async def _forget(hub: Client, name: str, *, limit: float) -> None:
             is_cleaned,
             limit=limit,
             what=f'the account of ours on worker "{name}" is removed',
-            why_not=lambda: "is `fleetqueue controller` running on this hub?",
+            why_not=lambda: (
+                "the worker does not answer, or `fleetqueue controller` does not run on this hub; where the worker is"
+                " gone for good, delete its ManagedCluster"
+            ),
         )
     try:
         await hub.delete(Secret.resource, secret, NAMESPACE)

@@ -146,7 +146,7 @@ async def test_a_cluster_that_an_agent_registered_stays_registered(api):
 async def test_the_admin_kubeconfig_goes_only_after_the_worker_is_cleaned(api):
     api.add(cluster(), admin_kubeconfig(in_use=True))
 
-    with pytest.raises(NotInTime, match="is `fleetqueue controller` running on this hub"):
+    with pytest.raises(NotInTime, match="`fleetqueue controller` does not run on this hub"):
         await leave(api)
 
     assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None

@@ -119,10 +119,12 @@ def _rules(kinds: Iterable[JobKind], gates: Collection[str]) -> list[Rule]:
 
 
 def widened(rules: Sequence[Rule], live: Iterable[Mapping[str, Any]]) -> list[Rule]:
-    """Return the rules with all that live ones, as a role has them, allow beyond them."""
+    """Return the rules with all that live ones, as a role has them, allow beyond them; not those for single objects."""
     allowed = {(rule.group, resource, verb) for rule in rules for resource in rule.resources for verb in rule.verbs}
     more: dict[tuple[str, str], list[str]] = {}
     for found in live:
+        if found.get("resourceNames"):
+            continue
         for group, resource, verb in product(*(found.get(part) or () for part in ("apiGroups", "resources", "verbs"))):
             if (group, resource, verb) not in allowed:
                 more.setdefault((group, resource), []).append(verb)

@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.api.kueue_configuration import BETA_GATES, ORCHESTRATED_PREEMPTION
-from fleetqueue.controllers.credentials.rules import JOB_KINDS, rules_for
+from fleetqueue.controllers.credentials.rules import JOB_KINDS, rules_for, widened
 
 
 def granted(rules):
@@ -86,3 +86,14 @@ def test_manifest_is_what_a_role_holds():
         "resources": ["statefulsets"],
         "verbs": ["create", "delete", "get", "list", "watch"],
     }
+
+
+def test_rights_that_a_role_has_are_kept_but_not_those_for_single_objects():
+    live = [
+        {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "update"]},
+        {"apiGroups": [""], "resources": ["namespaces"], "resourceNames": ["other"], "verbs": ["get"]},
+    ]
+
+    added = granted(widened(rules_for(["batch/job"]), live)) - granted(rules_for(["batch/job"]))
+
+    assert added == {("update", "jobs.batch")}
