@@ -33,7 +33,8 @@ class HttpDoor:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._proxy = connection.proxy_url or proxies.from_environment(connection.server)
+        proxy = connection.proxy_url or proxies.from_environment(connection.server)
+        self._proxy = proxies.parse(proxy) if proxy else None
         self._credentials = CredentialSource(connection)
         self._session: aiohttp.ClientSession | None = None
         self._retired: aiohttp.ClientSession | None = None
@@ -77,6 +78,9 @@ class HttpDoor:
         if request.body is not None:
             headers["Content-Type"] = request.content_type
             body = orjson.dumps(request.body)
+        proxy_headers = self._proxy_headers(request)
+        if self.connection.server.lower().startswith("http:"):
+            headers |= proxy_headers  # no tunnel: the proxy reads the request itself
         session = await self._client(credential)
         return session.request(
             request.method,
@@ -85,10 +89,18 @@ class HttpDoor:
             data=body,
             headers=headers,
             timeout=limits,
-            proxy=self._proxy or None,
+            proxy=self._proxy.url if self._proxy else None,
+            proxy_headers=proxy_headers,
             server_hostname=self.connection.tls_server_name or None,
             allow_redirects=False,
         )
+
+    def _proxy_headers(self, request: Request) -> dict[str, str]:
+        if self._proxy is None:
+            return {}
+        if not self._proxy.is_usable:  # not quoted: what cannot be read may be a password
+            raise Unreachable(f"{request} on {self.connection.server}: its proxy's address is not http://host:port")
+        return {"Proxy-Authorization": self._proxy.authorization} if self._proxy.authorization else {}
 
     async def _client(self, credential: Credential) -> aiohttp.ClientSession:
         trust = credential.client_certificate, credential.ca
@@ -123,6 +135,10 @@ class HttpDoor:
         before = _cancellations()
         try:
             yield
+        except aiohttp.InvalidURL:  # it quotes the address, of the proxy perhaps, in which a password may stand
+            raise Unreachable(
+                f"{request} on {self.connection.server}: this, or its proxy's address, is no URL"
+            ) from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise Unreachable(f"{request} on {self.connection.server}: {str(error) or type(error).__name__}") from error
         except asyncio.CancelledError as error:

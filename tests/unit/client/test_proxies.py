@@ -1,8 +1,10 @@
-"""Which proxy the environment names for a server."""
+"""Which proxy the environment names for a server, and what of its address may be shown."""
+
+import base64
 
 import pytest
 
-from fleetqueue.client.proxies import from_environment
+from fleetqueue.client.proxies import from_environment, parse
 
 SERVER = "https://api.worker.example:6443"
 PROXY = "http://proxy.example:3128"
@@ -56,3 +58,37 @@ def test_who_is_asked_without_a_proxy(server, excluded, is_excluded):
     environ = {"HTTPS_PROXY": PROXY, "NO_PROXY": excluded}
 
     assert (from_environment(server, environ) == "") is is_excluded
+
+
+@pytest.mark.parametrize(
+    ("address", "url", "user"),
+    [
+        pytest.param(PROXY, PROXY, None, id="without a user"),
+        pytest.param("http://me:s3cret@proxy.example:3128", PROXY, "me:s3cret", id="a user and a password"),
+        pytest.param("http://me@proxy.example:3128", PROXY, "me:", id="a user alone"),
+        pytest.param("http://me:s%40%c3%bc@proxy.example:3128", PROXY, "me:s@ü", id="letters that are escaped"),
+        pytest.param("http://me:s/3#c?r@e:t@proxy.example:3128", PROXY, "me:s/3#c?r@e:t", id="letters that should be"),
+        pytest.param("http://me:s3cret@[fd00::1]:3128", "http://[fd00::1]:3128", "me:s3cret", id="an IPv6 address"),
+    ],
+)
+def test_the_user_of_a_proxy_is_parted_from_its_address(address, url, user):
+    proxy = parse(address)
+
+    assert (proxy.url, proxy.is_usable) == (url, True)
+    assert proxy.authorization == (f"Basic {base64.b64encode(user.encode()).decode()}" if user else "")
+    assert "Basic" not in repr(proxy)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        pytest.param("http://me:s3cret@", id="no host"),
+        pytest.param("me:s3cret@proxy.example:3128", id="no scheme"),
+        pytest.param("http://me:s3cret", id="a password where the port should be"),
+        pytest.param("//proxy.example", id="half a scheme"),
+        pytest.param("http://[proxy", id="a bracket"),
+        pytest.param("socks5://proxy.example:1080", id="not over HTTP"),
+    ],
+)
+def test_what_is_no_address_of_a_proxy(address):
+    assert not parse(address).is_usable

@@ -2,8 +2,10 @@
 
 import asyncio
 import base64
+import contextlib
 import socket
 import sys
+import traceback
 from datetime import timedelta
 
 import orjson
@@ -31,6 +33,11 @@ def answers(body=None, status=200, **more):
 
 async def no_answer(request):
     await asyncio.sleep(60)
+
+
+def address_of(listening):
+    host, port = listening.sockets[0].getsockname()
+    return f"{host}:{port}"
 
 
 def subject(request):
@@ -120,6 +127,65 @@ async def test_a_server_is_asked_through_the_proxy(monkeypatch, own):
         await door.close()
 
     assert lines == ["CONNECT worker.example:6443 HTTP/1.1"]
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param("https://worker.example:6443", id="through a tunnel"),
+        pytest.param("http://worker.example", id="without one"),
+    ],
+)
+async def test_a_proxy_is_told_its_user(server):
+    heads = []
+
+    async def refuse(reader, writer):
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        door = HttpDoor(Connection(server, proxy_url=f"http://me:s3cret@{address_of(proxy)}"))
+        with contextlib.suppress(Unreachable):
+            await door.request(GET, timeout=5)
+        await door.close()
+
+    (head,) = heads
+    assert f"\r\nProxy-Authorization: Basic {base64.b64encode(b'me:s3cret').decode()}\r\n" in head
+
+
+@pytest.mark.parametrize(
+    "own", [pytest.param(False, id="of the environment"), pytest.param(True, id="of the kubeconfig")]
+)
+@pytest.mark.parametrize(
+    "address",
+    [
+        pytest.param("http://me:s3cret@{}", id="a proxy that refuses"),
+        pytest.param("http://me:s3cret@127.0.0.1:1", id="a proxy that is not there"),
+        pytest.param("http://me:s3cret@", id="no host"),
+        pytest.param("http://me:/s3cret@127.0.0.1:port", id="no port"),
+        pytest.param("http://me:s3cret", id="a password where the port should be"),
+        pytest.param("http://s3cret\\x", id="a host that aiohttp does not take"),
+    ],
+)
+async def test_no_error_shows_the_password_of_a_proxy(monkeypatch, address, own):
+    async def refuse(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        address = address.format(address_of(proxy))
+        monkeypatch.setenv("HTTPS_PROXY", "" if own else address)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        door = HttpDoor(Connection("https://worker.example:6443", proxy_url=address if own else ""))
+        with pytest.raises(Unreachable, match=r"GET /api/v1/nodes on https://worker\.example:6443: .") as refused:
+            await door.request(GET, timeout=5)
+        await door.close()
+
+    assert "s3cret" not in "".join(traceback.format_exception(refused.value))
+    assert "s3cret" not in repr(door.connection)
 
 
 async def test_impersonation_is_sent_as_headers(server, door):

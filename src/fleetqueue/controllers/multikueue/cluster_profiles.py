@@ -32,7 +32,7 @@ def access(profile: ClusterProfile, providers: Sequence[Manifest]) -> Connection
         server=str(cluster.get("server") or "").rstrip("/"),
         ca=_authority(cluster),
         exec=_plugin(program, cluster),
-        proxy_url=cluster.get("proxy-url") or "",
+        proxy_url=str(cluster.get("proxy-url") or ""),
         name=profile.name,
     )
 
