@@ -18,8 +18,14 @@ Controllers raise two more: RetryLater, when nothing is wrong but time must pass
 of the object can help. Any other exception means: try again, later and later.
 """
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+LONGEST_WAIT: Final = 60.0
+"""Seconds; as long as the work queue waits at most by itself. A load balancer that asks for a day while it is repaired
+would keep a key, or all that is watched on a cluster, away for that day. If this is too short, a busy server refuses
+us once a minute, which costs it next to nothing."""
 
 
 class ApiError(Exception):
@@ -35,12 +41,8 @@ class ApiError(Exception):
         self.reason = reason
         self.code = code or type(self).code
         self.details = details or {}
-
-    @property
-    def retry_after(self) -> float | None:
-        """Seconds that the server asks to wait, or None."""
-        seconds = self.details.get("retryAfterSeconds")
-        return float(seconds) if seconds else None
+        self.retry_after = _wait(self.details.get("retryAfterSeconds"))
+        """Seconds to wait because the server asks for it, at most LONGEST_WAIT, or None."""
 
 
 class BadRequest(ApiError):
@@ -119,6 +121,15 @@ def from_status(code: int, body: Any) -> ApiError:
     details = status.get("details")
     details = details if isinstance(details, dict) else {}
     return _kind(code, reason, details)(message, reason=reason, code=code, details=details)
+
+
+def _wait(asked: Any) -> float | None:
+    """Read a time to wait; whoever answers may write anything there, and who handles the error must not fail on it."""
+    try:
+        seconds = float(asked)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return min(seconds, LONGEST_WAIT) if 0 < seconds < math.inf else None
 
 
 def _kind(code: int, reason: str, details: Mapping[str, Any]) -> type[ApiError]:

@@ -202,7 +202,7 @@ async def _body(response: aiohttp.ClientResponse) -> Any:
         return body
     status = body if isinstance(body, dict) else {"message": str(body)}
     details = status.get("details")
-    return {**status, "details": {"retryAfterSeconds": int(wait), **(details if isinstance(details, dict) else {})}}
+    return {**status, "details": {"retryAfterSeconds": float(wait), **(details if isinstance(details, dict) else {})}}
 
 
 def _decode(body: bytes) -> Any:

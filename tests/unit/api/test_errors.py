@@ -3,6 +3,7 @@
 import pytest
 
 from fleetqueue.api import errors
+from fleetqueue.runtime.workqueue import LAST_RETRY
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,33 @@ def test_a_busy_server_says_how_long_to_wait():
     error = errors.from_status(429, {"message": "busy", "details": {"retryAfterSeconds": 7}})
 
     assert error.retry_after == 7.0
+
+
+@pytest.mark.parametrize("asked", [61, 86400, 1e300])
+def test_no_server_makes_us_wait_for_longer_than_we_would_ourselves(asked):
+    error = errors.from_status(503, {"message": "busy", "details": {"retryAfterSeconds": asked}})
+
+    assert error.retry_after == errors.LONGEST_WAIT == LAST_RETRY
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "soon",
+        "",
+        -1,
+        pytest.param(10**400, id="huge"),
+        pytest.param("9" * 400, id="long"),
+        float("nan"),
+        float("inf"),
+        [7],
+        {"seconds": 7},
+    ],
+)
+def test_what_is_no_time_is_no_wish(asked):
+    error = errors.from_status(429, {"message": "busy", "details": {"retryAfterSeconds": asked}})
+
+    assert error.retry_after is None
 
 
 @pytest.mark.parametrize("details", [{}, {"retryAfterSeconds": 0}, "odd"])

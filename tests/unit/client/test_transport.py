@@ -88,6 +88,10 @@ async def test_special_letters_survive_paths_and_queries(server, door):
         pytest.param(b'{"details": {"retryAfterSeconds": 3}}', "7", 3, id="a Status that says it itself"),
         pytest.param(b"{}", "Wed, 21 Oct 2026 07:28:00 GMT", None, id="a date, which no Kubernetes sends"),
         pytest.param(b"{}", "", None, id="no time"),
+        pytest.param(b"{}", "86400", 60, id="a day, of which a minute is waited"),
+        pytest.param(b"{}", "9" * 400, None, id="a number that no float holds"),
+        pytest.param(b"{}", "9" * 5000, None, id="a number that Python does not read"),
+        pytest.param(b'{"details": {"retryAfterSeconds": "soon"}}', "", None, id="a Status with a word"),
     ],
 )
 async def test_the_time_that_a_server_asks_to_wait_is_told(server, door, body, header, seconds):

@@ -151,6 +151,28 @@ async def test_a_key_waits_as_long_as_the_server_asked_for_whatever_changes_mean
     assert controller.times == [0, pytest.approx(20)]
 
 
+@pytest.mark.parametrize("kind", [errors.ServerError, errors.TooManyRequests, errors.Conflict])
+@pytest.mark.parametrize("asked", ["soon", pytest.param(10**400, id="huge")])
+async def test_a_time_to_wait_that_is_none_does_not_stop_the_work(hub, controller, kind, asked):
+    controller.failures = [kind("busy", details={"retryAfterSeconds": asked})]
+
+    async with running(Manager(hub, [controller]).run()):
+        controller.wake("a")
+        await advance(1)
+
+    assert controller.keys == ["a", "a"]
+
+
+async def test_a_key_does_not_wait_for_a_day_because_a_server_asked_for_it(hub, controller):
+    controller.failures = [errors.ServerError("repair", code=503, details={"retryAfterSeconds": 86400})]
+
+    async with running(Manager(hub, [controller]).run()):
+        controller.wake("a")
+        await advance(100)
+
+    assert controller.times == [0, pytest.approx(errors.LONGEST_WAIT)]
+
+
 async def test_retry_later_is_no_failure_and_comes_when_it_said(hub, controller):
     controller.failures = [errors.ServerError("boom")] * 5 + [errors.RetryLater(30, "still draining")] * 2
 

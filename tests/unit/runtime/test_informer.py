@@ -327,15 +327,26 @@ async def test_no_refusal_is_final(api, informer, refusal):
 
 
 async def test_a_server_that_asks_for_patience_gets_it(api, informer):
-    busy = errors.TooManyRequests("later", details={"retryAfterSeconds": 120})
+    busy = errors.TooManyRequests("later", details={"retryAfterSeconds": 50})
     api.fail_on("watch configmaps", busy, times=1)
 
     async with running(informer.run()):
-        await advance(119)
+        await advance(49)
         early = len(api.requests)
-        await advance(60)
+        await advance(2)
 
     assert early == 1
+    assert informer.synced.is_set()
+
+
+@pytest.mark.parametrize("asked", ["soon", pytest.param(10**400, id="huge"), 86400])
+async def test_a_server_that_asks_for_nonsense_or_a_day_is_watched_again_within_a_minute(api, informer, asked):
+    busy = errors.ServerError("repair", code=503, details={"retryAfterSeconds": asked})
+    api.fail_on("watch configmaps", busy, times=1)
+
+    async with running(informer.run()):
+        await advance(61)
+
     assert informer.synced.is_set()
 
 
