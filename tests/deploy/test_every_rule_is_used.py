@@ -68,8 +68,8 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
         },
         ("", "namespaces", "kube-system"): {"get": "assembly/capabilities: _uid"},
         ("addon.open-cluster-management.io", "managedclusteraddons", "managed-serviceaccount"): {
-            "get": "managed_accounts: _add_on",
-            "patch": "managed_accounts: _hold_add_on, withdraw",
+            "get": "held_add_ons: find",
+            "patch": "held_add_ons: hold, withdraw",
         },
         (CRDS, "customresourcedefinitions", "multikueueconfigs.kueue.x-k8s.io"): {
             "get": "assembly/capabilities: _listed_clusters"

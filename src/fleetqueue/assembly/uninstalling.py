@@ -25,8 +25,8 @@ from fleetqueue.assembly import dispatcher
 from fleetqueue.assembly.inventory import listed
 from fleetqueue.assembly.waiting import NotInTime, Observed
 from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.held_add_ons import IN_USE
 from fleetqueue.controllers.credentials.issued import read as read_credential
-from fleetqueue.controllers.credentials.managed_accounts import IN_USE
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
 from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DRAINING, FINALIZER, PLACEMENT_LABEL
 from fleetqueue.runtime.cluster import MANAGED_BY, is_ours

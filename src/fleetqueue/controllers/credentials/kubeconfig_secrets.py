@@ -45,7 +45,7 @@ from fleetqueue.controllers.credentials.proofs import Proofs
 from fleetqueue.controllers.credentials.rights import RightsInUse
 from fleetqueue.controllers.credentials.rules import Rights
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.controllers.credentials.source import Source
+from fleetqueue.controllers.credentials.source import FormerSource, Source
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
@@ -77,11 +77,16 @@ class KubeconfigSecretController(Controller):
         sources: Sequence[Source],
         rights: RightsInUse,
         proofs: Proofs,
+        former: Sequence[FormerSource] = (),
     ) -> None:
-        """The first source that can give a credential does; what those after it gave is removed."""
+        """The first source that can give a credential does; what those after it, and the former ones, gave is removed.
+
+        What a former one left stays while nothing takes its place: jobs may run with it.
+        """
         super().__init__(hub, metrics)
         self.settings = settings
         self.sources = sources
+        self.former = former
         self.rights = rights
         self.proofs = proofs
         self.measures = Measures(metrics.registry)
@@ -112,7 +117,7 @@ class KubeconfigSecretController(Controller):
         if cluster.is_deleting:
             await self.hub.events.normal(cluster, *messages.kept(credentials_secret(key), why))
         credential = await self._keep_right(cluster, why)
-        for unused in sources_after(self.sources, credential.source):
+        for unused in (*self.former, *sources_after(self.sources, credential.source)):
             await unused.withdraw(key, is_gone=False)
         often = PROBLEM_RETRY if self.proofs.unserved(key) else self.settings.verify_every
         raise errors.RetryLater(next_look(credential, often), "looks again")
@@ -224,7 +229,7 @@ class KubeconfigSecretController(Controller):
             is_staying = cluster is not None and not cluster.is_deleting
             self._linger(name, self.settings.linger if is_staying else min(LEAVING_LINGER, self.settings.linger))
         removed = [await self.hub.ensure_absent(secret)] if secret else []
-        removed += [await source.withdraw(name, is_gone=cluster is None) for source in self.sources]
+        removed += [await source.withdraw(name, is_gone=cluster is None) for source in (*self.former, *self.sources)]
         self._unneeded_since.pop(name, None)
         self._complaints.pop(name, None)
         self.measures.forget(name)

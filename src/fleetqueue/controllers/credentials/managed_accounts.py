@@ -1,7 +1,7 @@
 """Credentials that OCM's managed-serviceaccount add-on brings: its agent issues and renews the token on the worker.
 
 Reads:   ManagedServiceAccount, ClusterPermission, the token secret beside the account
-Writes:  ManagedServiceAccount, ClusterPermission in the cluster's namespace; a finalizer on the ManagedClusterAddOn
+Writes:  ManagedServiceAccount, ClusterPermission in the cluster's namespace
 Mirrors: addon-contrib, kueue-addon/pkg/hub/controllers/kueuesecretgen and kueuesecretcopy
 
 The token secret is read by its name when the account's status says that there is a new one, and at every look. It is
@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.conditions import timestamp
@@ -24,17 +23,15 @@ from fleetqueue.api.managed_service_account_v1beta1 import CA_KEY, GROUP, TOKEN_
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.credentials.endpoints import Endpoint, advertised_server
+from fleetqueue.controllers.credentials.held_add_ons import HeldAddOns
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Proofs
 from fleetqueue.controllers.credentials.rules import Rights, Rule, widened
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Watch
 
-ADD_ON: Final = "managed-serviceaccount"
-IN_USE: Final = "fleetqueue.dev/credentials"
-"""Finalizer on the ManagedClusterAddOn of a cluster: a credential of ours comes from there, and is in use."""
 REFUSED: Final = "fleetqueue.dev/refused"
 """Annotation on a ManagedServiceAccount: when the worker last refused its token."""
 GRACE_SECONDS: Final = 30.0
@@ -52,6 +49,7 @@ class ManagedAccounts:
         self._hub = hub
         self._settings = settings
         self._proofs = proofs
+        self._add_ons = HeldAddOns(hub)
         self._changed: dict[str, float] = {}
         """When the permission of each cluster was last changed; OCM brings it to the worker after that."""
         self._removed: dict[str, float] = {}
@@ -69,9 +67,13 @@ class ManagedAccounts:
         permission = self._hub.get(ClusterPermission, name, cluster.name)
         before = permission.spec.cluster_role if permission is not None and rights.only_adds else None
         rules = widened(rights.rules, before.rules if before is not None else ())
+        if cluster.is_deleting and account is not None and not is_ours(account):
+            raise CredentialProblem(f"{account} exists and was not made by fleetqueue; rename or delete it")
         if not cluster.is_deleting:
             # The account first: a permission that names an account which is not there yet is not looked at again.
             await self._hub.ensure(ManagedServiceAccount, account_manifest(cluster.name, self._settings.lifetime))
+        # OCM still brings a change to a worker that is leaving, since its add-on is held; nothing is made anew for it.
+        if not cluster.is_deleting or (permission is not None and is_ours(permission)):
             written = await self._hub.ensure(ClusterPermission, permission_manifest(cluster.name, rules))
             if written and permission is not None:
                 self._changed[cluster.name] = clock.monotonic()
@@ -91,7 +93,7 @@ class ManagedAccounts:
                 said = f"the token of {account} does not work: {why}"
                 raise CredentialPending(said) if is_new else CredentialProblem(said)
         if not cluster.is_deleting:
-            await self._hold_add_on(cluster.name)
+            await self._add_ons.hold(cluster.name)
         return credential
 
     async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
@@ -100,37 +102,17 @@ class ManagedAccounts:
         name = account_name(cluster)
         account = self._hub.get(ManagedServiceAccount, name, cluster)
         permission = self._hub.get(ClusterPermission, name, cluster)
-        if account is None and permission is None:
-            return False
-        add_on = await self._add_on(cluster)
-        if add_on is not None and add_on.is_deleting and permission is not None:
-            # The permission stays meanwhile: it tells, also after a crash, that the add-on is to be let go.
+        add_on = await self._add_ons.find(cluster) if permission is not None else None
+        if add_on is not None and add_on.is_deleting:
+            # The permission stays meanwhile: it tells, also after a crash, that the agent is to be waited for.
             if account is not None and await self._hub.ensure_absent(account):
                 self._removed[cluster] = clock.monotonic()
             if (left := self._removed.get(cluster, -inf) + AGENT_SECONDS - clock.monotonic()) > 0:
                 raise errors.RetryLater(left, "the agent removes the account on the worker before it goes itself")
         self._removed.pop(cluster, None)
-        if add_on is not None:
-            await self._hub.remove_finalizer(add_on, IN_USE)
+        was_held = await self._add_ons.withdraw(cluster, is_gone=is_gone)
         removed = [await self._hub.ensure_absent(obj) for obj in (permission, account) if obj is not None]
-        return any(removed)
-
-    async def _hold_add_on(self, cluster: str) -> None:
-        """Let nobody take the add-on away while its tokens are in use.
-
-        When a ManagedCluster is deleted, OCM deletes its add-ons first, and works and rights only when these are gone.
-        With the agent go its accounts on the worker, long before jobs that run there have ended.
-        """
-        add_on = await self._add_on(cluster)
-        if add_on is not None and not add_on.is_deleting:
-            await self._hub.add_finalizer(add_on, IN_USE)
-
-    async def _add_on(self, cluster: str) -> ManagedClusterAddOn | None:
-        """Read the add-on of a cluster, live: to follow those of a thousand clusters for this would cost more."""
-        try:
-            return ManagedClusterAddOn.view(await self._hub.client.get(ManagedClusterAddOn.resource, ADD_ON, cluster))
-        except errors.NotFound:
-            return None  # installed in another way
+        return was_held or any(removed)
 
     async def _reported(
         self, cluster: ManagedCluster, account: ManagedServiceAccount, permission: ClusterPermission

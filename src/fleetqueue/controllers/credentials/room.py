@@ -6,12 +6,13 @@ from fleetqueue.client.transport import connect
 from fleetqueue.controllers.credentials.admin_kubeconfigs import AdminKubeconfigs
 from fleetqueue.controllers.credentials.capabilities import Capabilities
 from fleetqueue.controllers.credentials.cluster_profiles import ClusterProfileController
+from fleetqueue.controllers.credentials.held_add_ons import HeldAddOns
 from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
 from fleetqueue.controllers.credentials.managed_accounts import ManagedAccounts
 from fleetqueue.controllers.credentials.proofs import Dial, Proofs
 from fleetqueue.controllers.credentials.rights import RightsInUse
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.controllers.credentials.source import Source
+from fleetqueue.controllers.credentials.source import FormerSource, Source
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
@@ -32,11 +33,20 @@ class Credentials:
     ) -> None:
         proofs = Proofs(dial, settings)
         sources: list[Source] = [AdminKubeconfigs(hub, settings, proofs, hub_uid)]
+        former: list[FormerSource] = []
         if capabilities.managed_accounts:
             sources.insert(0, ManagedAccounts(hub, settings, proofs))
+        else:
+            former.append(HeldAddOns(hub))  # their APIs may have been served before
         self.controllers: Sequence[Controller] = [
             KubeconfigSecretController(
-                hub, metrics, settings=settings, sources=sources, rights=RightsInUse(hub, settings), proofs=proofs
+                hub,
+                metrics,
+                settings=settings,
+                sources=sources,
+                rights=RightsInUse(hub, settings),
+                proofs=proofs,
+                former=former,
             )
         ]
         if capabilities.profile_fields:

@@ -9,7 +9,19 @@ from fleetqueue.controllers.credentials.rules import Rights
 from fleetqueue.runtime.controller import Watch
 
 
-class Source(Protocol):
+class FormerSource(Protocol):
+    """One that gives no credentials on this hub any more, and may have left something behind."""
+
+    async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
+        """Remove what was made for a cluster; return whether there was anything.
+
+        `is_gone`: the cluster is no longer managed, so what cannot be reached is given up. Raises RetryLater where the
+        worker cannot be reached yet.
+        """
+        ...
+
+
+class Source(FormerSource, Protocol):
     name: str
     """Written beside each credential, to know whose it is."""
 
@@ -22,16 +34,9 @@ class Source(Protocol):
     ) -> Issued:
         """Return a credential with these rights; the current one where it is still good.
 
-        A cluster that is deleting keeps what it has, and nothing is made on the hub for it. `current` is one that this
-        source gave. `doubted`: Kueue is not connected, so it is looked at although that was done a moment ago. Raises
-        CredentialProblem where none can be had now, CredentialWithdrawn where the current one must go as well.
-        """
-        ...
-
-    async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
-        """Remove what was made for a cluster; return whether there was anything.
-
-        `is_gone`: the cluster is no longer managed, so what cannot be reached is given up. Raises RetryLater where the
-        worker cannot be reached yet.
+        A cluster that is deleting keeps what it has: that may be changed, but nothing is made on the hub for it.
+        `current` is one that this source gave. `doubted`: Kueue is not connected, so it is looked at although that was
+        done a moment ago. Raises CredentialProblem where none can be had now, CredentialWithdrawn where the current one
+        must go as well.
         """
         ...

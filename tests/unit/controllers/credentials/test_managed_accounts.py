@@ -333,6 +333,71 @@ async def test_a_crash_before_the_account_is_deleted_still_frees_the_add_on(drai
         assert draining.api.list(ManagedServiceAccount) == []
 
 
+async def test_the_add_on_is_freed_also_where_somebody_deleted_account_and_permission(draining):
+    async with at_work(draining):
+        await bring_credentials(draining)
+        draining.api.remove(ManagedCluster, "c1")
+        draining.api.remove(ManagedClusterAddOn, "managed-serviceaccount", "c1")
+        await settle()
+        draining.api.remove(ManagedServiceAccount, ACCOUNT, "c1")
+        draining.api.remove(ClusterPermission, ACCOUNT, "c1")
+        await advance(60)
+        assert finalizers(draining) == ["fleetqueue.dev/credentials"]  # the secret is still in use
+        draining.api.remove(MultiKueueCluster, "gpu-c1")
+        await advance(11)
+
+        assert draining.api.list(ManagedClusterAddOn) == []
+
+
+async def test_the_add_on_is_freed_also_where_the_hub_does_not_serve_accounts_any_more(draining):
+    async with at_work(draining):
+        await bring_credentials(draining)
+    draining.api.remove(ManagedCluster, "c1")
+    draining.api.remove(ManagedClusterAddOn, "managed-serviceaccount", "c1")
+
+    later = draining.anew()
+    async with managed(Manager(later.hub, later.room().controllers)):
+        await advance(60)
+        assert finalizers(later) == ["fleetqueue.dev/credentials"]  # jobs may run with its last token
+        later.api.remove(MultiKueueCluster, "gpu-c1")
+        await advance(11)
+
+        assert later.api.list(ManagedClusterAddOn) == []
+        assert later.secret("c1") is None
+
+
+async def test_the_add_on_is_freed_when_an_admin_kubeconfig_takes_the_place_of_accounts(draining):
+    async with at_work(draining):
+        await bring_credentials(draining)
+        assert finalizers(draining) == ["fleetqueue.dev/credentials"]
+    worker = draining.workers["c1"].api
+    worker.change(core.ServiceAccount, "fleetqueue-multikueue", "kueue-system", metadata={"labels": OURS})
+    for kind in (ClusterRole, ClusterRoleBinding):
+        worker.change(kind, "fleetqueue-multikueue", metadata={"labels": OURS})
+    draining.give_admin_kubeconfig("c1")
+
+    later = draining.anew()
+    async with managed(Manager(later.hub, later.room().controllers)):
+        await advance(60)
+
+        assert later.token("c1").startswith("c1-token-")
+        assert finalizers(later) == []
+
+
+async def test_the_add_on_of_an_unused_cluster_is_looked_at_once(draining):
+    draining.api.change(PlacementDecision, "gpu-1", "kueue-system", status={"decisions": []})
+    draining.api.remove(MultiKueueCluster, "gpu-c1")
+
+    async with at_work(draining):
+        await settle()
+        for label in ("one", "two"):
+            draining.api.change(ManagedCluster, "c1", metadata={"labels": {"any": label}})
+            await settle()
+
+    asked = [request for request in draining.api.requests if request.startswith("get managedclusteraddons/")]
+    assert len(asked) == 1
+
+
 async def test_an_add_on_that_gives_no_credential_is_not_held(draining):
     async with at_work(draining):
         await advance(120)
@@ -376,6 +441,61 @@ async def test_a_leaving_cluster_goes_on_with_an_admin_kubeconfig_where_ocm_took
         await advance(60)
 
         assert draining.token("c1").startswith("c1-token-")
+
+
+async def test_a_leaving_cluster_gets_the_rights_that_its_credential_needs_by_now(draining):
+    """A newer version, or Kueue with other kinds, asks for more than the permission gave when it was made."""
+    draining.configure("batch/job")
+
+    async with at_work(draining):
+        await bring_credentials(draining)
+        draining.api.remove(ManagedCluster, "c1")
+        await settle()
+        draining.configure("batch/job", "pod")
+        await advance(8)
+        rules = draining.api.raw(ClusterPermission, ACCOUNT, "c1")["spec"]["clusterRole"]["rules"]
+        draining.workers["c1"].api.change(ClusterRole, "fleetqueue-multikueue", rules=rules)
+        report(draining, "token-2")
+        await advance(10)
+
+        assert rules == [rule.manifest() for rule in rules_for(["batch/job", "pod"])]
+        assert draining.token("c1") == "token-2"
+        assert "CredentialsFailed" not in draining.said()
+
+
+async def test_the_permission_of_somebody_else_is_not_changed_when_its_cluster_leaves(draining):
+    draining.configure("batch/job")
+
+    async with at_work(draining):
+        await bring_credentials(draining)
+        draining.api.remove(ManagedCluster, "c1")
+        await settle()
+        draining.api.change(ClusterPermission, ACCOUNT, "c1", metadata={"labels": None})
+        theirs = draining.api.raw(ClusterPermission, ACCOUNT, "c1")["spec"]
+        draining.configure("batch/job", "pod")
+        rules = [rule.manifest() for rule in rules_for(["batch/job", "pod"])]
+        draining.workers["c1"].api.change(ClusterRole, "fleetqueue-multikueue", rules=rules)
+        report(draining, "token-2")
+        await advance(60)
+
+        assert draining.api.raw(ClusterPermission, ACCOUNT, "c1")["spec"] == theirs
+        assert draining.token("c1") == "token-2"  # the worker allows what is needed, whoever saw to that
+
+
+async def test_the_account_of_somebody_else_is_not_used_when_its_cluster_leaves(draining):
+    async with at_work(draining):
+        await bring_credentials(draining)
+        draining.api.remove(ManagedCluster, "c1")
+        await settle()
+        draining.api.change(ManagedServiceAccount, ACCOUNT, "c1", metadata={"labels": None})
+        draining.api.writes.clear()
+        report(draining, "token-of-theirs")
+        draining.workers["c1"].tokens.clear()  # so that the agent would be asked for another
+        await advance(400)
+
+        assert draining.token("c1") == "token-1"
+        assert f"patch managedserviceaccounts/c1/{ACCOUNT}" not in draining.api.writes
+        assert "was not made by fleetqueue" in draining.notes()
 
 
 async def test_a_token_secret_that_may_not_be_read_does_not_hide_an_admin_kubeconfig(world):
