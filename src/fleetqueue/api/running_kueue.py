@@ -65,6 +65,10 @@ class Kueue:
         """Tell whether some pod may wait for nominations of a dispatcher; in doubt one too many does no harm."""
         return not self.is_known or any(found.dispatcher_name == dispatcher for found in self.running)
 
+    def leaves_nominations_to(self, dispatcher: str) -> bool:
+        """Tell whether every pod certainly waits for nominations of a dispatcher."""
+        return self.is_known and all(found.dispatcher_name == dispatcher for found in self.running)
+
 
 def managers(source: Source, pods: Iterable[KueuePod]) -> list[Manager]:
     """Return the pods of Kueue that run; none where they do not belong to a Deployment."""

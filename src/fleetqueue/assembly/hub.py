@@ -136,6 +136,7 @@ class HubProcess:
             await end(working)
             await parts.close()
             self._manager, self._waits_for = None, STARTING
+            gc.unfreeze()  # the caches of these parts are garbage now
         if not working.cancelled():
             working.result()
 

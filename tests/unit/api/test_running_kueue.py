@@ -117,3 +117,25 @@ def test_rights_are_for_all_that_may_run():
 )
 def test_what_is_not_in_force_yet(written, running, names):
     assert differences(written, running) == names
+
+
+@pytest.mark.parametrize(
+    ("versions", "pods", "may", "does"),
+    [
+        pytest.param([version(OURS, 10)], [pod(20)], True, True, id="ours, and a pod that is newer"),
+        pytest.param([version(OTHER, 10)], [pod(20)], False, False, id="another's"),
+        pytest.param([version(OTHER, 10)], [pod(0)], True, False, id="not known"),
+        pytest.param(
+            [version(OURS, 10), version(OTHER, 50)],
+            [pod(20, name="old"), pod(60, name="new")],
+            True,
+            False,
+            id="in the middle of a rollout",
+        ),
+    ],
+)
+def test_whether_nominations_are_left_to_us_is_certain_or_not(versions, pods, may, does):
+    found = kueue(versions, pods)
+
+    assert found.may_leave_nominations_to(DISPATCHER_NAME) is may
+    assert found.leaves_nominations_to(DISPATCHER_NAME) is does

@@ -130,8 +130,7 @@ class DispatcherController(Controller):
             return
         if left := self.ledger.seconds_left(key):
             raise errors.RetryLater(left, "a nomination is under way")
-        if is_ours(config):
-            await self._wait_until_safe(workload, config)
+        missing = await self._wait_until_safe(workload, config) if is_ours(config) else []
         # Nothing waits between the choice and its entry in the ledger, where the next choice and a drain look for it.
         members, why = self._choose(workload, config.name)
         self._set_waiting(key, waits=not (members or workload.status.nominated_cluster_names))
@@ -140,6 +139,10 @@ class DispatcherController(Controller):
             await self.hub.events.normal(workload, "Nominated", f"{', '.join(members)}; {why}")
         elif key in self._waiting:
             await self.hub.events.warning(workload, "NoClusterToNominate", why)
+        elif missing:
+            note = messages.not_brought(missing, workload.namespace, workload.spec.queue_name)
+            await self.hub.events.warning(workload, "WaitingForCluster", note)
+            raise errors.RetryLater(self.settings.nomination_timeout, note)
 
     # Deciding
 
@@ -194,8 +197,12 @@ class DispatcherController(Controller):
             return "", f"{messages.group_is_on(member)}, which is not connected"
         return member, messages.group_is_on(member)
 
-    async def _wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> None:
-        """Raise RetryLater until a nomination is due, and cannot start what may run already."""
+    async def _wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[str]:
+        """Raise RetryLater until a nomination is due, and cannot start what may run already.
+
+        Returns the nominated members to which Kueue has brought no copy, although it had time.
+        """
+        missing = []
         nominated = workload.status.nominated_cluster_names
         timeout = self.settings.nomination_timeout
         since = self._nominated_at(workload) if nominated else -inf
@@ -213,12 +220,15 @@ class DispatcherController(Controller):
             if is_coming and clock.monotonic() < since + timeout * KUEUE_PATIENCE:
                 note = f"Kueue has not brought it to {member} yet; a further cluster would only make it slower"
                 raise errors.RetryLater(timeout, note)
+            if is_coming:
+                missing.append(member)
         if not nominated:
             for member in self.whereabouts.of(workload, self.objects.once_listed(config)):
                 if await self.copies.ask(workload, member, config) is not None:
                     note = f"its copy on {member} must be removed, or end, before it is started elsewhere"
                     await self.hub.events.normal(workload, "WaitingForCluster", note)
                     raise errors.RetryLater(REMOVAL_SECONDS, note)
+        return missing
 
     def _candidates(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[Candidate]:
         placement = self.hub.get(cluster.Placement, config.name, self.settings.kueue_namespace)

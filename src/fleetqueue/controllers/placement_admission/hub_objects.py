@@ -170,9 +170,12 @@ class HubObjects:
         return not self.has_left(member, config) or self.secret(self.cluster_of(member, config)) is not None
 
     def is_forced(self, member: str) -> bool:
-        """Tell whether an administrator wants no more waiting for what a member runs."""
+        """Tell whether an administrator wants no more waiting for what a member runs; not while it takes new jobs."""
         found = self.member(member)
-        return found is not None and is_ours(found) and found.metadata.annotations.get(GIVEN_UP) == "true"
+        if found is None or not is_ours(found) or found.metadata.annotations.get(GIVEN_UP) != "true":
+            return False
+        configs = (self.config(name) for name in self.configs_listing(member))
+        return all(member in marks_of(config) for config in configs)
 
     def drain_left(self, member: str, config: kueue.MultiKueueConfig) -> float | None:
         """Return in how many seconds what runs on a draining member is taken back; None where it may end there."""
@@ -249,6 +252,11 @@ class HubObjects:
     def dispatches(self) -> bool:
         """Whether the running Kueue leaves nominations to us, or may do so."""
         return self.kueue.now.may_leave_nominations_to(DISPATCHER_NAME)
+
+    @property
+    def is_only_dispatcher(self) -> bool:
+        """Whether it is certain that Kueue nominates nobody by itself."""
+        return self.kueue.now.leaves_nominations_to(DISPATCHER_NAME)
 
     @property
     def origins(self) -> frozenset[str]:

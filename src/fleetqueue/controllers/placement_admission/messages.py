@@ -152,6 +152,13 @@ def not_selected(name: str, placement: str) -> str:
     return f"{ALLOWED_CLUSTERS} names {name}, which placement {placement} does not offer"
 
 
+def not_brought(members: Sequence[str], namespace: str, queue: str) -> str:
+    return (
+        f"Kueue has not brought it to {_some(members)}, and nobody else can be nominated; are namespace {namespace}"
+        f" and LocalQueue {queue} there?"
+    )
+
+
 def eviction_finished() -> str:
     return (
         "no cluster has a copy any more, but Kueue had not noticed; its Job now says so, and Kueue can queue it again"

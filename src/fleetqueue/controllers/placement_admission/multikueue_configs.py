@@ -84,6 +84,8 @@ class MultiKueueConfigController(Controller):
         self.wakers = Wakers(objects)
         self.limit = limit
         self._moves: dict[str, list[float]] = defaultdict(list)
+        self._leftovers_since: dict[str, float] = {}
+        """Since when a Placement's draining clusters have only copies that Kueue is about to remove."""
         self._unlisted: dict[str, float] = {}
         """When we took each member off its config; others that are not listed were taken off by somebody else."""
         self._answers: dict[str, tuple[float, set[str]]] = {}
@@ -125,7 +127,7 @@ class MultiKueueConfigController(Controller):
         remaining = await self._retire(key, plan)
         await self.saying.explain(key, checks, plan, held, config)
         await self._finish(key, checks, plan, remaining)
-        self._come_back(plan, held, remaining, steadied)
+        self._come_back(key, plan, held, remaining, steadied)
 
     # Deciding
 
@@ -418,13 +420,18 @@ class MultiKueueConfigController(Controller):
                 await self.hub.remove_finalizer(check, FINALIZER)
 
     def _come_back(
-        self, plan: Plan, held: Mapping[str, Held], remaining: Mapping[str, float], steadied: Steadied
+        self, key: str, plan: Plan, held: Mapping[str, Held], remaining: Mapping[str, float], steadied: Steadied
     ) -> None:
         """Say when to look again without being woken, if ever."""
         waits = [(again_in, "an unlisted cluster is looked at once more") for again_in in remaining.values()]
+        if any(member in held and not held[member].is_running for member in plan.draining):
+            # Kueue removes copies within seconds; what is there for longer, such as another hub's, is asked for less.
+            age = clock.monotonic() - self._leftovers_since.setdefault(key, clock.monotonic())
+            waits.append((min(max(1.0, age / 2), self.settings.drain_poll), "a cluster has copies left"))
+        else:
+            self._leftovers_since.pop(key, None)
         if plan.draining:
-            leftovers = any(member in held and not held[member].is_running for member in plan.draining)
-            waits.append((1.0 if leftovers else self.settings.drain_poll, "a cluster is draining"))
+            waits.append((self.settings.drain_poll, "a cluster is draining"))
         if steadied.again_in:
             waits.append((steadied.again_in, steadied.held_back))
         if waits:

@@ -6,6 +6,8 @@ A cluster that does not answer may run jobs: to unlist it would start them elsew
 A credential that was lost or is refused counts as silence: it tells nothing about what runs there.
 """
 
+from datetime import datetime
+
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find
@@ -18,6 +20,8 @@ class Silences:
         self.settings = objects.settings
         self._silences: dict[str, tuple[float, float]] = {}
         """When each member that does not answer us was first, and last, asked in vain."""
+        self._answers: dict[str, datetime] = {}
+        """When each member answered us last."""
 
     def note(self, member: str) -> None:
         """Whoever waits for a member asks at every poll: after a longer pause it may have answered others meanwhile."""
@@ -26,10 +30,15 @@ class Silences:
         self._silences[member] = (first if now - last < 4 * self.settings.drain_poll else now, now)
 
     def end(self, member: str) -> None:
+        """Note that a member has answered."""
         self._silences.pop(member, None)
+        self._answers[member] = clock.now()
 
     def is_lost(self, member: str) -> bool:
-        """Tell whether a member has been silent, or disconnected from Kueue, for as long as Kueue waits."""
+        """Tell whether a member has been silent, or disconnected from Kueue, for as long as Kueue waits.
+
+        One that Kueue has lost may still answer us: then it counts from its last answer.
+        """
         return self._seconds(member) >= self.settings.lost_timeout
 
     def is_given_up(self, member: str, config: str) -> bool:
@@ -45,4 +54,5 @@ class Silences:
         condition = find(found.status.conditions, kueue.ACTIVE) if found is not None else None
         if condition is None or condition.is_true or condition.last_transition_time is None:
             return silent
-        return max(silent, (clock.now() - condition.last_transition_time).total_seconds())
+        since = max(condition.last_transition_time, self._answers.get(member, condition.last_transition_time))
+        return max(silent, (clock.now() - since).total_seconds())

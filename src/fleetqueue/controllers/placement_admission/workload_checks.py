@@ -152,7 +152,7 @@ class WorkloadCheckController(Controller):
         Kueue's own dispatchers would nominate them again and again, so there nothing is taken back. The same holds for
         a cluster on which others of the same job run: there it belongs until they are taken back too.
         """
-        if workload.status.cluster_name or not self.objects.dispatches:
+        if workload.status.cluster_name or not self.objects.is_only_dispatcher:
             return set()
         serving = set(config.spec.clusters) - set(marks_of(config))
         together = cluster_of(self.objects.siblings(workload))
@@ -174,6 +174,7 @@ class WorkloadCheckController(Controller):
                 if not is_given_up:
                     return False
                 continue
+            self.copies.silences.end(member)
             if copy is not None and copy.is_admitted and not workload.status.cluster_name:
                 return False
         return True

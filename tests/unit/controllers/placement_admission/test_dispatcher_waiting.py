@@ -57,6 +57,7 @@ async def test_a_copy_that_kueue_has_not_brought_yet_is_waited_for_longer(scene)
 @pytest.mark.usefixtures("waiting_on_c1")
 async def test_when_all_are_nominated_it_is_quiet(scene):
     scene.copy("c2")
+    scene.copy("c3")
     async with scene.beating(nomination_timeout=60.0):
         await scene.connected()
         await advance(200)
@@ -65,6 +66,19 @@ async def test_when_all_are_nominated_it_is_quiet(scene):
 
         assert scene.nominated() == ["gpu-c1", "gpu-c2", "gpu-c3"]
         assert scene.api.writes == []
+
+
+@pytest.mark.usefixtures("waiting_on_c1")
+async def test_where_kueue_never_brings_it_that_is_said(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        await advance(1200)
+
+        assert scene.nominated() == ["gpu-c1", "gpu-c2", "gpu-c3"]
+        assert scene.events("WaitingForCluster")[-1] == (
+            "Kueue has not brought it to gpu-c2, gpu-c3, and nobody else can be nominated; are namespace team-a"
+            " and LocalQueue queue there?"
+        )
 
 
 @pytest.mark.usefixtures("waiting_on_c1")
@@ -270,8 +284,8 @@ async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene
 
         scene.remove_copy("c1")
         await advance(2)
-
         assert scene.nominated() == ["gpu-c2"]
+        await advance(15)  # the drain looks again, too
 
 
 @pytest.mark.usefixtures("taken_back")
@@ -289,6 +303,24 @@ async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
         assert any("gpu-c1 cannot be asked" in note for note in scene.events("WaitingForCluster"))
 
         await advance(120)
+
+        assert scene.nominated() == ["gpu-c2"]
+
+
+@pytest.mark.usefixtures("taken_back")
+async def test_a_cluster_that_kueue_lost_long_ago_counts_as_silent_from_its_last_answer_to_us(scene):
+    scene.workload(**TAKEN_BACK)
+
+    async with scene.beating(lost_timeout=900.0):
+        await scene.connected()
+        scene.select("c2", "c3")
+        scene.disconnect("gpu-c1")
+        await advance(2000)
+        scene.workers["c1"].cut()
+        await advance(600)
+        assert scene.nominated() == []
+
+        await advance(400)
 
         assert scene.nominated() == ["gpu-c2"]
 

@@ -99,6 +99,24 @@ async def test_who_begins_after_the_change_nominates_in_doubt(scene):
 
 
 @pytest.mark.usefixtures("installed")
+async def test_in_doubt_nothing_is_taken_back(scene):
+    """Kueue's own dispatchers would nominate the draining cluster again at once, and so for ever."""
+    await advance(60)
+    scene.dispatcher(kueue.ALL_AT_ONCE)
+    await advance(60)
+
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(nominated=["gpu-c1"])
+        scene.copy("c1")
+        scene.select()
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c1"]
+        assert scene.state() == "Ready"
+
+
+@pytest.mark.usefixtures("installed")
 async def test_a_change_that_matters_to_nobody_here_says_nothing(scene):
     async with scene.beating():
         await scene.connected()
