@@ -117,7 +117,7 @@ def custom_kinds() -> Manifest:
 def definitions(system: str) -> list[Manifest]:
     """Return a system's CRDs as upstream serves them, without what only people read, in the order of their names."""
     sources = SYSTEMS[system]
-    found = [crd for source in sources for crd in manifests.crds(module(source), source)]
+    found = [crd for source in sources for crd in manifests.crds(module(source), source.files)]
     by_hand = BY_HAND / f"{system}.yaml"
     if by_hand.is_file():
         found += manifests.parse(by_hand.read_text())

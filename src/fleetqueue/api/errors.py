@@ -135,6 +135,8 @@ def _wait(asked: Any) -> float | None:
 def _kind(code: int, reason: str, details: Mapping[str, Any]) -> type[ApiError]:
     if reason == "AlreadyExists":
         return AlreadyExists
-    if code == Invalid.code and any(cause.get("field") == "metadata.uid" for cause in details.get("causes") or ()):
+    causes = details.get("causes")
+    fields = [cause.get("field") for cause in causes if isinstance(cause, dict)] if isinstance(causes, list) else []
+    if code == Invalid.code and "metadata.uid" in fields:
         return Conflict  # a patch for another object of this name: "field is immutable", but what it means is: stale
     return _BY_CODE.get(code, ServerError if code >= 500 else ApiError)

@@ -118,7 +118,7 @@ class HttpDoor:
 
     def _tls(self, credential: Credential) -> ssl.SSLContext | bool:
         try:
-            return _tls(self.connection, credential)
+            return tls_context(self.connection, credential)
         except ssl.SSLError:
             self._credentials.renew(credential)  # read while it was being written: a certificate beside the old key
             raise
@@ -222,8 +222,9 @@ def _socket(address: Any) -> socket.socket:
     return opened
 
 
-def _tls(connection: Connection, credential: Credential) -> ssl.SSLContext | bool:
-    if not connection.server.startswith("https"):
+def tls_context(connection: Connection, credential: Credential) -> ssl.SSLContext | bool:
+    """Return how a server is verified; False, which means not at all, only where it has no TLS."""
+    if connection.server.lower().startswith("http://"):
         return False
     authority = credential.ca.decode("ascii", errors="ignore") if credential.ca else None
     context = ssl.create_default_context(cadata=authority)

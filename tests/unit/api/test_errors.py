@@ -98,6 +98,11 @@ def test_causes_of_an_invalid_object_are_kept():
     assert error.details["causes"] == causes
 
 
+@pytest.mark.parametrize("causes", ["odd", 1, ["odd"], [None], {"field": "metadata.uid"}])
+def test_causes_that_are_none_are_not_looked_at(causes):
+    assert type(errors.from_status(422, {"reason": "Invalid", "details": {"causes": causes}})) is errors.Invalid
+
+
 def test_a_patch_for_another_object_of_the_name_is_a_conflict():
     causes = [{"field": "metadata.uid", "message": "field is immutable"}]
 

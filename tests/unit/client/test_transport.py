@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import socket
+import ssl
 import sys
 import traceback
 from datetime import timedelta
@@ -17,8 +18,9 @@ from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.errors import TooManyRequests, Unreachable
 from fleetqueue.api.requests import MERGE_PATCH, Request
 from fleetqueue.client import Client
+from fleetqueue.client.credentials import Credential
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin, load
-from fleetqueue.client.transport import HttpDoor
+from fleetqueue.client.transport import HttpDoor, tls_context
 from fleetqueue.clock import ShiftedClock
 
 GET = Request("GET", "/api/v1/nodes")
@@ -481,3 +483,15 @@ async def test_a_plain_http_server_needs_no_certificates(door):
     await runner.cleanup()
 
     assert response.body == {"plain": True}
+
+
+@pytest.mark.parametrize("server", ["https://hub:6443", "HTTPS://hub:6443", "Https://hub"])
+def test_a_server_is_verified_however_its_scheme_is_written(server):
+    context = tls_context(Connection(server), Credential())
+
+    assert isinstance(context, ssl.SSLContext)
+    assert context.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_a_server_without_tls_has_nothing_to_verify():
+    assert tls_context(Connection("http://hub:8080"), Credential()) is False

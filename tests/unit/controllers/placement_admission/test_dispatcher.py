@@ -594,6 +594,7 @@ async def _nothing(key):
     """Let nobody make the config again."""
 
 
+@pytest.mark.embedded_only("a thousand jobs take minutes on a real server")
 @pytest.mark.usefixtures("three_clusters")
 async def test_jobs_that_are_over_leave_nothing_behind(scene):
     async with scene.beating() as heart:
