@@ -8,7 +8,7 @@ ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.engine import la
 ENGINE ?= embedded
 MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
-REAL_LANE = $(BIN)/pytest -m real -n 2 --dist loadgroup
+REAL_LANE = $(BIN)/pytest -m real -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help install engine tools manifests alerts demo check test picture stories records kill faults bench fix docs build clean

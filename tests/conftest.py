@@ -1,19 +1,8 @@
-"""Divide the tests on the real engine between two processes, and say at the end where their time went, file by file.
-
-The lane has a limit, and most of its time it waits for Kueue, which asks each worker five times a second at most.
-"""
+"""Say at the end of a run where the time on the real engine went, file by file: the lane has a limit."""
 
 from collections import Counter
 
 import pytest
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep those together that share one fleet; the others start what they need by themselves."""
-    for item in items:
-        fleet = "shared" if "tests/real" in item.path.as_posix() else "own"
-        item.add_marker(pytest.mark.xdist_group(fleet))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
