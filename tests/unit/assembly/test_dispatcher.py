@@ -180,6 +180,7 @@ async def test_who_would_undo_a_change_is_named(api):
     assert live(api)["multiKueue"] == {"dispatcherName": "fleetqueue.dev/dispatcher"}
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 async def test_a_kueue_that_is_older_than_our_name_in_its_configuration_is_restarted(api):
     api.add(kueue_deployment(), config("a: 1\n"), kueue_pod())
     await advance(10)
@@ -191,6 +192,7 @@ async def test_a_kueue_that_is_older_than_our_name_in_its_configuration_is_resta
     assert said == ["Kueue leaves dispatching to fleetqueue, and is restarted"]
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 async def test_kueue_waits_for_a_restart_while_a_pod_is_older_than_the_change(api):
     api.add(kueue_deployment(), config("a: 1\n"))
     await advance(10)

@@ -77,6 +77,7 @@ async def test_without_a_deployment_the_operator_is_told_to_restart_kueue(hub):
     assert any("restart Kueue on the hub yourself" in todo for todo in remains.todo)
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 async def test_a_kueue_that_is_older_than_the_way_back_is_restarted(hub):
     hub.add(kueue_deployment("r-kueue-controller-manager"), kueue_pod())
     await advance(10)
