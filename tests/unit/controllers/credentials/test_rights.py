@@ -217,6 +217,7 @@ async def test_until_kueue_is_restarted_the_rights_are_for_what_runs_and_what_is
         assert world.said() == ["CredentialsIssued"]
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 async def test_who_begins_after_a_change_takes_no_right_away_that_the_running_kueue_may_need(world):
     worker = world.add_cluster("c1")
     world.select("c1")
