@@ -10,6 +10,8 @@ from fleetqueue.testing.virtual_time import advance, settle
 
 KUEUE = "kueue-system"
 
+pytestmark = pytest.mark.embedded_only("a real server has a clock of its own, by which pods and changes are dated")
+
 
 @pytest.fixture
 async def installed(scene):
