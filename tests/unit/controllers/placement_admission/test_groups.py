@@ -56,8 +56,8 @@ async def two_clusters(scene):
 async def test_the_others_go_where_the_first_went(scene):
     async with scene.beating():
         await scene.connected()
-        scene.workload("second", **of_group(1, checks=ASKED))
         scene.workload("first", **of_group(0, checks=ASKED))
+        scene.workload("second", **of_group(1, checks=ASKED))
         await settle()
         assert scene.nominated("first") == ["gpu-c1"]
         assert scene.nominated("second") == []
