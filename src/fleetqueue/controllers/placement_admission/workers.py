@@ -13,6 +13,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fleetqueue import KUBECONFIG_KEY
 from fleetqueue.api.meta import Object, key_of
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
@@ -26,7 +27,6 @@ SILENCE_SECONDS: Final = 10.0
 """How long a worker that did not answer is not asked again: a hundred questions about it must not wait one by one."""
 PAGE: Final = 100
 """How many objects of a worker are looked at in one go."""
-KUBECONFIG_KEY: Final = "kubeconfig"
 
 log = Log("workers")
 
