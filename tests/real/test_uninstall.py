@@ -4,6 +4,7 @@ import asyncio
 import sys
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.assembly.dispatcher import RESTART_BY_HAND
 from fleetqueue.controllers.placement_admission.names import FINALIZER
 
 ALL = {"cluster1", "cluster2", "cluster3"}
@@ -40,7 +41,7 @@ async def test_jobs_outlive_us_and_kueue_dispatches_by_itself(stage):
     queue = await stage.hub.get(kueue.ClusterQueue.resource, stage.name)
     checks = queue["spec"]["admissionChecksStrategy"]["admissionChecks"]
     assert code in (0, 3), said
-    assert "kueue-controller-manager" in said
+    assert RESTART_BY_HAND in said
     assert [entry["name"] for entry in checks] == [f"{stage.name}-mk"]
     assert check is None or FINALIZER not in check.metadata.finalizers
     assert (await stage.workload("job")).status.cluster_name == f"{stage.name}-{place}"

@@ -195,6 +195,7 @@ async def test_an_external_kind_is_allowed_as_the_hub_serves_it(world):
         assert (before, allowed(worker)) == ({"jobs"}, {"jobs", "foos"})
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 async def test_until_kueue_is_restarted_the_rights_are_for_what_runs_and_what_is_written(world):
     worker = world.add_cluster("c1")
     world.select("c1")
