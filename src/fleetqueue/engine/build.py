@@ -11,21 +11,23 @@ import re
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
 import orjson
+import yaml
 
 from fleetqueue.engine import manifests, parts
 from fleetqueue.engine.errors import EngineError
-from fleetqueue.engine.layout import Layout, planned, planned_from, source_name
+from fleetqueue.engine.layout import Layout, Versions, planned, planned_with, source_name
 from fleetqueue.engine.toolchain import Go, find_go
 
 Report = Callable[[str], None]
 
 # Another build may be at work from a cold cache; on a slow machine that takes most of an hour.
 LOCK_LIMIT_SECONDS: Final = 3600.0
+VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 STAGING_LINE: Final = re.compile(r"^\s*(k8s\.io/[a-z0-9-]+) => ", re.MULTILINE)
 
 
@@ -46,42 +48,73 @@ async def build(report: Report) -> Layout:
     return layout
 
 
-async def build_from(source: Path, report: Report) -> Layout:
-    """Build an engine whose Kueue comes from the sources in a folder; all else is that of the pinned engine.
+async def build_with(report: Report, *, kueue_source: Path | None = None, kubernetes: str | None = None) -> Layout:
+    """Build an engine with another Kueue, another Kubernetes or both; all else is that of the pinned engine.
 
-    The folder may be a checkout or one of the module cache, and is only read. Kueue is built each time, since nobody
-    knows whether the sources changed; from a warm Go cache that is quick.
+    The folder with Kueue's sources may be a checkout or one of the module cache, and is only read. Kueue is built each
+    time, since nobody knows whether the sources changed; from a warm Go cache that is quick.
     """
-    if not (source / "cmd" / "kueue").is_dir() or not (source / "go.mod").is_file():
-        raise EngineError(f"{source} holds no sources of Kueue: it has no go.mod, or no folder cmd/kueue")
+    if kueue_source is not None and not is_kueue(kueue_source):
+        raise EngineError(f"{kueue_source} holds no sources of Kueue: it has no go.mod, or no folder cmd/kueue")
+    if kubernetes is not None and not VERSION.fullmatch(kubernetes):
+        raise EngineError(f'"{kubernetes}" is no version of Kubernetes; name a whole one, such as 1.34.3')
     pinned = await build(report)
-    layout = planned_from(source)
+    layout = planned_with(kueue_source, kubernetes)
     layout.root.mkdir(parents=True, exist_ok=True)
+    kueue = (kueue_source and chart_version(kueue_source)) or parts.KUEUE_VERSION
+    versions = Versions(kubernetes or parts.KUBERNETES_VERSION, kueue)
     async with only_one_build(layout, report):
-        (kueue,) = parts.KUEUE.binaries
-        layout.binary(kueue.name).parent.mkdir(exist_ok=True)
-        layout.ocm_crds.parent.mkdir(exist_ok=True)
-        for binary in parts.binaries():
-            if binary != kueue:
-                link(layout.binary(binary.name), pinned.binary(binary.name))
-        link(layout.ocm_crds, pinned.ocm_crds)
+        layout.versions_file.write_bytes(orjson.dumps(asdict(versions)))
         go = await find_go(pinned.root.parent, report)
-        folder = layout.root / "work" / parts.KUEUE.name
-        write_module(parts.KUEUE, source, folder, is_source=True)
-        version = source_name(source)
-        flags = (f"-X {parts.KUEUE.module}/pkg/version.GitVersion={version}",)
-        project = replace(parts.KUEUE, version=version, version_flags=flags)
-        await build_binary(project, kueue, folder, layout, go, report)
-        await render_kueue(layout, source, report)
-        await collect_job_crds(layout, source, go, report)
-    report(f"the real engine with the Kueue of {source} is ready in {layout.root}")
+        if kubernetes is not None:
+            await build_project(parts.kubernetes(kubernetes), layout, go, report)
+        link_others(layout, pinned, own(layout, kueue=kueue_source is not None, kubernetes=kubernetes is not None))
+        if kueue_source is not None:
+            await build_kueue(kueue_source, layout, go, report)
+    report(
+        f"the real engine with Kubernetes {versions.kubernetes} and Kueue {versions.kueue} is ready in {layout.root}"
+    )
     return layout
 
 
-def link(path: Path, target: Path) -> None:
-    """Let a path mean a file of another engine."""
-    path.unlink(missing_ok=True)
-    path.symlink_to(target)
+def is_kueue(folder: Path) -> bool:
+    """Whether a folder holds the sources of Kueue."""
+    return (folder / "cmd" / "kueue").is_dir() and (folder / "go.mod").is_file()
+
+
+def chart_version(source: Path) -> str:
+    """The version that Kueue's sources give to its chart; empty where they have none."""
+    chart = source / "charts" / "kueue" / "Chart.yaml"
+    return str(yaml.safe_load(chart.read_text())["version"]) if chart.is_file() else ""
+
+
+async def build_kueue(source: Path, layout: Layout, go: Go, report: Report) -> None:
+    """Build Kueue from a folder, and collect what clusters need of it."""
+    (kueue,) = parts.KUEUE.binaries
+    folder = layout.root / "work" / parts.KUEUE.name
+    write_module(parts.KUEUE, source, folder, is_source=True)
+    version = source_name(source)
+    flags = (f"-X {parts.KUEUE.module}/pkg/version.GitVersion={version}",)
+    project = replace(parts.KUEUE, version=version, version_flags=flags)
+    await build_binary(project, kueue, folder, layout, go, report)
+    await render_kueue(layout, source, report)
+    await collect_job_crds(layout, source, go, report)
+
+
+def own(layout: Layout, *, kueue: bool, kubernetes: bool) -> set[Path]:
+    """What an engine has of its own if its Kueue, its Kubernetes or both are not the pinned ones."""
+    projects = [*([parts.KUEUE] if kueue else []), *([parts.KUBERNETES] if kubernetes else [])]
+    programs = {layout.binary(binary.name) for project in projects for binary in project.binaries}
+    return programs | ({layout.kueue_manifests, layout.job_crds} if kueue else set())
+
+
+def link_others(layout: Layout, pinned: Layout, own: set[Path]) -> None:
+    """Let all that an engine has not of its own be that of the pinned one."""
+    for path in [*(layout.binary(binary.name) for binary in parts.binaries()), *layout.manifests]:
+        if path not in own:
+            path.parent.mkdir(exist_ok=True)
+            path.unlink(missing_ok=True)
+            path.symlink_to(pinned.root / path.relative_to(layout.root))
 
 
 def plan(layout: Layout, missing: list[str]) -> str:

@@ -9,7 +9,6 @@ from typing import Final
 
 from fleetqueue.engine.cluster import Cluster
 from fleetqueue.engine.manifests import Manifest
-from fleetqueue.engine.parts import KUBERNETES_VERSION
 from fleetqueue.engine.pki import ensure_pki
 from fleetqueue.engine.ports import LOOPBACK
 from fleetqueue.engine.probes import answers
@@ -231,7 +230,7 @@ def node(cluster: Cluster) -> Manifest:
                 "containerRuntimeVersion": "kwok",
                 "kernelVersion": "kwok",
                 "kubeProxyVersion": "",
-                "kubeletVersion": f"v{KUBERNETES_VERSION}",
+                "kubeletVersion": f"v{cluster.layout.versions().kubernetes}",
                 "machineID": "",
                 "operatingSystem": "linux",
                 "osImage": "kwok",

@@ -8,11 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import orjson
+
 from fleetqueue.engine import parts
 from fleetqueue.engine.errors import EngineError
 
 CHOICE: Final = "FLEETQUEUE_ENGINE"
 """The environment variable that names the folder of another engine than the pinned one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Of what an engine may have in another version than the pinned one."""
+
+    kubernetes: str = parts.KUBERNETES_VERSION
+    kueue: str = parts.KUEUE_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,15 @@ class Layout:
         """All that clusters need besides programs."""
         return (self.kueue_manifests, self.ocm_crds, self.job_crds)
 
+    @property
+    def versions_file(self) -> Path:
+        """What an engine that is not the pinned one says of its versions."""
+        return self.root / "versions.json"
+
+    def versions(self) -> Versions:
+        """The versions that this engine runs: the pinned ones, unless it says otherwise."""
+        return Versions(**orjson.loads(self.versions_file.read_bytes())) if self.versions_file.is_file() else Versions()
+
     def missing(self) -> list[str]:
         """Names of what is not built yet."""
         names = [binary.name for binary in parts.binaries() if not self.binary(binary.name).is_file()]
@@ -66,10 +85,19 @@ def planned(environ: Mapping[str, str] = os.environ) -> Layout:
     return Layout(cache_dir(environ) / parts.key())
 
 
-def planned_from(source: Path, environ: Mapping[str, str] = os.environ) -> Layout:
-    """Where the engine is, or will be, whose Kueue is built from the sources in a folder; the name says so."""
-    digest = hashlib.sha256(str(source).encode()).hexdigest()[:8]
-    return Layout(cache_dir(environ) / f"{parts.key()}-kueue-from-{source_name(source)}-{digest}")
+def planned_with(
+    kueue_source: Path | None = None,
+    kubernetes: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Layout:
+    """Where the engine is, or will be, that has another Kueue or Kubernetes than the pinned one; its name says so."""
+    name = parts.key()
+    if kubernetes is not None:
+        name += f"-with-k8s-{kubernetes}"
+    if kueue_source is not None:
+        digest = hashlib.sha256(str(kueue_source).encode()).hexdigest()[:8]
+        name += f"-kueue-from-{source_name(kueue_source)}-{digest}"
+    return Layout(cache_dir(environ) / name)
 
 
 def source_name(source: Path) -> str:

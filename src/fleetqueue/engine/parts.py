@@ -67,23 +67,28 @@ class JobCrds:
     """Globs inside the module."""
 
 
-KUBERNETES = Project(
-    name="kubernetes",
-    module="k8s.io/kubernetes",
-    version=f"v{KUBERNETES_VERSION}",
-    binaries=(
-        Binary("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", 195),
-        Binary("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", 46),
-        Binary("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", 10),
-        Binary("kubectl", "k8s.io/kubernetes/cmd/kubectl", 15),
-    ),
-    version_flags=(
-        f"-X k8s.io/component-base/version.gitVersion=v{KUBERNETES_VERSION}",
-        "-X k8s.io/component-base/version.gitMajor=1",
-        f"-X k8s.io/component-base/version.gitMinor={KUBERNETES_VERSION.split('.')[1]}",
-    ),
-    staging="v0." + KUBERNETES_VERSION.removeprefix("1."),
-)
+def kubernetes(version: str) -> Project:
+    """Kubernetes in one version, such as 1.36.3."""
+    return Project(
+        name="kubernetes",
+        module="k8s.io/kubernetes",
+        version=f"v{version}",
+        binaries=(
+            Binary("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", 195),
+            Binary("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", 46),
+            Binary("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", 10),
+            Binary("kubectl", "k8s.io/kubernetes/cmd/kubectl", 15),
+        ),
+        version_flags=(
+            f"-X k8s.io/component-base/version.gitVersion=v{version}",
+            "-X k8s.io/component-base/version.gitMajor=1",
+            f"-X k8s.io/component-base/version.gitMinor={version.split('.')[1]}",
+        ),
+        staging="v0." + version.removeprefix("1."),
+    )
+
+
+KUBERNETES = kubernetes(KUBERNETES_VERSION)
 
 ETCD = Project(
     name="etcd",

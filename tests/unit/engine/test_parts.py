@@ -6,9 +6,18 @@ from pathlib import Path
 import pytest
 
 from fleetqueue.engine import parts
-from fleetqueue.engine.build import build_from, module_file, plan, required_version, write_module
+from fleetqueue.engine.build import (
+    build_with,
+    chart_version,
+    link_others,
+    module_file,
+    own,
+    plan,
+    required_version,
+    write_module,
+)
 from fleetqueue.engine.errors import EngineError
-from fleetqueue.engine.layout import Layout, cache_dir, find, planned, planned_from, require
+from fleetqueue.engine.layout import Layout, Versions, cache_dir, find, planned, planned_with, require
 from fleetqueue.engine.toolchain import clean_environment, parse_version, tail
 
 
@@ -85,14 +94,64 @@ def test_another_engine_is_used_where_it_is_named(tmp_path):
     assert planned(environ) != find(environ)
 
 
-def test_an_engine_with_another_kueue_has_a_folder_that_says_so(tmp_path):
+def test_an_engine_with_other_versions_has_a_folder_that_says_so(tmp_path):
     environ = {"FLEETQUEUE_CACHE": str(tmp_path)}
 
-    one = planned_from(Path("/src/kueue@v0.18.4"), environ).root
-    other = planned_from(Path("/elsewhere/kueue@v0.18.4"), environ).root
+    one = planned_with(Path("/src/kueue@v0.18.4"), environ=environ).root
+    other = planned_with(Path("/elsewhere/kueue@v0.18.4"), environ=environ).root
+    older = planned_with(kubernetes="1.34.3", environ=environ).root
+    both = planned_with(Path("/src/kueue@v0.18.4"), "1.34.3", environ).root
 
     assert one.name.startswith(f"{parts.key()}-kueue-from-kueue-v0.18.4-")
-    assert len({one, other, planned(environ).root}) == 3
+    assert older.name == f"{parts.key()}-with-k8s-1.34.3"
+    assert both.name.startswith(f"{older.name}-kueue-from-kueue-v0.18.4-")
+    assert len({one, other, older, both, planned(environ).root}) == 5
+
+
+@pytest.mark.parametrize(
+    ("kueue", "kubernetes", "expected"),
+    [
+        pytest.param(True, False, {"kueue", "kueue.json", "job-crds"}, id="another Kueue"),
+        pytest.param(
+            False, True, {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"}, id="Kubernetes"
+        ),
+    ],
+)
+def test_an_engine_with_other_versions_has_the_rest_from_the_pinned_one(tmp_path, kueue, kubernetes, expected):
+    pinned, layout = Layout(tmp_path / "pinned"), Layout(tmp_path / "other")
+    fill(pinned)
+    layout.root.mkdir()
+
+    link_others(layout, pinned, own(layout, kueue=kueue, kubernetes=kubernetes))
+
+    assert {name.removesuffix(f"-{parts.job_crds_key()}.json") for name in layout.missing()} == expected
+    assert layout.binary("etcd").resolve() == pinned.binary("etcd")
+
+
+def test_an_engine_says_its_versions(tmp_path):
+    layout = Layout(tmp_path)
+    assert layout.versions() == Versions(parts.KUBERNETES_VERSION, parts.KUEUE_VERSION)
+
+    layout.versions_file.write_text('{"kubernetes": "1.34.3", "kueue": "0.16.6"}')
+
+    assert layout.versions() == Versions("1.34.3", "0.16.6")
+
+
+def test_the_version_of_kueues_sources_is_that_of_their_chart(tmp_path):
+    assert chart_version(tmp_path) == ""
+
+    chart = tmp_path / "charts" / "kueue" / "Chart.yaml"
+    chart.parent.mkdir(parents=True)
+    chart.write_text('version: 0.16.6\nappVersion: "v0.16.6"\n')
+
+    assert chart_version(tmp_path) == "0.16.6"
+
+
+def test_another_kubernetes_is_built_with_its_own_staging_modules():
+    text = module_file(parts.kubernetes("1.34.3"), "\tk8s.io/api => ./staging/src/k8s.io/api\n")
+
+    assert "require k8s.io/kubernetes v1.34.3\n" in text
+    assert "\tk8s.io/api => k8s.io/api v0.34.3\n" in text
 
 
 def test_a_module_is_built_from_sources_where_they_are_given(tmp_path):
@@ -107,7 +166,12 @@ def test_a_module_is_built_from_sources_where_they_are_given(tmp_path):
 
 async def test_a_folder_without_sources_of_kueue_is_refused(tmp_path):
     with pytest.raises(EngineError, match="holds no sources of Kueue"):
-        await build_from(tmp_path, print)
+        await build_with(print, kueue_source=tmp_path)
+
+
+async def test_half_a_version_of_kubernetes_is_refused():
+    with pytest.raises(EngineError, match=r'"1\.34" is no version of Kubernetes'):
+        await build_with(print, kubernetes="1.34")
 
 
 @pytest.mark.parametrize(
