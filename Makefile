@@ -11,7 +11,7 @@ SOURCES := src tests tools $(wildcard benchmarks)
 REAL_LANE = $(BIN)/pytest -m real -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine tools manifests alerts demo check test picture stories records kill faults bench fix docs build clean
+.PHONY: help install engine tools manifests alerts demo check test picture stories records kill faults bench versions fix docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ bench: engine ## measure, each number beside its peer; one question alone with O
 		test -e "$$question" || { echo "there is no benchmark yet"; exit 1; }; \
 		echo "$$question"; $(BIN)/python "$$question" || exit 1; \
 	done
+
+versions: engine ## the stories, windows and job kinds on other versions of Kueue and Kubernetes, hours; one alone with ONLY=0.16.6
+	$(BIN)/python tools/run_versions.py $(ONLY)
 
 fix: install ## repair what tools can repair
 	$(BIN)/ruff format $(SOURCES)

@@ -26,6 +26,8 @@ class JobKind:
     annotations: Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     """Where one job is several objects: what they are called; else its name is its kind's."""
+    since: str = "0"
+    """The first version of Kueue whose MultiKueue sends it; CHANGELOG-0.17 of Kueue names those that came with it."""
 
     @property
     def name(self) -> str:
@@ -131,6 +133,7 @@ LEADER_WORKER_SET = JobKind(
             "workerTemplate": template(restart="Always"),
         },
     },
+    since="0.17",
 )
 _RAY_CLUSTER = {
     "headGroupSpec": {"rayStartParams": {}, "template": template("head")},
@@ -167,6 +170,7 @@ RAY_SERVICE = JobKind(
     Resource("ray.io", "v1", "RayService", "rayservices"),
     {"rayClusterConfig": {"suspend": True, **_RAY_CLUSTER}},
     running={"numServeEndpoints": 3},
+    since="0.17",
 )
 APP_WRAPPER = JobKind(
     Resource("workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers"),
@@ -248,6 +252,6 @@ KUBEFLOW = (
     _kubeflow("XGBoostJob", "xgbReplicaSpecs", "xgboost", "Worker", "Master"),
     _kubeflow("PaddleJob", "paddleReplicaSpecs", "paddle", "Worker", "Master"),
 )
-"""Those that Kueue's shipped list names in comments and that MultiKueue can send."""
+"""Those that MultiKueue can send and that Kueue's shipped list names in comments only; before 0.19 it had them."""
 JAX_JOB = _kubeflow("JAXJob", "jaxReplicaSpecs", "jax", "Worker")
-"""It has an adapter too, but Kueue 0.19.2 refuses the copies that this makes."""
+"""It has an adapter too, but Kueue refuses the copies that this makes: its webhook knows no JAXJob with a Workload."""

@@ -11,6 +11,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore, Placement
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.controllers.placement_admission.nomination import nomination
+from tests.engine_versions import has_kueue
 
 
 async def set_score(stage, name, value):
@@ -49,7 +50,8 @@ async def test_kueue_records_the_winner_and_drops_the_nomination(stage):
     states = {state.name: state for state in workload.status.admission_checks}
     assert workload.status.cluster_name == f"{stage.name}-{name}"
     assert workload.status.nominated_cluster_names == ()
-    assert states[f"{stage.name}-mk"].message == f'The workload was admitted on "{stage.name}-{name}"'
+    how = "was admitted" if has_kueue("0.19") else "got reservation"
+    assert states[f"{stage.name}-mk"].message == f'The workload {how} on "{stage.name}-{name}"'
     assert states[stage.name].message == f"placement {stage.name} selects 3 clusters"
     assert "f:nominatedClusterNames" not in (await managers(stage, "job"))[kueue.ADMISSION_MANAGER]
 

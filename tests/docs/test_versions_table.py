@@ -1,0 +1,66 @@
+"""The table of versions holds what was run, and nothing else."""
+
+import pytest
+
+REPORT = """<testsuites><testsuite>
+<testcase name="test_holds"><properties>
+<property name="left out" value="RayService: since Kueue 0.17"/>
+</properties></testcase>
+<testcase name="test_fails[a b]"><failure message="no"/></testcase>
+<testcase name="test_fails[a b]"><error message="nor can it clean up"/></testcase>
+<testcase name="test_breaks"><error message="no"/></testcase>
+<testcase name="test_waits"><skipped type="pytest.skip" message="Kueue has it since 0.18"/></testcase>
+</testsuite></testsuites>"""
+
+
+@pytest.fixture
+def versions(tool):
+    return tool("run_versions")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_says_what_the_record_does(versions, pages, language):
+    page = pages[f"docs/{language}/reference/versions.md"]
+
+    assert len(versions.PLACE.findall(page)) == 1
+    assert versions.render(page, language, versions.read_record()) == page
+
+
+def test_a_report_is_counted(versions):
+    found = versions.read(REPORT)
+
+    assert found.passed == 1
+    assert found.failed == ["test_breaks", "test_fails[a b]"]
+    assert found.left_out == ["RayService: since Kueue 0.17", "test_waits: Kueue has it since 0.18"]
+
+
+def test_a_row_says_what_failed_and_what_was_left_out(versions):
+    whole, part = versions.Result(3), versions.Result(2, ["test_one"], ["RayService: since Kueue 0.17"])
+    some = versions.Run("0.16.6", "1.36.3", "2026-01-01", "abc", {"stories": whole, "windows": part, "kinds": part})
+
+    lines = versions.table([some], "en").splitlines()
+
+    assert lines[2] == (
+        "| 0.16.6 | 1.36.3 | 3 passed | 2 passed, **1 failed** (1) (2) | 2 passed, **1 failed** (1) (2) "
+        "| 2026-01-01, `abc` |"
+    )
+    assert lines[-2:] == ["1. `test_one`", "2. RayService: since Kueue 0.17"]
+
+
+def test_a_run_takes_the_place_of_the_last_one_on_the_same_versions(versions, monkeypatch, tmp_path):
+    monkeypatch.setattr(versions, "RECORD", tmp_path / "record.json")
+    result = {subject: versions.Result(1, [], ["why"]) for subject in versions.SUBJECTS}
+
+    for kueue, date in (("0.19.2", "2026-01-01"), ("0.16.6", "2026-01-02"), ("0.19.2", "2026-01-03")):
+        versions.write_record(versions.Run(kueue, "1.36.3", date, "abc", result))
+
+    found = versions.read_record()
+    assert [(each.kueue, each.date) for each in found] == [("0.16.6", "2026-01-02"), ("0.19.2", "2026-01-03")]
+    assert found[0].results == result
+
+
+def test_a_combination_that_there_is_not_is_answered_by_those_there_are(versions):
+    assert [versions.name_of(each) for each in versions.chosen([])] == ["0.16.6", "0.18.4", "0.19.2", "1.34.3"]
+    assert [each.kueue for each in versions.chosen(["0.18.4"])] == ["0.18.4"]
+    with pytest.raises(SystemExit, match=r"there is no combination 0\.1; the combinations are 0\.16\.6, "):
+        versions.chosen(["0.1"])
