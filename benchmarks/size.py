@@ -37,10 +37,13 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.fleetqueue import DISPATCHER_NAME
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
+from fleetqueue.controllers.placement_admission.dispatcher import DispatcherController
 from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME
+from fleetqueue.controllers.placement_admission.nomination import nomination
 from fleetqueue.engine import kubeconfigs, parts
 from fleetqueue.engine.key_pairs import read_pair
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.runtime.events import Recorder
 
 KUEUE, OWN = "kueue-system", "fleetqueue-system"
 PLACEMENTS, SELECTED = 3, 20
@@ -257,6 +260,30 @@ class Bench:
         longest = await process.longest()
         self.row("longest callback meanwhile", f"{longest[0]['ms']:.0f} ms CPU", "100 ms")
 
+    async def bare_client(self) -> None:
+        """Send the requests of as many nominations with nobody who decides: what the machine allows."""
+        first, burst = self.count(80_000), self.count(1000)
+        workloads = [objects.workload(n, is_finished=False, checks=checks(n)) for n in range(first, first + burst)]
+        client, under_way = self.hub.client, asyncio.Semaphore(DispatcherController.concurrency)
+        recorder = Recorder(client)
+
+        async def nominate(number: int, name: str, namespace: str) -> None:
+            async with under_way:
+                raw = await client.get(kueue.Workload.resource, name, namespace)
+                await client.apply(
+                    kueue.Workload.resource,
+                    nomination(raw, [member(number)]),
+                    subresource="status",
+                    manager=kueue.ADMISSION_MANAGER,
+                )
+                await recorder.normal(kueue.Workload.view(raw), "Nominated", member(number))
+
+        began = perf_counter()
+        self.hub.fill(kueue.Workload.resource, workloads)
+        names = [(raw["metadata"]["name"], raw["metadata"]["namespace"]) for raw in workloads]
+        await asyncio.gather(*(nominate(first + n, *name) for n, name in enumerate(names)))
+        self.row("... the same requests without a controller", f"{burst / (perf_counter() - began):.0f} /s")
+
     async def _drain(self, process: Measured) -> None:
         """Drop a cluster with jobs, and let others be sent elsewhere: how often is it listed?"""
         secret = f'cluster="kueue-admin-{objects.cluster_name(0)}-kubeconfig"'
@@ -333,6 +360,7 @@ async def run(folder: Path, workers: Ours, scale: float, port: int) -> Bench:
         bench = Bench(hub, workers, scale)
         await bench.arrange()
         await bench.controller(folder, port)
+        await bench.bare_client()
     await score_agent(bench, folder, port, scale)
     return bench
 
