@@ -286,9 +286,9 @@ class MultiKueueConfigController(Controller):
 
     async def _write(self, key: str, plan: Plan, selection: Selection, config: kueue.MultiKueueConfig | None) -> None:
         """Write members before the config that lists them, so that Kueue never meets a missing one."""
-        for member, name in self._members_to_keep(key, plan, selection).items():
+        members = self._members_to_keep(key, plan, selection)
+        for member, name in members.items():
             await self.hub.ensure(kueue.MultiKueueCluster, self._member(key, member, name))
-            self.workers.follow(self.objects.secret(name))
         for member in set(config.spec.clusters if config else ()) - set(plan.listed):
             self._unlisted[member] = clock.monotonic()
         if not plan.listed:
@@ -303,6 +303,8 @@ class MultiKueueConfigController(Controller):
         if await self.hub.ensure(kueue.MultiKueueConfig, manifest):
             log.info("config written", config=key, serving=plan.serving, draining=plan.draining)
             self._note_change(key, plan, config)
+        for name in members.values():  # last, since the TLS of a new connection would hold the config up
+            self.workers.follow(self.objects.secret(name))
 
     def _members_to_keep(self, key: str, plan: Plan, selection: Selection) -> Mapping[str, str]:
         """Return the members that serve, and draining ones that somebody deleted: without one Kueue loses its jobs.
