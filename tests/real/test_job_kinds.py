@@ -5,18 +5,20 @@ status comes back. When the Placement drops its cluster, the cluster stays liste
 """
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 import yaml
 
-from fleetqueue.api import errors
+from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.engine import kueue as engine_kueue
 from fleetqueue.engine import manifests
 from tests.engine_versions import LEFT_OUT, has_kueue
 
+from .conftest import WORKERS
 from .job_kinds import (
     DEPLOYMENT,
     JAX_JOB,
@@ -30,6 +32,7 @@ from .job_kinds import (
     training_runtime,
 )
 
+CRD = CustomResourceDefinition.resource
 WITHOUT_STATUS = (STATEFUL_SET, LEADER_WORKER_SET)
 """Kinds whose status MultiKueue does not bring back: the hub's own operator would overwrite it."""
 
@@ -101,25 +104,78 @@ async def test_a_deployment_stays_on_the_hub_and_its_pods_are_sent_one_by_one(st
             assert await found(client, DEPLOYMENT, stage.name) == []
 
 
-@asynccontextmanager
-async def listed_too(world, group, kinds):
-    """Let every Kueue manage more kinds than it is shipped with, as an administrator would."""
-    names = [f"{group}/{kind.name}" for kind in kinds]
-    before = {name: await config_of(client) for name, client in clients(world).items()}
+async def test_a_leader_worker_set_that_grows_while_its_cluster_drains_stays_together(stage):
+    kind = LEADER_WORKER_SET
+    if not has_kueue(kind.since):
+        pytest.skip(f"MultiKueue sends it since Kueue {kind.since}")
+    async with stage.heart(drain_poll=1.0):
+        await stage.connected(*stage.workers)
+        await stage.knows_its_queue(*JOB.manifests(stage.name))
+        await submit(stage, kind)
+        worker = await placed(stage, kind)
+        await stage.select(*(set(stage.workers) - {worker}))
+        await stage.says("Draining", "True")
+
+        await stage.hub.merge(kind.resource, kind.name, stage.name, {"spec": {"replicas": 3}})
+
+        async def has_grown():
+            places = [workload.status.cluster_name for workload in await workloads(stage, kind)]
+            return len(places) == 3 and all(places) and set(places)
+
+        assert await of(stage, kind, has_grown, "has a third group") == {f"{stage.name}-{worker}"}
+        await stage.lists(*stage.workers)
+        await ends(stage, kind, worker)
+        await stage.lists(*(set(stage.workers) - {worker}))
+
+
+async def test_a_worker_that_lacks_a_kind_is_named_and_connects_when_it_has_the_kind(stage):
+    kind, *_ = KUBEFLOW
+    lacking = stage.workers["cluster3"]
+    definition = await lacking.get(CRD, f"{kind.resource.plural}.{kind.resource.group}")
+    await lacking.delete(CRD, definition["metadata"]["name"])
+    replica = await stage.replica("lacking")
     try:
-        for name, client in clients(world).items():
+        await replica.works()
+        async with listed_too(stage.world, "kubeflow.org", [kind], on=("hub",)):
+            await stage.connected("cluster1", "cluster2")
+
+            async def is_named():
+                active = conditions.find((await stage.check()).status.conditions, "Active")
+                return active and "the worker does not serve kubeflow.org/pytorchjob" in active.message
+
+            await stage.eventually(is_named, "the check names what cluster3 lacks")
+            await stage.submit("job", run_for="1s")
+            await stage.finished("job")
+            await restore(lacking, definition)
+            await stage.connected("cluster3")
+    finally:
+        await replica.stop()
+        await restore(lacking, definition)
+
+
+async def restore(client, definition):
+    """Create a CustomResourceDefinition as it was, where it is missing."""
+    metadata = {key: definition["metadata"].get(key, {}) for key in ("name", "annotations", "labels")}
+    with suppress(errors.AlreadyExists):
+        await client.create(CRD, {**definition, "metadata": metadata, "status": {}})
+
+
+@asynccontextmanager
+async def listed_too(world, group, kinds, on=(*WORKERS, "hub")):
+    """Let Kueue manage more kinds than it is shipped with, as an administrator would."""
+    names = [f"{group}/{kind.name}" for kind in kinds]
+    clients = {name: client for name, client in {**world.workers, "hub": world.hub}.items() if name in on}
+    before = {name: await config_of(client) for name, client in clients.items()}
+    try:
+        for name, client in clients.items():
             config = yaml.safe_load(before[name])
             listed = config["integrations"]["frameworks"]
             listed += [one for one in names if one not in listed]  # before 0.19 Kueue's own list has some of them
             await set_config(world, name, client, yaml.safe_dump(config, sort_keys=False))
         yield
     finally:
-        for name, client in clients(world).items():
+        for name, client in clients.items():
             await set_config(world, name, client, before[name])
-
-
-def clients(world):
-    return {**world.workers, "hub": world.hub}
 
 
 async def config_of(client):
