@@ -28,6 +28,7 @@ from tests.engine_versions import LEFT_OUT
 
 ROOT: Final = Path(__file__).parents[1]
 RECORD: Final = ROOT / "tools" / "versions.json"
+TESTED: Final = (".", ":!docs", f":!{RECORD.relative_to(ROOT)}")
 COMBINATIONS: Final = (
     Versions(kueue="0.16.6"),
     Versions(kueue="0.18.4"),
@@ -98,11 +99,12 @@ async def engine_of(versions: Versions) -> Layout:
 
 def run(versions: Versions) -> Run:
     """Build an engine and run all subjects on it."""
+    tested_commit = commit()
     engine = asyncio.run(engine_of(versions))
     if engine.versions() != versions:
         sys.exit(f"{engine.root} has {engine.versions()}, wanted {versions}")
     results = {subject: tested(subject, engine) for subject in SUBJECTS}
-    return Run(versions.kueue, versions.kubernetes, f"{clock.now():%Y-%m-%d}", commit(), results)
+    return Run(versions.kueue, versions.kubernetes, f"{clock.now():%Y-%m-%d}", tested_commit, results)
 
 
 def tested(subject: str, engine: Layout) -> Result:
@@ -134,9 +136,13 @@ def read(report: str) -> Result:
 
 
 def commit() -> str:
-    """Name what was tested, and say if it is not what the commit holds."""
-    command = ["git", "describe", "--always", "--abbrev=8", "--exclude=*", "--dirty"]
-    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    """Name what was tested: the last commit that changed more than pages or the record, and whether more is changed."""
+    name = git("log", "-1", "--format=%h", "--abbrev=8", "--", *TESTED)
+    return f"{name}-dirty" if git("status", "--porcelain", "--untracked-files=no", "--", *TESTED) else name
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def read_record() -> list[Run]:
