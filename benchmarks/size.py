@@ -34,11 +34,10 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.coordination_v1 import Lease
-from fleetqueue.api.fleetqueue import DISPATCHER_NAME
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.placement_admission.dispatcher import DispatcherController
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME
 from fleetqueue.controllers.placement_admission.nomination import nomination
 from fleetqueue.engine import kubeconfigs, parts
 from fleetqueue.engine.key_pairs import read_pair
@@ -170,7 +169,7 @@ class Bench:
         await client.create(cluster.PlacementDecision.resource, decision)
         await self.select(number, range(number * SELECTED, (number + 1) * SELECTED))
         for check, controller, group, kind in (
-            (f"{name}-ours", CONTROLLER_NAME, cluster.GROUP, "Placement"),
+            (f"{name}-ours", CHECK_CONTROLLER, cluster.GROUP, "Placement"),
             (f"{name}-mk", kueue.MULTIKUEUE_CONTROLLER, kueue.GROUP, "MultiKueueConfig"),
         ):
             spec = {"controllerName": controller, "parameters": {"apiGroup": group, "kind": kind, "name": name}}
@@ -296,9 +295,9 @@ class Bench:
             )
             await asyncio.sleep(1)
         lists = (await process.metric("fleetqueue_api_requests_total", secret, 'verb="GET"') - before) / 2
-        polls = DRAIN_SECONDS / DRAIN_POLL
+        looks = 1 + DRAIN_SECONDS // DRAIN_POLL
         said = f"{lists:.0f} in {DRAIN_SECONDS} s with {DRAIN_SECONDS} jobs sent elsewhere"
-        self.row("looks at a draining worker", said, f"one every {DRAIN_POLL} s: {polls:.0f}")
+        self.row("looks at a draining worker", said, f"the first, then one every {DRAIN_POLL} s: {looks}")
 
     async def _is_up_to_date(self, process: Measured) -> None:
         """Wait until the process sees what is new: then it has listed everything anew."""

@@ -7,8 +7,8 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER
 from fleetqueue.client import Client
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME
 
 NAME = "bench"
 KUEUE = "kueue-system"
@@ -34,7 +34,7 @@ async def create_queues(client: Client, cpus: int, checks: Sequence[str] = ()) -
 async def create_checks(hub: Client) -> None:
     for name, controller, group, kind in (
         (CHECKS[0], kueue.MULTIKUEUE_CONTROLLER, kueue.GROUP, "MultiKueueConfig"),
-        (CHECKS[1], CONTROLLER_NAME, cluster.GROUP, "Placement"),
+        (CHECKS[1], CHECK_CONTROLLER, cluster.GROUP, "Placement"),
     ):
         spec = {"controllerName": controller, "parameters": {"apiGroup": group, "kind": kind, "name": NAME}}
         await hub.create(kueue.AdmissionCheck.resource, kueue.AdmissionCheck.manifest(name, spec=spec))

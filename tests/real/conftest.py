@@ -23,7 +23,7 @@ from fleetqueue.api import conditions, errors, kueue_configuration
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Namespace, Node
-from fleetqueue.api.fleetqueue import DISPATCHER_NAME
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.scheme import Resource
 from fleetqueue.assembly.cluster_sets import create_set
@@ -31,7 +31,6 @@ from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load, render
 from fleetqueue.client.transport import connect
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME
 from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.engine import layout
@@ -382,7 +381,9 @@ class Stage:
             kueue.AdmissionCheck.manifest(
                 f"{self.name}-mk", spec={"controllerName": kueue.MULTIKUEUE_CONTROLLER, "parameters": config}
             ),
-            kueue.AdmissionCheck.manifest(self.name, spec={"controllerName": CONTROLLER_NAME, "parameters": placement}),
+            kueue.AdmissionCheck.manifest(
+                self.name, spec={"controllerName": CHECK_CONTROLLER, "parameters": placement}
+            ),
         ]
 
     async def create_queues(self, client: Client, gpus: int, checks: Iterable[str] = ()) -> None:

@@ -12,7 +12,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.fleetqueue import DISPATCHER_NAME
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.assembly.crashes import Life
 from fleetqueue.assembly.stories.once import Watchman
@@ -22,7 +22,6 @@ from fleetqueue.controllers.kueue.manager import KueueManager
 from fleetqueue.controllers.kueue.settings import KueueSettings
 from fleetqueue.controllers.multikueue import room
 from fleetqueue.controllers.multikueue.settings import MultiKueueSettings
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME
 from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.runtime.cluster import Cluster
@@ -78,7 +77,7 @@ class MovingJob:
         self.hub.add(
             cluster.Placement.manifest(PLACEMENT, KUEUE, spec={}),
             {**decision, "status": {"decisions": decided(self.names)}},
-            check("ac", CONTROLLER_NAME, cluster.GROUP, "Placement"),
+            check("ac", CHECK_CONTROLLER, cluster.GROUP, "Placement"),
             check("mk", kueue.MULTIKUEUE_CONTROLLER, kueue.GROUP, "MultiKueueConfig"),
         )
 

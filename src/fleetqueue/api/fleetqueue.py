@@ -2,6 +2,9 @@
 
 from typing import Final
 
+from fleetqueue.api.cluster_v1 import GROUP as CLUSTER_GROUP
+from fleetqueue.api.kueue_v1beta2 import AdmissionCheck
+
 GROUP: Final = "fleetqueue.dev"
 NAMESPACE: Final = "fleetqueue-system"
 """Where our own parts run on the hub, unless they are told otherwise."""
@@ -24,8 +27,8 @@ REPLACED_BY: Final = "fleetqueue.dev/replaced-by"
 """On a kubeconfig secret: the uid of another cluster that has the name by now; the secret opens the old one still."""
 IDENTITY_NAMESPACE: Final = "kube-system"
 """The namespace whose uid tells which cluster it is: it is made with the cluster, and nobody can delete it."""
-PLACEMENT_CHECK_CONTROLLER: Final = "open-cluster-management.io/placement"
-"""The controllerName of the AdmissionChecks that name a Placement."""
+CHECK_CONTROLLER: Final = "open-cluster-management.io/placement"
+"""The controllerName of the AdmissionChecks that are ours to serve: each names a Placement."""
 DISPATCHER_NAME: Final = "fleetqueue.dev/dispatcher"
 """The value of `multiKueue.dispatcherName` with which Kueue leaves nominations to us."""
 
@@ -46,3 +49,12 @@ def credentials_secret(cluster: str) -> str:
 def admin_secret(cluster: str) -> str:
     """Name the secret, in our namespace on the hub, that holds the admin kubeconfig given at `join`."""
     return f"{cluster}-admin"
+
+
+def placement_of(check: AdmissionCheck) -> str:
+    """Return the Placement that a check of ours names; empty where it is not ours, or names none."""
+    parameters = check.spec.parameters
+    if check.spec.controller_name != CHECK_CONTROLLER or parameters is None:
+        return ""
+    is_placement = (parameters.api_group, parameters.kind) == (CLUSTER_GROUP, "Placement")
+    return parameters.name if is_placement else ""

@@ -19,7 +19,7 @@ from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUEUE_NAMESPACE, NAMESPACE
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, KUEUE_NAMESPACE, NAMESPACE
 from fleetqueue.api.meta import Object
 from fleetqueue.assembly import dispatcher
 from fleetqueue.assembly.inventory import listed
@@ -28,7 +28,7 @@ from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.held_add_ons import IN_USE
 from fleetqueue.controllers.credentials.issued import read as read_credential
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, DRAINING, FINALIZER, PLACEMENT_LABEL
+from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER, PLACEMENT_LABEL
 from fleetqueue.runtime.cluster import MANAGED_BY, is_ours
 from fleetqueue.runtime.leader_election import LeaseSettings
 
@@ -66,7 +66,7 @@ async def uninstall(hub: Client, removal: Removal, report: Report) -> Remains:
     """Do all of it; may be done again until nothing is left to do."""
     remains = Remains()
     await _give_dispatcher_back(hub, removal, report, remains)
-    checks = [c for c in await listed(hub, kueue.AdmissionCheck) if c.spec.controller_name == CONTROLLER_NAME]
+    checks = [c for c in await listed(hub, kueue.AdmissionCheck) if c.spec.controller_name == CHECK_CONTROLLER]
     await _detach(hub, {check.name for check in checks}, removal, report, remains)
     if await _stop_controller(hub, removal, report, remains):
         for check in checks:

@@ -28,6 +28,7 @@ from fleetqueue.api.fleetqueue import (
     MISSING_KINDS,
     REPLACED_BY,
     credentials_secret,
+    placement_of,
 )
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials import issued, messages
@@ -37,7 +38,6 @@ from fleetqueue.controllers.credentials.needed import (
     cluster_of_secret,
     clusters_of_decision,
     clusters_of_member,
-    placement_of,
     why_needed,
 )
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn

@@ -3,8 +3,8 @@
 from collections.abc import Container, Iterable
 
 from fleetqueue.api.cluster_v1 import PLACEMENT_LABEL, ManagedCluster, PlacementDecision
-from fleetqueue.api.fleetqueue import CREDENTIALS_ANNOTATION, PLACEMENT_CHECK_CONTROLLER, credentials_secret
-from fleetqueue.api.kueue_v1beta2 import AdmissionCheck, MultiKueueCluster
+from fleetqueue.api.fleetqueue import CREDENTIALS_ANNOTATION, credentials_secret
+from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
 
 _PREFIX, _SUFFIX = credentials_secret("/").split("/")
 
@@ -32,14 +32,6 @@ def why_needed(
     if cluster is not None and is_staying and cluster.metadata.annotations.get(CREDENTIALS_ANNOTATION) == "true":
         return f"annotation {CREDENTIALS_ANNOTATION} asks for it"
     return ""
-
-
-def placement_of(check: AdmissionCheck) -> str:
-    """Return the Placement that a check names, or nothing where it is not one that our heart serves."""
-    spec = check.spec
-    if spec.controller_name != PLACEMENT_CHECK_CONTROLLER or spec.parameters is None:
-        return ""
-    return spec.parameters.name if spec.parameters.kind == "Placement" else ""
 
 
 def clusters_of_decision(decision: PlacementDecision) -> list[str]:

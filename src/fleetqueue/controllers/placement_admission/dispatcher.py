@@ -23,6 +23,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.fleetqueue import placement_of
 from fleetqueue.api.quantity import Amounts, add
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
@@ -38,7 +39,7 @@ from fleetqueue.controllers.placement_admission.hub_objects import (
 )
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
-from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY, placement_of
+from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY
 from fleetqueue.controllers.placement_admission.nomination import nomination
 from fleetqueue.controllers.placement_admission.refusals import Refusals
 from fleetqueue.controllers.placement_admission.selection import add_on_scores

@@ -11,17 +11,19 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DISPATCHER_NAME, GIVEN_UP, MISSING_KINDS, REPLACED_BY
+from fleetqueue.api.fleetqueue import (
+    CHECK_CONTROLLER,
+    CLUSTER_LABEL,
+    DISPATCHER_NAME,
+    GIVEN_UP,
+    MISSING_KINDS,
+    REPLACED_BY,
+    placement_of,
+)
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.groups import group_of
-from fleetqueue.controllers.placement_admission.names import (
-    ACTIVE,
-    CONTROLLER_NAME,
-    DRAINING,
-    PLACEMENT_LABEL,
-    placement_of,
-)
+from fleetqueue.controllers.placement_admission.names import ACTIVE, DRAINING, PLACEMENT_LABEL
 from fleetqueue.controllers.placement_admission.selection import decided_scores, recomputed_scores
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.runtime.cluster import Cluster, is_ours
@@ -64,7 +66,7 @@ class HubObjects:
     def our_checks(self, workload: kueue.Workload) -> list[kueue.AdmissionCheck]:
         """Return the checks of a Workload that are ours to answer."""
         found = (self.hub.get(kueue.AdmissionCheck, state.name) for state in workload.status.admission_checks)
-        return [check for check in found if check is not None and check.spec.controller_name == CONTROLLER_NAME]
+        return [check for check in found if check is not None and check.spec.controller_name == CHECK_CONTROLLER]
 
     def workloads_of(self, check: str) -> Sequence[kueue.Workload]:
         return self.hub.by_index(kueue.Workload, BY_CHECK, check)

@@ -25,7 +25,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, timestamp
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, GIVEN_UP
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, GIVEN_UP, placement_of
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission import access, messages
 from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
@@ -34,14 +34,7 @@ from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, m
 from fleetqueue.controllers.placement_admission.identities import Identities
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
-from fleetqueue.controllers.placement_admission.names import (
-    ACTIVE,
-    CONTROLLER_NAME,
-    DRAINING,
-    FINALIZER,
-    PLACEMENT_LABEL,
-    placement_of,
-)
+from fleetqueue.controllers.placement_admission.names import ACTIVE, DRAINING, FINALIZER, PLACEMENT_LABEL
 from fleetqueue.controllers.placement_admission.saying import Saying
 from fleetqueue.controllers.placement_admission.selection import Selection, is_eligible, select
 from fleetqueue.controllers.placement_admission.silences import Silences
@@ -391,7 +384,7 @@ class MultiKueueConfigController(Controller):
 
     async def _refuse(self, name: str) -> None:
         check = self.hub.get(kueue.AdmissionCheck, name)
-        if check is None or check.spec.controller_name != CONTROLLER_NAME or placement_of(check):
+        if check is None or check.spec.controller_name != CHECK_CONTROLLER or placement_of(check):
             return
         if check.is_deleting:
             await self.hub.remove_finalizer(check, FINALIZER)

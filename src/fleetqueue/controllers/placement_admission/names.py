@@ -3,10 +3,6 @@
 from hashlib import sha256
 from typing import Final
 
-from fleetqueue.api.kueue_v1beta2 import AdmissionCheck
-
-CONTROLLER_NAME: Final = "open-cluster-management.io/placement"
-"""The controllerName of the AdmissionChecks that are ours to serve."""
 FINALIZER: Final = "fleetqueue.dev/placement-admission"
 
 DRAINING: Final = "fleetqueue.dev/draining"
@@ -39,13 +35,3 @@ def check_manager(check: str) -> str:
         return name
     digest = sha256(check.encode()).hexdigest()[:16]
     return f"{name[: LONGEST_MANAGER - len(digest) - 1]}-{digest}"
-
-
-def placement_of(check: AdmissionCheck) -> str:
-    """Return the Placement that a check of ours names; empty where it is not ours, or names none."""
-    parameters = check.spec.parameters
-    if check.spec.controller_name != CONTROLLER_NAME or parameters is None:
-        return ""
-    if parameters.api_group != "cluster.open-cluster-management.io" or parameters.kind != "Placement":
-        return ""
-    return parameters.name

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, placement_of
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME, PLACEMENT_LABEL, placement_of
+from fleetqueue.controllers.placement_admission.names import PLACEMENT_LABEL
 
 
 class Wakers:
@@ -69,7 +70,7 @@ def by_name(obj: Object) -> Iterable[str]:
 
 def of_check(check: kueue.AdmissionCheck) -> Iterable[str]:
     """A check that names no Placement has a key of its own."""
-    if check.spec.controller_name != CONTROLLER_NAME:
+    if check.spec.controller_name != CHECK_CONTROLLER:
         return ()
     return (placement_of(check) or f"!{check.name}",)
 

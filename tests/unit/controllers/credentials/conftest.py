@@ -16,9 +16,9 @@ from fleetqueue.api.cluster_v1 import GROUP, PLACEMENT_LABEL, ManagedCluster, Pl
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.fleetqueue import (
+    CHECK_CONTROLLER,
     CLUSTER_LABEL,
     NAMESPACE,
-    PLACEMENT_CHECK_CONTROLLER,
     admin_secret,
     credentials_secret,
 )
@@ -190,9 +190,9 @@ class World:
         labels = {CLUSTER_LABEL: name, **OURS}
         self.api.add(core.secret(admin_secret(name), NAMESPACE, {"kubeconfig": text}, labels=labels))
 
-    def check(self, name: str, placement: str) -> None:
-        parameters = {"apiGroup": GROUP, "kind": "Placement", "name": placement}
-        spec = {"controllerName": PLACEMENT_CHECK_CONTROLLER, "parameters": parameters}
+    def check(self, name: str, placement: str, *, group: str = GROUP) -> None:
+        parameters = {"apiGroup": group, "kind": "Placement", "name": placement}
+        spec = {"controllerName": CHECK_CONTROLLER, "parameters": parameters}
         self.api.add(kueue.AdmissionCheck.manifest(name, spec=spec))
 
     def decide(self, placement: str, *clusters: str) -> None:

@@ -50,6 +50,17 @@ async def test_cluster_that_nobody_needs_is_left_alone(world):
     assert world.api.writes == []
 
 
+async def test_a_check_that_names_a_placement_of_another_group_is_no_reason(world):
+    world.add_cluster("c1")
+    world.check("check", "gpu", group="example.com")
+    world.decide("gpu", "c1")
+
+    async with at_work(world):
+        await settle()
+
+    assert world.secret("c1") is None
+
+
 async def test_annotation_on_the_cluster_asks_for_a_secret(world):
     world.add_cluster("c1", annotations={"fleetqueue.dev/credentials": "true"})
 

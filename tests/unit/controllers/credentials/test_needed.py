@@ -3,12 +3,11 @@
 import pytest
 
 from fleetqueue.api.cluster_v1 import PLACEMENT_LABEL, ManagedCluster, PlacementDecision
-from fleetqueue.api.kueue_v1beta2 import AdmissionCheck, MultiKueueCluster
+from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
 from fleetqueue.controllers.credentials.needed import (
     cluster_of_secret,
     clusters_of_decision,
     clusters_of_member,
-    placement_of,
     why_needed,
 )
 
@@ -28,12 +27,6 @@ def decision(placement):
 
 def member(**source):
     return MultiKueueCluster.view(MultiKueueCluster.manifest("gpu-c1", spec={"clusterSource": source}))
-
-
-def check(controller, **parameters):
-    return AdmissionCheck.view(
-        AdmissionCheck.manifest("ac", spec={"controllerName": controller, "parameters": parameters})
-    )
 
 
 @pytest.mark.parametrize(
@@ -78,18 +71,6 @@ def check(controller, **parameters):
 )
 def test_why_needed(of, placements, decisions, members, why):
     assert why_needed(of, placements=placements, decisions=decisions, members=members) == why
-
-
-@pytest.mark.parametrize(
-    ("found", "placement"),
-    [
-        pytest.param(check("open-cluster-management.io/placement", kind="Placement", name="gpu"), "gpu", id="ours"),
-        pytest.param(check("open-cluster-management.io/placement", kind="Config", name="gpu"), "", id="no Placement"),
-        pytest.param(check("kueue.x-k8s.io/multikueue", kind="Placement", name="gpu"), "", id="another controller"),
-    ],
-)
-def test_placement_of_a_check(found, placement):
-    assert placement_of(found) == placement
 
 
 @pytest.mark.parametrize(

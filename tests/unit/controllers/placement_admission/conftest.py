@@ -12,11 +12,10 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.events_v1 import Event
-from fleetqueue.api.fleetqueue import DISPATCHER_NAME
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
-from fleetqueue.controllers.placement_admission.names import CONTROLLER_NAME
 from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.runtime.cluster import Cluster
@@ -95,7 +94,7 @@ def copy_manifest(name="job", *, admitted=False, origin="multikueue"):
     return kueue.Workload.manifest(name, "team-a", labels={kueue.ORIGIN_LABEL: origin}, spec={}, status=status)
 
 
-def check_manifest(name="ac", placement="gpu", *, active=None, controller=CONTROLLER_NAME, parameters=None):
+def check_manifest(name="ac", placement="gpu", *, active=None, controller=CHECK_CONTROLLER, parameters=None):
     if parameters is None:
         parameters = {"apiGroup": cluster.GROUP, "kind": "Placement", "name": placement}
     spec = {"controllerName": controller, **({"parameters": parameters} if parameters else {})}

@@ -3,24 +3,8 @@
 import pytest
 
 from fleetqueue.controllers.placement_admission import messages
-from fleetqueue.controllers.placement_admission.names import check_manager, placement_of
+from fleetqueue.controllers.placement_admission.names import check_manager
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
-
-PLACEMENT = {"apiGroup": "cluster.open-cluster-management.io", "kind": "Placement", "name": "gpu"}
-
-
-@pytest.mark.parametrize(
-    ("options", "placement"),
-    [
-        pytest.param({"parameters": PLACEMENT}, "gpu", id="a Placement"),
-        pytest.param({"parameters": {**PLACEMENT, "kind": "PlacementRule"}}, "", id="another kind"),
-        pytest.param({"parameters": {**PLACEMENT, "apiGroup": "apps"}}, "", id="another group"),
-        pytest.param({"parameters": {**PLACEMENT, "name": ""}}, "", id="no name"),
-        pytest.param({"controller": "kueue.x-k8s.io/multikueue", "parameters": PLACEMENT}, "", id="not our check"),
-    ],
-)
-def test_the_placement_that_a_check_names(a_check, options, placement):
-    assert placement_of(a_check(**options)) == placement
 
 
 @pytest.mark.parametrize(
@@ -40,12 +24,6 @@ def test_long_names_that_begin_alike_have_managers_of_their_own():
 
     assert len(managers) == 2
     assert {len(manager) for manager in managers} == {128}
-
-
-def test_a_check_without_parameters_names_none(a_check):
-    check = a_check(parameters={"name": "gpu"})
-
-    assert placement_of(check) == ""
 
 
 @pytest.mark.parametrize(
