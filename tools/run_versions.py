@@ -1,6 +1,7 @@
 """Run the tests that tell what fleetqueue can do on other versions of Kueue and Kubernetes, and write down the results.
 
-`make versions` runs all combinations, which takes hours from a cold Go cache; `make versions ONLY=0.16.6` one of them.
+`make versions` runs all combinations, which takes hours from a cold Go cache; `make versions ONLY=0.16.6` one of them,
+and `make versions ONLY="0.16.6 kinds"` one subject on it.
 Each is built as an engine of its own from Go modules. Its results replace those of its last run in the record; the
 tables of docs/*/reference/versions.md are made from the record, and so hold nothing that no run has shown.
 """
@@ -52,8 +53,10 @@ SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass
 class Result:
-    """What a run showed of one subject."""
+    """What a run showed of one subject, and when."""
 
+    date: str
+    commit: str
     passed: int = 0
     failed: list[str] = field(default_factory=list)
     """Names of tests."""
@@ -63,12 +66,10 @@ class Result:
 
 @dataclass
 class Run:
-    """What was run on one combination, and when."""
+    """What was run on one combination: the last result of each subject."""
 
     kueue: str
     kubernetes: str
-    date: str
-    commit: str
     results: dict[str, Result]
 
 
@@ -77,12 +78,13 @@ def name_of(versions: Versions) -> str:
     return versions.kueue if versions.kubernetes == parts.KUBERNETES_VERSION else versions.kubernetes
 
 
-def chosen(names: Sequence[str]) -> list[Versions]:
-    """Return some combinations, or all where none is named; ends where there is no such combination."""
+def chosen(names: Sequence[str]) -> tuple[list[Versions], list[str]]:
+    """Return combinations and subjects, all of those that none is named of; ends where something is neither."""
     known = {name_of(versions): versions for versions in COMBINATIONS}
-    if unknown := [name for name in names if name not in known]:
-        sys.exit(f"there is no combination {', '.join(unknown)}; the combinations are {', '.join(known)}")
-    return [known[name] for name in names or known]
+    if unknown := [name for name in names if name not in {*known, *SUBJECTS}]:
+        sys.exit(f"there is no {', '.join(unknown)}; there are {', '.join([*known, *SUBJECTS])}")
+    combinations = [versions for name, versions in known.items() if name in names]
+    return combinations or [*COMBINATIONS], [subject for subject in SUBJECTS if subject in names] or [*SUBJECTS]
 
 
 async def engine_of(versions: Versions) -> Layout:
@@ -97,14 +99,14 @@ async def engine_of(versions: Versions) -> Layout:
     return await build.build_with(print, kueue_source=source, kubernetes=kubernetes)
 
 
-def run(versions: Versions) -> Run:
-    """Build an engine and run all subjects on it."""
-    tested_commit = commit()
+def run(versions: Versions, subjects: Sequence[str]) -> None:
+    """Build an engine, run subjects on it, and write down each as soon as it has ended."""
     engine = asyncio.run(engine_of(versions))
     if engine.versions() != versions:
         sys.exit(f"{engine.root} has {engine.versions()}, wanted {versions}")
-    results = {subject: tested(subject, engine) for subject in SUBJECTS}
-    return Run(versions.kueue, versions.kubernetes, f"{clock.now():%Y-%m-%d}", tested_commit, results)
+    for subject in subjects:
+        write_record(versions, subject, tested(subject, engine))
+        write_pages()
 
 
 def tested(subject: str, engine: Layout) -> Result:
@@ -112,16 +114,18 @@ def tested(subject: str, engine: Layout) -> Result:
     print(f"{subject} on {engine.root.name}", flush=True)
     with tempfile.TemporaryDirectory(prefix="fleetqueue-versions-") as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *SUBJECTS[subject]]
+        # The other format has no room for what tests record.
+        options = ["-q", f"--junitxml={report}", "-o", "junit_family=xunit1"]
+        command = [sys.executable, "-m", "pytest", *options, *SUBJECTS[subject]]
+        date, name = f"{clock.now():%Y-%m-%d}", commit()
         ended = subprocess.run(command, cwd=ROOT, env={**os.environ, CHOICE: str(engine.root)}, check=False)
         if ended.returncode not in (0, 1) or not report.is_file():
             sys.exit(f"pytest ended with exit code {ended.returncode}: {subject} has no result")
-        return read(report.read_text())
+        return read(report.read_text(), Result(date, name))
 
 
-def read(report: str) -> Result:
+def read(report: str, result: Result) -> Result:
     """Count what pytest reports; a test that fails and then cannot clean up is one."""
-    result = Result()
     for case in ElementTree.fromstring(report).iter("testcase"):
         skipped = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
@@ -150,11 +154,11 @@ def read_record() -> list[Run]:
     return [Run(**{**one, "results": {name: Result(**each) for name, each in one["results"].items()}}) for one in runs]
 
 
-def write_record(new: Run) -> None:
-    """Put a run in the place of the last one on the same versions."""
-    order = [(versions.kueue, versions.kubernetes) for versions in COMBINATIONS]
-    runs = {(each.kueue, each.kubernetes): each for each in [*read_record(), new]}
-    kept = [asdict(runs[versions]) for versions in order if versions in runs]
+def write_record(versions: Versions, subject: str, result: Result) -> None:
+    """Put a result in the place of the last one of this subject on the same versions."""
+    runs = {Versions(each.kubernetes, each.kueue): each for each in read_record()}
+    runs.setdefault(versions, Run(versions.kueue, versions.kubernetes, {})).results[subject] = result
+    kept = [asdict(runs[each]) for each in COMBINATIONS if each in runs]
     RECORD.write_text(json.dumps(kept, indent=2) + "\n")
 
 
@@ -182,15 +186,18 @@ def table(runs: Sequence[Run], language: str) -> str:
     texts, notes = TEXTS[language], list[str]()
     lines = [row(texts["head"]), row(["---"] * len(texts["head"]))]
     for each in runs:
-        cells = [cell(each.results[subject], notes, texts) for subject in SUBJECTS]
-        lines.append(row([each.kueue, each.kubernetes, *cells, f"{each.date}, `{each.commit}`"]))
+        cells = [cell(each.results.get(subject), notes, texts) for subject in SUBJECTS]
+        times = dict.fromkeys(f"{result.date}, `{result.commit}`" for result in each.results.values())
+        lines.append(row([each.kueue, each.kubernetes, *cells, "; ".join(times)]))
     if notes:
         lines += ["", texts["left out"], "", *(f"{number}. {note}" for number, note in enumerate(notes, 1))]
     return "\n".join(lines) + "\n"
 
 
-def cell(result: Result, notes: list[str], texts: Mapping[str, str]) -> str:
+def cell(result: Result | None, notes: list[str], texts: Mapping[str, str]) -> str:
     """Say what came of a subject, with the numbers of its notes; equal notes are one."""
+    if result is None:
+        return "-"
     said = [texts["passed"].format(result.passed)]
     if result.failed:
         said.append(f"**{texts['failed'].format(len(result.failed))}**")
@@ -216,9 +223,9 @@ def write_pages() -> None:
 
 
 def main(names: list[str]) -> None:
-    for versions in chosen(names):
-        write_record(run(versions))
-        write_pages()
+    combinations, subjects = chosen(names)
+    for versions in combinations:
+        run(versions, subjects)
 
 
 if __name__ == "__main__":
