@@ -64,7 +64,7 @@ async def test_a_nomination_that_comes_after_the_winner_changes_nothing(stage):
         before = stale.metadata.resource_version
 
         with pytest.raises(errors.Conflict):
-            await heart.room.dispatcher._nominate(stale, [f"{stage.name}-cluster3"])
+            await heart.room.dispatcher._nominate(stale, [f"{stage.name}-cluster3"], "")
 
         assert (await stage.workload("job")).status.nominated_cluster_names == ()
         assert (await stage.workload("job")).metadata.resource_version == before or stage.witness.doubles == []

@@ -7,6 +7,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 
 ALL = {"cluster1", "cluster2", "cluster3"}
+BURST_SECONDS = 240.0
 ORPHAN_SECONDS = 20.0 + 60.0 + 20.0
 """Until Kueue has removed the copy of a job that was deleted while its cluster was cut: it connects again 5, 10 or 20 s
 after it last failed to, collects such copies only once a minute, and the machine may be busy."""
@@ -30,6 +31,29 @@ async def test_a_running_job_keeps_its_cluster_listed_until_it_ends(stage):
         assert (await stage.config()).uid == uid
         assert (await stage.says("Active", "True")).message == "MultiKueueConfig and MultiKueueCluster generated"
         await stage.eventually(lambda: no_member(stage, first), "the member of the drained cluster is deleted")
+
+
+async def test_a_placement_that_moves_twice_in_a_burst_leaves_every_job_recorded_where_it_runs(stage):
+    """Kueue brings copies slowly; some arrive where their Workload was taken back from a moment ago."""
+    jobs = [f"job{number:02}" for number in range(24)]
+    async with stage.heart(drain_poll=1.0):
+        await stage.connected(*ALL)
+        for job in jobs:
+            await stage.submit(job, run_for="15s")
+        await stage.running_on(jobs[0])
+        await stage.select("cluster1")
+        await asyncio.sleep(3)
+        await stage.select("cluster2")
+        for job in jobs:
+            await stage.eventually(lambda job=job: ended(stage, job), f"{job} ends", within=BURST_SECONDS)
+
+        places = {job: (await stage.workload(job)).status.cluster_name for job in jobs}
+        assert all(places.values()), places
+        assert stage.witness.doubles == []
+
+
+async def ended(stage, job):
+    return (await stage.workload(job)).is_finished
 
 
 async def no_member(stage, name):

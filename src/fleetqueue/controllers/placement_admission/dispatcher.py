@@ -8,13 +8,15 @@ Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatchers do, a
 A nomination is only ever added to. Withdrawing one while its copy may be admitted makes Kueue lose the winner: the
 job runs, and the hub does not know where. For the same reason no further cluster is nominated while a nominated one
 cannot be asked, and none for an evicted Workload while a cluster that it has been on may still have its copy: the job
-may run there.
+may run there. A copy that Kueue does not remove is one that it overlooked; its cluster is nominated again, so that
+Kueue can record it.
 
 A key is a Workload, or the name of a MultiKueueConfig: then all Workloads that wait by it are woken. However many of
 its clusters change at once, that is one key.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from math import inf
 from typing import Any, Final
 
@@ -22,7 +24,7 @@ from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.conditions import find, timestamp
 from fleetqueue.api.fleetqueue import placement_of
 from fleetqueue.api.quantity import Amounts, add
 from fleetqueue.api.scheme import Manifest
@@ -54,6 +56,12 @@ MOST_NOMINATED: Final = 20
 """As many as a Workload's status may hold."""
 REMOVAL_SECONDS: Final = 1.0
 """Between two looks at a copy that Kueue is about to remove; it needs about two seconds."""
+ARRIVAL_SECONDS: Final = 5.0
+"""Kueue may be bringing a copy while its Workload is taken back: it sends a worker five requests a second. For so long
+no other cluster is nominated, and it is looked for where it may arrive."""
+OVERLOOKED_SECONDS: Final = 10.0
+"""A copy that is there for so long after its Workload has got quota again is not removed any more. While a Workload is
+on no cluster, those that it has been on are asked so often."""
 
 KUEUE_PATIENCE: Final = 5
 """How many nomination timeouts a copy may be on its way. Kueue asks each worker at most five times a second, so that a
@@ -131,13 +139,15 @@ class DispatcherController(Controller):
             return
         if left := self.ledger.seconds_left(key):
             raise errors.RetryLater(left, "a nomination is under way")
+        if is_ours(config) and (member := await self._overlooked(workload, config)):
+            await self._nominate(workload, [member], messages.copy_is_left(member))
+            return
         missing = await self._wait_until_safe(workload, config) if is_ours(config) else []
         # Nothing waits between the choice and its entry in the ledger, where the next choice and a drain look for it.
         members, why = self._choose(workload, config.name)
         self._set_waiting(key, waits=not (members or workload.status.nominated_cluster_names))
         if members:
-            await self._nominate(workload, (*workload.status.nominated_cluster_names, *members))
-            await self.hub.events.normal(workload, "Nominated", f"{', '.join(members)}; {why}")
+            await self._nominate(workload, members, why)
         elif key in self._waiting:
             await self.hub.events.warning(workload, "NoClusterToNominate", why)
         elif missing:
@@ -209,7 +219,8 @@ class DispatcherController(Controller):
         since = self._nominated_at(workload) if nominated else -inf
         # A deadline less the time is exact where a time less an age is not, and would come back a little too early.
         if (left := since + timeout - clock.monotonic()) > 0:
-            raise errors.RetryLater(left, "nominated clusters have time to admit it")
+            again_in = min(left, OVERLOOKED_SECONDS) if self._past(workload, config) else left
+            raise errors.RetryLater(again_in, "nominated clusters have time to admit it")
         for member in nominated:
             copy = await self.copies.ask(workload, member, config)
             if copy is not None and copy.is_admitted:
@@ -223,13 +234,37 @@ class DispatcherController(Controller):
                 raise errors.RetryLater(timeout, note)
             if is_coming:
                 missing.append(member)
-        if not nominated:
-            for member in self.whereabouts.of(workload, self.objects.once_listed(config)):
-                if await self.copies.ask(workload, member, config) is not None:
-                    note = f"its copy on {member} must be removed, or end, before it is started elsewhere"
-                    await self.hub.events.normal(workload, "WaitingForCluster", note)
-                    raise errors.RetryLater(REMOVAL_SECONDS, note)
         return missing
+
+    async def _overlooked(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> str:
+        """Return a cluster that a Workload has been on, and that has its copy for good; empty where none has.
+
+        Kueue removes the copies of a Workload that it sees without quota. Often it has quota again before Kueue looks,
+        and a copy stays, or arrives. Raises RetryLater while it may be removed, or one may arrive.
+        """
+        past, since = self._past(workload, config), _quota_since(workload)
+        for member in past:
+            copy = await self.copies.ask(workload, member, config)
+            if copy is None:
+                continue
+            has_arrived = copy.created is not None and copy.created > since
+            if (has_arrived or _age(since) >= OVERLOOKED_SECONDS) and self.objects.is_connected(member):
+                return member
+            note = f"its copy on {member} must be removed, or end, before it is started elsewhere"
+            await self.hub.events.normal(workload, "WaitingForCluster", note)
+            raise errors.RetryLater(REMOVAL_SECONDS, note)
+        if past and not workload.status.nominated_cluster_names and _age(since) < ARRIVAL_SECONDS:
+            raise errors.RetryLater(REMOVAL_SECONDS, f"Kueue may be bringing its copy to {', '.join(past)}")
+        return ""
+
+    def _past(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[str]:
+        """Return the clusters, not nominated now, that may have a copy from before.
+
+        Once others are nominated, only those to which Kueue is connected: elsewhere it could bring and record none.
+        """
+        nominated = workload.status.nominated_cluster_names
+        past = self.whereabouts.of(workload, self.objects.once_listed(config))
+        return [m for m in past if m not in nominated and (not nominated or self.objects.is_connected(m))]
 
     def _candidates(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[Candidate]:
         placement = self.hub.get(cluster.Placement, config.name, self.settings.kueue_namespace)
@@ -292,8 +327,9 @@ class DispatcherController(Controller):
 
     # Writing
 
-    async def _nominate(self, workload: kueue.Workload, members: Sequence[str]) -> None:
+    async def _nominate(self, workload: kueue.Workload, new: Sequence[str], why: str) -> None:
         """Write a nomination on the Workload as it is now; one that changed meanwhile is decided anew."""
+        members = (*workload.status.nominated_cluster_names, *new)
         self.ledger.enter(workload, members)
         self.whereabouts.sent(workload, members)
         try:
@@ -313,10 +349,10 @@ class DispatcherController(Controller):
             raise  # after another server error it may have been written all the same, as without an answer
         self.refusals.forget(workload.key)
         self._nominated[workload.key] = (workload.uid, clock.monotonic())
-        for member in members:
-            if member not in workload.status.nominated_cluster_names:
-                self.measures.nominations.labels(member).inc()
+        for member in new:
+            self.measures.nominations.labels(member).inc()
         log.info("nominated", workload=workload.key, members=members)
+        await self.hub.events.normal(workload, "Nominated", f"{', '.join(new)}; {why}")
 
     async def _tell_refusal(self, workload: kueue.Workload, error: errors.ApiError) -> None:
         """Say that a nomination was refused again for the same cause; one that changed meanwhile is none."""
@@ -370,6 +406,17 @@ class DispatcherController(Controller):
         else:
             self._waiting.pop(key, None)
         self.measures.waiting.set(len(self._waiting))
+
+
+def _quota_since(workload: kueue.Workload) -> datetime:
+    """Return when a Workload got its quota."""
+    reserved = find(workload.status.conditions, kueue.QUOTA_RESERVED)
+    since = reserved.last_transition_time if reserved is not None else None
+    return since or datetime.min.replace(tzinfo=UTC)
+
+
+def _age(since: datetime) -> float:
+    return (clock.now() - since).total_seconds()
 
 
 def allowed_clusters(workload: kueue.Workload) -> set[str]:

@@ -71,6 +71,10 @@ def listed_by_mistake(member: str, why: str) -> Said:
     )
 
 
+def copy_is_left(member: str) -> str:
+    return f"{member} still has its copy, which Kueue did not remove"
+
+
 def draining(held: Mapping[str, str]) -> Said:
     return "ClustersDraining", f"still listed until empty: {_each(held)}"
 

@@ -6,6 +6,7 @@ Each worker has its own connection and its own tasks, so that a dead or slow one
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, TypeVar
 
 from fleetqueue import clock
@@ -51,6 +52,7 @@ class Copy:
 
     key: str
     is_admitted: bool
+    created: datetime | None
 
 
 class Workers:
@@ -85,7 +87,7 @@ class Workers:
         except errors.NotFound:
             return None
         copy = kueue.Workload.view(kueue.Workload.trim(raw))
-        return Copy(copy.key, copy.is_true(kueue.ADMITTED))
+        return Copy(copy.key, copy.is_true(kueue.ADMITTED), copy.metadata.creation_timestamp)
 
     def queue(self, secret: Secret | None, workload: kueue.Workload) -> kueue.ClusterQueue | None:
         """Return the worker's queue for a Workload; None where it is not known."""

@@ -44,6 +44,7 @@ def workload_manifest(
     on="",
     gpus=1,
     quota=True,
+    quota_since=MOMENT,
     evicted=None,
     evicted_since=MOMENT,
     owner="",
@@ -59,7 +60,7 @@ def workload_manifest(
     `checks` is from each check's name to its state, or to (state, message).
     """
     states = {"mk": "Pending", "ac": "Ready"} if checks is None else checks
-    conditions = [condition("QuotaReserved")] if quota else []
+    conditions = [condition("QuotaReserved", since=quota_since)] if quota else []
     if evicted is not None:
         conditions.append(condition("Evicted", str(evicted), evicted_since))
     if finished:

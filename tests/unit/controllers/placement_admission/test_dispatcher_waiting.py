@@ -2,10 +2,12 @@
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.testing.virtual_time import advance, settle
 
 NOMINATION = "apply workloads/team-a/job/status"
@@ -274,12 +276,12 @@ async def taken_back(scene, three_clusters):
 
 @pytest.mark.usefixtures("taken_back")
 async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene):
-    scene.workload(**TAKEN_BACK)
+    scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
 
     async with scene.beating():
         await scene.connected()
         scene.select("c2", "c3")
-        await advance(60)
+        await advance(9)
         assert scene.nominated() == []
 
         scene.remove_copy("c1")
@@ -289,8 +291,56 @@ async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene
 
 
 @pytest.mark.usefixtures("taken_back")
+async def test_where_kueue_overlooks_a_copy_its_cluster_is_nominated_again_though_it_drains(scene):
+    """Kueue was about to bring it when its Workload was taken back, and did not look until it had quota again."""
+    scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
+
+    async with scene.beating():
+        await scene.connected()
+        scene.select("c2", "c3")
+        await advance(60)
+
+        assert scene.nominated() == ["gpu-c1"]
+        assert scene.events("Nominated") == ["gpu-c1; gpu-c1 still has its copy, which Kueue did not remove"]
+
+
+@pytest.mark.usefixtures("three_clusters")
+async def test_a_copy_that_arrives_where_it_was_taken_back_from_keeps_the_job_there(scene):
+    async with scene.beating():
+        await scene.connected()
+        scene.copy("c1", "keeps-it-draining")
+        scene.workload(nominated=["gpu-c1"])
+        scene.select("c2", "c3")
+        await settle()
+        scene.change_workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
+        await advance(3)
+        assert scene.nominated() == []
+        scene.copy("c1", admitted=True)
+        await advance(1)
+
+        assert scene.nominated() == ["gpu-c1"]
+
+
+@pytest.mark.usefixtures("three_clusters")
+async def test_a_copy_that_arrives_where_it_was_taken_back_from_is_found_though_another_is_nominated(scene):
+    async with scene.beating(nomination_timeout=60.0):
+        await scene.connected()
+        scene.copy("c1", "keeps-it-draining")
+        scene.workload(nominated=["gpu-c1"])
+        scene.select("c2", "c3")
+        await settle()
+        scene.change_workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
+        await advance(6)
+        assert scene.nominated() == ["gpu-c2"]
+        scene.copy("c1", admitted=True)
+        await advance(11)
+
+        assert scene.nominated() == ["gpu-c2", "gpu-c1"]
+
+
+@pytest.mark.usefixtures("taken_back")
 async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
-    scene.workload(**TAKEN_BACK)
+    scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
 
     async with scene.beating(lost_timeout=900.0):
         await scene.connected()
@@ -309,7 +359,7 @@ async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
 
 @pytest.mark.usefixtures("taken_back")
 async def test_a_cluster_that_kueue_lost_long_ago_counts_as_silent_from_its_last_answer_to_us(scene):
-    scene.workload(**TAKEN_BACK)
+    scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
 
     async with scene.beating(lost_timeout=900.0):
         await scene.connected()
