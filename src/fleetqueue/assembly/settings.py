@@ -5,6 +5,7 @@ the room's own settings, with the names of namespaces and of the ConfigMap fille
 """
 
 from dataclasses import dataclass, field, replace
+from string import Formatter
 from typing import Any, Final, Literal
 
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
@@ -86,6 +87,9 @@ class HubSettings:
         rules_for(self.credentials.job_kinds)  # refuses kinds that nobody knows
         if self.placement_admission.naming not in NAMINGS:
             raise ValueError(f"placement_admission.naming must be one of {', '.join(NAMINGS)}")
+        names = {name for _, name, _, _ in Formatter().parse(self.placement_admission.secret_name) if name is not None}
+        if names != {"cluster"}:
+            raise ValueError("placement_admission.secret_name must have {cluster} in it, and no other field")
 
     def filled(self) -> "HubSettings":
         """Give every section the names that were chosen at the top."""

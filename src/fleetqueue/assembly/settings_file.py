@@ -42,9 +42,11 @@ def parse(kind: type[S], given: Mapping[str, Any]) -> S:
     """Build settings from plain values."""
     _refuse_unknown(kind, given, "")
     try:
-        return msgspec.convert(given, kind)
+        settings = msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
         raise SettingsError(_explain(kind, str(error))) from error
+    _refuse_negative(settings, "")
+    return settings
 
 
 def known_keys(kind: type[Any], *, is_section: bool = False) -> dict[str, Any]:
@@ -93,6 +95,16 @@ def _refuse_unknown(kind: type[Any], given: Mapping[str, Any], prefix: str) -> N
             raise SettingsError(f'unknown setting "{prefix}{key}"{_hint(key, known)}; {where} are {", ".join(known)}')
         if is_dataclass(known[key]) and isinstance(value, Mapping):
             _refuse_unknown(known[key], value, f"{prefix}{key}.")
+
+
+def _refuse_negative(settings: Any, prefix: str) -> None:
+    """No number of ours means anything below zero."""
+    for key in known_keys(type(settings)):
+        value = getattr(settings, key)
+        if is_dataclass(value):
+            _refuse_negative(value, f"{prefix}{key}.")
+        elif isinstance(value, int | float) and value < 0:
+            raise SettingsError(f'setting "{prefix}{key}": must not be negative')
 
 
 def _hint(key: Any, known: Iterable[str]) -> str:

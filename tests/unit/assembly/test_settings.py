@@ -53,11 +53,23 @@ def test_one_setting_by_flag(override, read):
         pytest.param("credentials.job_kinds=[tfjob]", "unknown job kind tfjob; known are", id="unknown job kind"),
         pytest.param("credentials.namespace=x", 'unknown setting "credentials.namespace"', id="chosen at the top"),
         pytest.param("placement_admission.naming=x", "naming must be one of placement, cluster", id="unknown naming"),
+        pytest.param("recheck=-1", 'setting "recheck": must not be negative', id="a negative number"),
+        pytest.param(
+            "placement_admission.drain_timeout=-5",
+            'setting "placement_admission.drain_timeout": must not be negative',
+            id="a negative number in a section",
+        ),
+        pytest.param(
+            "placement_admission.secret_name=foo", "secret_name must have {cluster} in it", id="one secret for all"
+        ),
+        pytest.param(
+            "placement_admission.secret_name='{clust}-x'", "secret_name must have {cluster} in it", id="another field"
+        ),
         pytest.param("recheck={", "is no YAML value", id="broken YAML"),
     ],
 )
 def test_a_wrong_setting_is_named(override, said):
-    with pytest.raises(SettingsError, match=said.replace("?", r"\?").replace("(", r"\(")):
+    with pytest.raises(SettingsError, match=said.replace("?", r"\?").replace("(", r"\(").replace("{", r"\{")):
         load(HubSettings, overrides=[override])
 
 
