@@ -43,6 +43,7 @@ SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
     "windows": (
         "tests/real/test_dispatching.py",
         "tests/real/test_draining.py",
+        "tests/real/test_lost_workers.py",
         "tests/real/test_pause_and_kill.py",
         "-k",
         "not lost",
