@@ -140,6 +140,7 @@ class DispatcherController(Controller):
         if left := self.ledger.seconds_left(key):
             raise errors.RetryLater(left, "a nomination is under way")
         if is_ours(config) and (member := await self._overlooked(workload, config)):
+            self._set_waiting(key, waits=False)
             await self._nominate(workload, [member], messages.copy_is_left(member))
             return
         missing = await self._wait_until_safe(workload, config) if is_ours(config) else []
@@ -248,7 +249,8 @@ class DispatcherController(Controller):
             if copy is None:
                 continue
             has_arrived = copy.created is not None and copy.created > since
-            if (has_arrived or _age(since) >= OVERLOOKED_SECONDS) and self.objects.is_connected(member):
+            is_usable = member in config.spec.clusters and self.objects.is_connected(member)
+            if is_usable and (has_arrived or _age(since) >= OVERLOOKED_SECONDS):
                 return member
             note = f"its copy on {member} must be removed, or end, before it is started elsewhere"
             await self.hub.events.normal(workload, "WaitingForCluster", note)
