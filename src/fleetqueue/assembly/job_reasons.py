@@ -12,6 +12,7 @@ from fleetqueue.runtime.events import COMPONENT
 
 EXPLAINING: Final = ("NominationRefused", "NoClusterToNominate", "WaitingForCluster")
 """The Events by which the dispatcher says why a Workload is not sent anywhere, or not any further."""
+RESET: Final = "Reset to Pending after eviction."
 
 
 async def dispatch_notes(hub: Client) -> dict[str, str]:
@@ -45,8 +46,14 @@ def why(workload: kueue.Workload, notes: Mapping[str, str]) -> str:
     if not waiting:
         return "all checks are Ready; Kueue is about to admit it"
     # A check with a message explains itself; MultiKueue's has none until a cluster has taken the job.
-    told = next((check for check in waiting if check.message), waiting[0])
-    return f"{told.name} is {told.state}: {told.message or _dispatched(workload, notes.get(workload.uid, ''))}"
+    told = next((check for check in waiting if _own_message(check)), waiting[0])
+    said = _own_message(told) or _dispatched(workload, notes.get(workload.uid, ""))
+    return f"{told.name} is {told.state}: {said}"
+
+
+def _own_message(check: kueue.CheckState) -> str:
+    """Return what a check's controller says; Kueue's own words after an eviction explain nothing."""
+    return "" if check.message.startswith(RESET) else check.message
 
 
 def _why_no_quota(workload: kueue.Workload) -> str:

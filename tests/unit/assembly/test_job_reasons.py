@@ -79,6 +79,12 @@ QUOTA = ("QuotaReserved",)
         ),
         pytest.param(workload(("QuotaReserved", "Admitted")), "", "Admitted it is", id="it runs"),
         pytest.param(workload(("Admitted", "Finished")), "", "Finished it is", id="it has ended"),
+        pytest.param(
+            workload(QUOTA, checks=[("ac", "Pending", "Reset to Pending after eviction. Previously: Retry"), MK]),
+            "its copy on c1 must be removed",
+            "ac is Pending: no cluster is nominated yet; its copy on c1 must be removed",
+            id="taken back, and not sent anywhere yet",
+        ),
         pytest.param(workload(QUOTA, deleting=True), "", "it is being deleted", id="deleted"),
     ],
 )
