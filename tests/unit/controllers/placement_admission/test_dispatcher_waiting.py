@@ -274,6 +274,7 @@ async def taken_back(scene, three_clusters):
     scene.copy("c1", "keeps-it-draining")
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 @pytest.mark.usefixtures("taken_back")
 async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene):
     scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
@@ -338,6 +339,7 @@ async def test_a_copy_that_arrives_where_it_was_taken_back_from_is_found_though_
         assert scene.nominated() == ["gpu-c2", "gpu-c1"]
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 @pytest.mark.usefixtures("taken_back")
 async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
     scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
@@ -357,6 +359,7 @@ async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
         assert scene.nominated() == ["gpu-c2"]
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 @pytest.mark.usefixtures("taken_back")
 async def test_a_cluster_that_kueue_lost_long_ago_counts_as_silent_from_its_last_answer_to_us(scene):
     scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
