@@ -291,6 +291,7 @@ async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene
         await advance(15)  # the drain looks again, too
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 @pytest.mark.usefixtures("taken_back")
 async def test_where_kueue_overlooks_a_copy_its_cluster_is_nominated_again_though_it_drains(scene):
     """Kueue was about to bring it when its Workload was taken back, and did not look until it had quota again."""
@@ -305,6 +306,7 @@ async def test_where_kueue_overlooks_a_copy_its_cluster_is_nominated_again_thoug
         assert scene.events("Nominated") == ["gpu-c1; gpu-c1 still has its copy, which Kueue did not remove"]
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 @pytest.mark.usefixtures("three_clusters")
 async def test_a_copy_that_arrives_where_it_was_taken_back_from_keeps_the_job_there(scene):
     async with scene.beating():
@@ -322,6 +324,7 @@ async def test_a_copy_that_arrives_where_it_was_taken_back_from_keeps_the_job_th
         assert scene.nominated() == ["gpu-c1"]
 
 
+@pytest.mark.embedded_only("a real server has a clock of its own")
 @pytest.mark.usefixtures("three_clusters")
 async def test_a_copy_that_arrives_where_it_was_taken_back_from_is_found_though_another_is_nominated(scene):
     async with scene.beating(nomination_timeout=60.0):
