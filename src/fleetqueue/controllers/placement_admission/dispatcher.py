@@ -139,11 +139,13 @@ class DispatcherController(Controller):
             return
         if left := self.ledger.seconds_left(key):
             raise errors.RetryLater(left, "a nomination is under way")
-        if is_ours(config) and (member := await self._overlooked(workload, config)):
-            self._set_waiting(key, waits=False)
-            await self._nominate(workload, [member], messages.copy_is_left(member))
-            return
-        missing = await self._wait_until_safe(workload, config) if is_ours(config) else []
+        missing = []
+        if is_ours(config):
+            if member := await self._overlooked(workload, config):
+                self._set_waiting(key, waits=False)
+                await self._nominate(workload, [member], messages.copy_is_left(member))
+                return
+            missing = await self._wait_until_safe(workload, config)
         # Nothing waits between the choice and its entry in the ledger, where the next choice and a drain look for it.
         members, why = self._choose(workload, config.name)
         self._set_waiting(key, waits=not (members or workload.status.nominated_cluster_names))
@@ -265,7 +267,7 @@ class DispatcherController(Controller):
         Once others are nominated, only those to which Kueue is connected: elsewhere it could bring and record none.
         """
         nominated = workload.status.nominated_cluster_names
-        past = self.whereabouts.of(workload, self.objects.once_listed(config))
+        past = self.whereabouts.of(workload, lambda: self.objects.once_listed(config))
         return [m for m in past if m not in nominated and (not nominated or self.objects.is_connected(m))]
 
     def _candidates(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[Candidate]:

@@ -82,7 +82,7 @@ class EvictionController(Controller):
         config = self.objects.config(self.objects.config_of(workload))
         if config is None:
             return True  # nobody knows where to look; Kueue waits for the config as well
-        for member in self.whereabouts.of(workload, self.objects.once_listed(config)):
+        for member in self.whereabouts.of(workload, lambda: self.objects.once_listed(config)):
             if await self.copies.ask(workload, member, config) is not None:
                 return True
         return False

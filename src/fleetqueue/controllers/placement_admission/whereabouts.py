@@ -4,7 +4,7 @@ Kueue forgets them with the eviction, and removes the copies as far as it can re
 evicted when this process first saw it has an unknown past: it may have been anywhere.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -36,14 +36,17 @@ class Whereabouts:
             past = self._pasts[workload.key] = Past(workload.uid, is_known=not was_evicted(workload))
         past.members.update(members)
 
-    def of(self, workload: kueue.Workload, anywhere: Iterable[str]) -> list[str]:
-        """Return which members may have a copy of a Workload that is not nominated; any where that is not known."""
+    def of(self, workload: kueue.Workload, anywhere: Callable[[], Iterable[str]]) -> list[str]:
+        """Return which members a Workload has been on; any where that is not known.
+
+        Of most Workloads nobody asks for `anywhere`: they were never evicted.
+        """
         past = self._pasts.get(workload.key)
         if not was_evicted(workload):
             return []
         if past is None or past.uid != workload.uid:
-            return sorted(anywhere)
-        return sorted(past.members if past.is_known else {*past.members, *anywhere})
+            return sorted(anywhere())
+        return sorted(past.members if past.is_known else {*past.members, *anywhere()})
 
 
 def was_evicted(workload: kueue.Workload) -> bool:

@@ -16,7 +16,7 @@ def whereabouts():
 def test_a_workload_that_was_never_evicted_is_nowhere_else(whereabouts, a_workload):
     whereabouts.seen(None, a_workload(nominated=["gpu-c1"]))
 
-    assert whereabouts.of(a_workload(), LISTED) == []
+    assert whereabouts.of(a_workload(), lambda: LISTED) == []
 
 
 def test_an_evicted_workload_may_be_wherever_it_was_seen(whereabouts, a_workload):
@@ -24,31 +24,31 @@ def test_an_evicted_workload_may_be_wherever_it_was_seen(whereabouts, a_workload
     whereabouts.seen(a_workload(), a_workload(on="gpu-c2"))
     whereabouts.seen(a_workload(), a_workload(evicted=True))
 
-    assert whereabouts.of(a_workload(evicted=False), LISTED) == ["gpu-c1", "gpu-c2"]
+    assert whereabouts.of(a_workload(evicted=False), lambda: LISTED) == ["gpu-c1", "gpu-c2"]
 
 
 def test_where_it_was_sent_counts_before_the_cache_shows_it(whereabouts, a_workload):
     whereabouts.seen(None, a_workload())
     whereabouts.sent(a_workload(), ["gpu-c3"])
 
-    assert whereabouts.of(a_workload(evicted=False), LISTED) == ["gpu-c3"]
+    assert whereabouts.of(a_workload(evicted=False), lambda: LISTED) == ["gpu-c3"]
 
 
 def test_a_member_that_somebody_took_off_the_list_counts_too(whereabouts, a_workload):
     whereabouts.seen(None, a_workload(on="gpu-c9"))
 
-    assert whereabouts.of(a_workload(evicted=False), LISTED) == ["gpu-c9"]
+    assert whereabouts.of(a_workload(evicted=False), lambda: LISTED) == ["gpu-c9"]
 
 
 @pytest.mark.parametrize("evicted", [True, False], ids=["on its way out", "with quota again"])
 def test_a_workload_that_was_evicted_before_we_first_saw_it_may_be_anywhere(whereabouts, a_workload, evicted):
     whereabouts.seen(None, a_workload(evicted=evicted))
 
-    assert whereabouts.of(a_workload(evicted=False), LISTED) == LISTED
+    assert whereabouts.of(a_workload(evicted=False), lambda: LISTED) == LISTED
 
 
 def test_a_workload_that_we_never_saw_may_be_anywhere(whereabouts, a_workload):
-    assert whereabouts.of(a_workload(evicted=False), LISTED) == LISTED
+    assert whereabouts.of(a_workload(evicted=False), lambda: LISTED) == LISTED
 
 
 @pytest.mark.parametrize("end", [None, {"finished": True}], ids=["deleted", "finished"])
@@ -69,4 +69,4 @@ def test_a_new_workload_of_the_same_name_has_its_own_past(whereabouts, a_workloa
     whereabouts.seen(old, new)
     evicted = a_workload(evicted=False)
 
-    assert whereabouts.of(msgspec.structs.replace(evicted, metadata=new.metadata), LISTED) == []
+    assert whereabouts.of(msgspec.structs.replace(evicted, metadata=new.metadata), lambda: LISTED) == []
