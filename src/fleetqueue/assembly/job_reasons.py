@@ -13,6 +13,7 @@ from fleetqueue.runtime.events import COMPONENT
 EXPLAINING: Final = ("NominationRefused", "NoClusterToNominate", "WaitingForCluster")
 """The Events by which the dispatcher says why a Workload is not sent anywhere, or not any further."""
 RESET: Final = "Reset to Pending after eviction."
+"""How Kueue's own message begins on every check of a Workload that it has evicted."""
 
 
 async def dispatch_notes(hub: Client) -> dict[str, str]:

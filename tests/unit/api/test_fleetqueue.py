@@ -15,6 +15,7 @@ PLACEMENT = {"apiGroup": "cluster.open-cluster-management.io", "kind": "Placemen
         pytest.param(CHECK_CONTROLLER, {**PLACEMENT, "kind": "PlacementRule"}, "", id="another kind"),
         pytest.param(CHECK_CONTROLLER, {**PLACEMENT, "apiGroup": "apps"}, "", id="another group"),
         pytest.param(CHECK_CONTROLLER, {**PLACEMENT, "name": ""}, "", id="no name"),
+        pytest.param(CHECK_CONTROLLER, {"name": "gpu"}, "", id="neither group nor kind"),
         pytest.param(CHECK_CONTROLLER, None, "", id="no parameters"),
         pytest.param("kueue.x-k8s.io/multikueue", PLACEMENT, "", id="not our check"),
     ],

@@ -12,7 +12,13 @@ from fleetqueue.testing.virtual_time import advance, settle
 
 NOMINATION = "apply workloads/team-a/job/status"
 TAKEN_BACK = {"evicted": False}
-"""A Workload that was evicted, and has quota again."""
+"""A Workload that was evicted, and has had quota again for long."""
+DATED = pytest.mark.embedded_only("a real server has a clock of its own")
+
+
+def just_taken_back():
+    """A Workload that was evicted, and got quota again this very second."""
+    return {**TAKEN_BACK, "quota_since": timestamp(clock.now())}
 
 
 @pytest.fixture
@@ -274,10 +280,10 @@ async def taken_back(scene, three_clusters):
     scene.copy("c1", "keeps-it-draining")
 
 
-@pytest.mark.embedded_only("a real server has a clock of its own")
+@DATED
 @pytest.mark.usefixtures("taken_back")
 async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene):
-    scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
+    scene.workload(**just_taken_back())
 
     async with scene.beating():
         await scene.connected()
@@ -291,11 +297,11 @@ async def test_a_workload_is_not_started_elsewhere_before_its_copy_is_gone(scene
         await advance(15)  # the drain looks again, too
 
 
-@pytest.mark.embedded_only("a real server has a clock of its own")
+@DATED
 @pytest.mark.usefixtures("taken_back")
 async def test_where_kueue_overlooks_a_copy_its_cluster_is_nominated_again_though_it_drains(scene):
     """Kueue was about to bring it when its Workload was taken back, and did not look until it had quota again."""
-    scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
+    scene.workload(**just_taken_back())
 
     async with scene.beating():
         await scene.connected()
@@ -306,7 +312,7 @@ async def test_where_kueue_overlooks_a_copy_its_cluster_is_nominated_again_thoug
         assert scene.events("Nominated") == ["gpu-c1; gpu-c1 still has its copy, which Kueue did not remove"]
 
 
-@pytest.mark.embedded_only("a real server has a clock of its own")
+@DATED
 @pytest.mark.usefixtures("three_clusters")
 async def test_a_copy_that_arrives_where_it_was_taken_back_from_keeps_the_job_there(scene):
     async with scene.beating():
@@ -315,7 +321,7 @@ async def test_a_copy_that_arrives_where_it_was_taken_back_from_keeps_the_job_th
         scene.workload(nominated=["gpu-c1"])
         scene.select("c2", "c3")
         await settle()
-        scene.change_workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
+        scene.change_workload(**just_taken_back())
         await advance(3)
         assert scene.nominated() == []
         scene.copy("c1", admitted=True)
@@ -324,7 +330,7 @@ async def test_a_copy_that_arrives_where_it_was_taken_back_from_keeps_the_job_th
         assert scene.nominated() == ["gpu-c1"]
 
 
-@pytest.mark.embedded_only("a real server has a clock of its own")
+@DATED
 @pytest.mark.usefixtures("three_clusters")
 async def test_a_copy_that_arrives_where_it_was_taken_back_from_is_found_though_another_is_nominated(scene):
     async with scene.beating(nomination_timeout=60.0):
@@ -333,7 +339,7 @@ async def test_a_copy_that_arrives_where_it_was_taken_back_from_is_found_though_
         scene.workload(nominated=["gpu-c1"])
         scene.select("c2", "c3")
         await settle()
-        scene.change_workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
+        scene.change_workload(**just_taken_back())
         await advance(6)
         assert scene.nominated() == ["gpu-c2"]
         scene.copy("c1", admitted=True)
@@ -342,10 +348,10 @@ async def test_a_copy_that_arrives_where_it_was_taken_back_from_is_found_though_
         assert scene.nominated() == ["gpu-c2", "gpu-c1"]
 
 
-@pytest.mark.embedded_only("a real server has a clock of its own")
+@DATED
 @pytest.mark.usefixtures("taken_back")
 async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
-    scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
+    scene.workload(**just_taken_back())
 
     async with scene.beating(lost_timeout=900.0):
         await scene.connected()
@@ -362,10 +368,10 @@ async def test_while_the_draining_cluster_is_silent_it_may_run_there(scene):
         assert scene.nominated() == ["gpu-c2"]
 
 
-@pytest.mark.embedded_only("a real server has a clock of its own")
+@DATED
 @pytest.mark.usefixtures("taken_back")
 async def test_a_cluster_that_kueue_lost_long_ago_counts_as_silent_from_its_last_answer_to_us(scene):
-    scene.workload(**TAKEN_BACK, quota_since=timestamp(clock.now()))
+    scene.workload(**just_taken_back())
 
     async with scene.beating(lost_timeout=900.0):
         await scene.connected()
