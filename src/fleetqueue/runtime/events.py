@@ -1,8 +1,8 @@
 """Events: a sentence for people, on the object that it is about, in the name of the part that says it.
 
 A controller says what it sees, as often as it sees it; how repetition is treated is the recorder's business:
-- `Recorder`: the same sentence about the same object is not written again within ten minutes. It needs no right but
-  to create events.
+- `Recorder`: the same sentence about the same object is not written again within ten minutes, unless the caller knows
+  that it happened again. It needs no right but to create events.
 - `SeriesRecorder`: the second time a thing happens, its event becomes a series. So write the scheduler, Kueue and
   Open Cluster Management (client-go's tools/events).
 - `CountingRecorder`, in `counted_events`: the same event is counted. So write kube-controller-manager and kubelets.
@@ -43,6 +43,7 @@ class Saying:
     """What was tried; core/v1 has no place for it."""
     part: str = ""
     """The path of the field that it is about, such as `spec.containers{main}`."""
+    happened_again: bool = False
 
     @property
     def namespace(self) -> str:
@@ -77,8 +78,17 @@ class Recorder:
         self._said: dict[tuple[str, ...], float] = {}
         """When each sentence was said, the oldest first."""
 
-    async def normal(self, about: Object, reason: str, note: str, *, action: str = "", part: str = "") -> None:
-        await self._try(Saying(about, NORMAL, reason, note, action, part))
+    async def normal(
+        self,
+        about: Object,
+        reason: str,
+        note: str,
+        *,
+        action: str = "",
+        part: str = "",
+        happened_again: bool = False,
+    ) -> None:
+        await self._try(Saying(about, NORMAL, reason, note, action, part, happened_again))
 
     async def warning(self, about: Object, reason: str, note: str, *, action: str = "", part: str = "") -> None:
         await self._try(Saying(about, WARNING, reason, note, action, part))
@@ -93,7 +103,8 @@ class Recorder:
     async def _say(self, saying: Saying) -> None:
         said, now = (saying.about.uid, saying.reason, saying.note), clock.monotonic()
         forget_older(self._said, now - QUIET_SECONDS)
-        if said not in self._said:
+        if saying.happened_again or said not in self._said:
+            self._said.pop(said, None)
             self._said[said] = now
             await self.client.create(Event.resource, self._manifest(saying))
 

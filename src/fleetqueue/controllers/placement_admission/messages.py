@@ -40,6 +40,10 @@ def generated(
     return "Active", message
 
 
+def check_deleted(draining: Sequence[str]) -> Said:
+    return "CheckDeleted", "the check is being deleted, and sends nothing any more" + _kept(draining)
+
+
 def placement_not_found(placement: str, draining: Sequence[str]) -> Said:
     return "PlacementNotFound", f"Placement {placement} not found" + _kept(draining)
 

@@ -281,7 +281,8 @@ class MultiKueueConfigController(Controller):
         """Write members before the config that lists them, so that Kueue never meets a missing one."""
         members = self._members_to_keep(key, plan, selection)
         for member, name in members.items():
-            await self.hub.ensure(kueue.MultiKueueCluster, self._member(key, member, name))
+            if await self.hub.ensure(kueue.MultiKueueCluster, self._member(key, member, name)):
+                log.info("member written", config=key, member=member)
         for member in set(config.spec.clusters if config else ()) - set(plan.listed):
             self._unlisted[member] = clock.monotonic()
         if not plan.listed:

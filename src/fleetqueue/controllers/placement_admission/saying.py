@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, find
-from fleetqueue.api.fleetqueue import DISPATCHER_NAME
+from fleetqueue.api.fleetqueue import DISPATCHER_NAME, placement_of
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.candidates import SPREAD, STRATEGIES
 from fleetqueue.controllers.placement_admission.draining import Held, Plan
@@ -28,6 +28,8 @@ class Saying:
         self.hub = objects.hub
         self.objects = objects
         self.measures = measures
+        self._told: dict[str, tuple[set[str], set[str]]] = {}
+        """What was last told of each Placement: which members serve, and which drain."""
 
     async def explain(
         self,
@@ -39,12 +41,14 @@ class Saying:
     ) -> None:
         """Tell what was decided, and what is new in it."""
         self.measures.set_clusters(placement, plan, held)
-        conditions = self._conditions(placement, plan, held)
+        news = set(plan.serving), set(plan.draining)
+        happened_again = self._told.get(placement) != news
+        self._told[placement] = news
         for check in checks:
-            if not check.is_deleting:
-                await self.set_conditions(check, conditions)
-                await self._tell_restart(check, conditions)
-                await self._tell_news(check, plan, before)
+            conditions = self._conditions(check, plan, held)
+            await self.set_conditions(check, conditions)
+            await self._tell_restart(check, conditions)
+            await self._tell_news(check, plan, before, happened_again)
 
     async def set_conditions(self, check: kueue.AdmissionCheck, conditions: Sequence[Condition]) -> None:
         wanted = [_observed(condition, check) for condition in conditions]
@@ -57,7 +61,10 @@ class Saying:
             if before is None or before.message != said.message:
                 await self.hub.events.warning(check, said.reason, said.message)
 
-    async def _tell_news(self, check: kueue.AdmissionCheck, plan: Plan, before: kueue.MultiKueueConfig | None) -> None:
+    async def _tell_news(
+        self, check: kueue.AdmissionCheck, plan: Plan, before: kueue.MultiKueueConfig | None, happened_again: bool
+    ) -> None:
+        """Tell what differs from a config as it was read; `happened_again`: it is not one that was just written."""
         strategy = check.metadata.annotations.get(STRATEGY, SPREAD)
         if strategy not in STRATEGIES:
             await self.hub.events.warning(check, "UnknownStrategy", messages.unknown_strategy(strategy))
@@ -65,16 +72,17 @@ class Saying:
         served = set(before.spec.clusters) - set(marks) if before else set()
         if served != set(plan.serving):
             note = f"selected {_names(plan.serving)}, before {_names(sorted(served))}"
-            await self.hub.events.normal(check, "SelectionChanged", note)
+            await self.hub.events.normal(check, "SelectionChanged", note, happened_again=happened_again)
         for member in plan.draining:
             if member not in marks:
                 note = f"{member} was dropped and stays listed until empty"
-                await self.hub.events.normal(check, "DrainStarted", note)
+                await self.hub.events.normal(check, "DrainStarted", note, happened_again=happened_again)
         for member in sorted(set(marks) - set(plan.listed)):
-            await self.hub.events.normal(check, "DrainEnded", f"{member} holds nothing any more and was unlisted")
+            note = f"{member} holds nothing any more and was unlisted"
+            await self.hub.events.normal(check, "DrainEnded", note, happened_again=happened_again)
 
-    def _conditions(self, placement: str, plan: Plan, held: Mapping[str, Held]) -> list[Condition]:
-        conditions = [self._active(placement, plan)]
+    def _conditions(self, check: kueue.AdmissionCheck, plan: Plan, held: Mapping[str, Held]) -> list[Condition]:
+        conditions = [self._active(check, plan)]
         if plan.draining:
             counts = {member: str(held[member]) if member in held else "just dropped" for member in plan.draining}
             conditions.append(Condition.true(DRAINING_CONDITION, *messages.draining(counts)))
@@ -92,7 +100,10 @@ class Saying:
         said = messages.restart_needed(kueue_now, where, self.objects.kueue.source.deployment, DISPATCHER_NAME)
         return (Condition.true if self.objects.dispatches else Condition.false)(DISPATCHING, *said)
 
-    def _active(self, placement: str, plan: Plan) -> Condition:
+    def _active(self, check: kueue.AdmissionCheck, plan: Plan) -> Condition:
+        placement = placement_of(check)
+        if check.is_deleting:
+            return Condition.false(ACTIVE, *messages.check_deleted(plan.draining))
         if self.hub.get(cluster.Placement, placement, self.objects.settings.kueue_namespace) is None:
             return Condition.false(ACTIVE, *messages.placement_not_found(placement, plan.draining))
         if not plan.serving:

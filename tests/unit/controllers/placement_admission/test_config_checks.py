@@ -71,6 +71,12 @@ async def test_the_last_check_stays_until_running_work_has_ended(scene):
 
         assert exists(scene, "ac")
         assert scene.lists() == ["gpu-c1"]
+        active = scene.says("Active")
+        assert (active.status, active.reason) == ("False", "CheckDeleted")
+        assert (
+            active.message == "the check is being deleted, and sends nothing any more; running work goes on in gpu-c1"
+        )
+        assert scene.says("Draining").message == "still listed until empty: gpu-c1 (1 workload)"
 
         scene.change_workload(finished=True, on="gpu-c1")
         scene.remove_copy("c1")

@@ -322,3 +322,15 @@ async def test_a_new_decision_is_an_event_on_the_check(scene):
         }
         assert scene.events("DrainStarted") == ["gpu-c1 was dropped and stays listed until empty"]
         assert scene.events("DrainEnded") == ["gpu-c1 holds nothing any more and was unlisted"]
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_second_drain_within_minutes_is_told_as_the_first_was(scene):
+    async with scene.beating():
+        for selected in (["c2"], ["c1", "c2"], ["c2"]):
+            scene.select(*selected)
+            await advance(30)
+
+        assert scene.events("DrainStarted") == 2 * ["gpu-c1 was dropped and stays listed until empty"]
+        assert scene.events("DrainEnded") == 2 * ["gpu-c1 holds nothing any more and was unlisted"]
+        assert scene.events("SelectionChanged").count("selected [gpu-c2], before [gpu-c1 gpu-c2]") == 2
