@@ -55,6 +55,8 @@ class Kueue:
     """False where a pod is older than all that is known."""
     outdated: tuple[str, ...] = ()
     """The pods that may run with something else than what is written."""
+    earlier: tuple[Configuration, ...] = ()
+    """What was written before, where no Deployment of Kueue shows whether it was restarted since."""
 
     @property
     def all(self) -> tuple[Configuration, ...]:
@@ -63,7 +65,8 @@ class Kueue:
 
     def may_leave_nominations_to(self, dispatcher: str) -> bool:
         """Tell whether some pod may wait for nominations of a dispatcher; in doubt one too many does no harm."""
-        return not self.is_known or any(found.dispatcher_name == dispatcher for found in self.running)
+        maybe = (*self.running, *self.earlier)
+        return not self.is_known or any(found.dispatcher_name == dispatcher for found in maybe)
 
     def leaves_nominations_to(self, dispatcher: str) -> bool:
         """Tell whether every pod certainly waits for nominations of a dispatcher."""
@@ -80,8 +83,11 @@ def managers(source: Source, pods: Iterable[KueuePod]) -> list[Manager]:
     ]
 
 
-def kueue(versions: Sequence[Version], managers: Iterable[Manager]) -> Kueue:
-    """Say what Kueue runs with; `versions` are what was written, in its order. No pods to be seen: what is written."""
+def kueue(versions: Sequence[Version], managers: Iterable[Manager], *, is_seen: bool = True) -> Kueue:
+    """Say what Kueue runs with; `versions` are what was written, in its order. No pods to be seen: what is written.
+
+    `is_seen` is False where Kueue has no Deployment, whose pods would tell.
+    """
     written = versions[-1].configuration if versions else Configuration()
     running: dict[Configuration, None] = {}
     outdated = []
@@ -92,7 +98,8 @@ def kueue(versions: Sequence[Version], managers: Iterable[Manager]) -> Kueue:
         is_known = is_known and is_sure
         if not is_sure or set(found) != {written}:
             outdated.append(manager.name)
-    return Kueue(written, tuple(running) or (written,), is_known, tuple(outdated))
+    before = () if is_seen else dict.fromkeys(v.configuration for v in versions if v.configuration != written)
+    return Kueue(written, tuple(running) or (written,), is_known, tuple(outdated), tuple(before))
 
 
 def differences(written: Configuration, running: Iterable[Configuration]) -> list[str]:

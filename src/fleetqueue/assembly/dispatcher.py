@@ -28,8 +28,9 @@ DEPLOYMENTS: Final = KueueDeployment.resource
 RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
 """The annotation with which `kubectl rollout restart` makes new pods."""
 RESTART_BY_HAND: Final = (
-    "there is no Deployment of Kueue: restart Kueue on the hub yourself, so that it reads its "
-    "configuration (in a lab: fleetqueue restart hub/kueue)"
+    "no Deployment of Kueue is found, so nobody can see here whether Kueue was restarted since: restart Kueue on the "
+    "hub yourself (in a lab: fleetqueue restart hub/kueue); the beginning of its log shows with which configuration it "
+    "was started"
 )
 
 Report = Callable[[str], None]
@@ -64,12 +65,15 @@ class NoKueueConfig(Exception):
 async def install(hub: Client, namespace: str, config_map: str, report: Report) -> None:
     """Let Kueue leave nominations to us, and restart it."""
     found = await find(hub, namespace, config_map)
-    if not await set_ours(hub, namespace, config_map):
-        if not await waits_for_a_restart(hub, namespace, config_map):
-            report("Kueue leaves dispatching to fleetqueue already")
-            return
-    is_restarted = await restart_kueue(hub, namespace)
-    report("Kueue leaves dispatching to fleetqueue, and is restarted" if is_restarted else RESTART_BY_HAND)
+    is_changed = await set_ours(hub, namespace, config_map)
+    restart = await restart_where_due(hub, namespace, config_map, is_changed=is_changed)
+    if not restart.deployment:
+        report(f"Kueue's configuration leaves dispatching to fleetqueue; {RESTART_BY_HAND}")
+    elif not restart.is_done:
+        report("Kueue leaves dispatching to fleetqueue already")
+        return
+    else:
+        report("Kueue leaves dispatching to fleetqueue, and is restarted")
     if found.managed_by:
         report(kept_elsewhere(found, "fleetqueue install --print"))
 
@@ -114,12 +118,27 @@ async def set_back(hub: Client, namespace: str, config_map: str = "") -> bool:
     return await _set(hub, namespace, config_map, None) if found.dispatcher == DISPATCHER_NAME else False
 
 
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """How Kueue came to run with what is written."""
+
+    deployment: str
+    """Empty where Kueue runs out of our sight: whether it was restarted, only a person can tell."""
+    is_done: bool
+    """False also where none was due."""
+
+
+async def restart_where_due(hub: Client, namespace: str, config_map: str, *, is_changed: bool) -> Restart:
+    """Let Kueue read its configuration, where that was changed just now or since Kueue has started."""
+    is_due = is_changed or await waits_for_a_restart(hub, namespace, config_map)
+    deployment = await restart_kueue(hub, namespace) if is_due else (await _source(hub, namespace, "")).deployment
+    return Restart(deployment, is_done=is_due and bool(deployment))
+
+
 async def waits_for_a_restart(hub: Client, namespace: str, config_map: str = "") -> bool:
-    """Tell whether a pod of Kueue is older than what is written, so that it may still run with something else."""
+    """Tell whether a pod of Kueue's Deployment is older than what is written, and so may run with something else."""
     found = KueueConfigMap.view(KueueConfigMap.trim((await find(hub, namespace, config_map)).config_map))
     source = await _source(hub, namespace, config_map)
-    if not source.deployment:
-        return False
     listed = await hub.list(KueuePod.resource, namespace, labels=MANAGER_LABELS)
     pods = [KueuePod.view(KueuePod.trim(raw)) for raw in listed.items]
     key = key_in(found.data, source.key)

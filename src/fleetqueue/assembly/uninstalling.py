@@ -33,6 +33,8 @@ from fleetqueue.runtime.cluster import MANAGED_BY, is_ours
 from fleetqueue.runtime.leader_election import LeaseSettings
 
 DEPLOYMENT: Final = "fleetqueue-controller"
+A_MOMENT: Final = 1.0
+"""Seconds in which a controller that works puts its finalizer back; it is woken when that goes."""
 LABELS: Final = (MANAGED_BY, CLUSTER_LABEL, PLACEMENT_LABEL)
 
 Report = Callable[[str], None]
@@ -50,6 +52,8 @@ class Removal:
     """Seconds to wait for our controller to stop."""
     config_map: str = ""
     """The ConfigMap with Kueue's configuration, where somebody chose one."""
+    kueue_restarted: bool = False
+    """Whether somebody who sees Kueue, which has no Deployment here, says that it was restarted since."""
 
 
 @dataclass(slots=True)
@@ -73,24 +77,30 @@ async def uninstall(hub: Client, removal: Removal, report: Report) -> Remains:
             await _drop_finalizer(hub, check, FINALIZER, report)
         for add_on in await _held_add_ons(hub):
             await _drop_finalizer(hub, add_on, IN_USE, report)
-        if removal.purge:
+        if checks and await _comes_back(hub):
+            remains.todo.append(
+                "somebody put our finalizer back: a `fleetqueue controller` without leader election still runs; stop "
+                "it, then uninstall again"
+            )
+        elif removal.purge:
             await _purge(hub, removal, report)
     remains.notes += await _what_stays(hub, removal)
     return remains
 
 
 async def _give_dispatcher_back(hub: Client, removal: Removal, report: Report, remains: Remains) -> None:
-    if await dispatcher.set_back(hub, removal.kueue_namespace, removal.config_map):
+    namespace, config_map = removal.kueue_namespace, removal.config_map
+    is_changed = await dispatcher.set_back(hub, namespace, config_map)
+    if is_changed:
         report("Kueue's configuration names its own dispatcher again")
-        found = await dispatcher.find(hub, removal.kueue_namespace, removal.config_map)
+        found = await dispatcher.find(hub, namespace, config_map)
         if found.managed_by:
             remains.notes.append(dispatcher.kept_elsewhere(found, "fleetqueue uninstall --print"))
-    elif not await dispatcher.waits_for_a_restart(hub, removal.kueue_namespace, removal.config_map):
-        return
-    if restarted := await dispatcher.restart_kueue(hub, removal.kueue_namespace):
-        report(f"restarted Deployment {removal.kueue_namespace}/{restarted}")
-    else:
-        remains.todo.append(dispatcher.RESTART_BY_HAND)
+    restart = await dispatcher.restart_where_due(hub, namespace, config_map, is_changed=is_changed)
+    if restart.is_done:
+        report(f"restarted Deployment {namespace}/{restart.deployment}")
+    elif not restart.deployment and (is_changed or not removal.kueue_restarted):
+        remains.todo.append(f"{dispatcher.RESTART_BY_HAND}; then uninstall again with --kueue-restarted")
 
 
 async def _detach(hub: Client, checks: set[str], removal: Removal, report: Report, remains: Remains) -> None:
@@ -189,6 +199,21 @@ async def _drop_finalizer(hub: Client, seen: Object, finalizer: str, report: Rep
         else:
             report(f"{live} is free of our finalizer")
             return
+
+
+async def _comes_back(hub: Client) -> bool:
+    """Tell whether some controller works on: one without leader election is seen only by what it does."""
+    async with Observed({"hub": hub}) as seen:
+        seen.follow("hub", kueue.AdmissionCheck)
+        try:
+            await seen.until(
+                lambda: any(FINALIZER in check.metadata.finalizers for check in seen["hub"].list(kueue.AdmissionCheck)),
+                limit=A_MOMENT,
+                what="our finalizer comes back",
+            )
+        except NotInTime:
+            return False
+        return True
 
 
 async def _purge(hub: Client, removal: Removal, report: Report) -> None:

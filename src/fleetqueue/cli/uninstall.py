@@ -23,6 +23,13 @@ def uninstall(
     ] = False,
     timeout: Timeout = 60.0,
     config_map: KueueConfigMapName = "",
+    kueue_restarted: Annotated[
+        bool,
+        typer.Option(
+            "--kueue-restarted",
+            help="Say that Kueue, where it has no Deployment, was restarted since its dispatcher was set back.",
+        ),
+    ] = False,
     print_only: Annotated[
         bool, typer.Option("--print", help="Print the change that sets Kueue's dispatcher back, and change nothing.")
     ] = False,
@@ -43,7 +50,7 @@ def uninstall(
     from fleetqueue.assembly.uninstalling import Remains, Removal
     from fleetqueue.assembly.uninstalling import uninstall as remove
 
-    removal = Removal(detach_checks, purge, namespace, kueue_namespace, timeout, config_map)
+    removal = Removal(detach_checks, purge, namespace, kueue_namespace, timeout, config_map, kueue_restarted)
 
     async def show() -> str:
         with Progress() as report:

@@ -71,7 +71,8 @@ class KueueConfiguration:
         if self._now is None:
             gates = self.source.feature_gates
             versions = [Version(read(text or "", gates), since) for text, since in self._texts]
-            self._now = kueue(versions, managers(self.source, self._hub.list(KueuePod)))
+            pods = managers(self.source, self._hub.list(KueuePod))
+            self._now = kueue(versions, pods, is_seen=bool(self.source.deployment))
         return self._now
 
     @property

@@ -101,6 +101,22 @@ def test_whether_we_nominate(versions, pods, nominates):
     assert kueue(versions, pods).may_leave_nominations_to(DISPATCHER_NAME) is nominates
 
 
+@pytest.mark.parametrize(
+    ("versions", "may", "does"),
+    [
+        pytest.param([version(OURS, 10)], True, True, id="ours"),
+        pytest.param([version(OTHER, 10)], False, False, id="another's"),
+        pytest.param([version(OURS, 10), version(OTHER, 50)], True, False, id="reverted, and perhaps still running"),
+        pytest.param([version(OTHER, 10), version(OURS, 50)], True, True, id="set"),
+    ],
+)
+def test_without_a_deployment_what_was_written_before_may_still_run(versions, may, does):
+    found = kueue(versions, [], is_seen=False)
+
+    assert found.may_leave_nominations_to(DISPATCHER_NAME) is may
+    assert found.leaves_nominations_to(DISPATCHER_NAME) is does
+
+
 def test_rights_are_for_all_that_may_run():
     found = kueue([version(WIDER, 10), version(OTHER, 50)], [pod(20)])
 

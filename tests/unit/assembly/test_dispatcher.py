@@ -8,6 +8,7 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.kueue_installation import KueueDeployment
 from fleetqueue.assembly.dispatcher import (
+    RESTART_BY_HAND,
     Found,
     NoKueueConfig,
     change_back,
@@ -190,6 +191,16 @@ async def test_a_kueue_that_is_older_than_our_name_in_its_configuration_is_resta
     await install(Client(api), "kueue-system", "", said.append)
 
     assert said == ["Kueue leaves dispatching to fleetqueue, and is restarted"]
+
+
+async def test_without_a_deployment_nobody_is_told_that_kueue_is_restarted(api):
+    api.add(config("a: 1\n"))
+    said = []
+
+    await install(Client(api), "kueue-system", "", said.append)
+    await install(Client(api), "kueue-system", "", said.append)
+
+    assert said == [f"Kueue's configuration leaves dispatching to fleetqueue; {RESTART_BY_HAND}"] * 2
 
 
 @pytest.mark.embedded_only("a real server has a clock of its own")

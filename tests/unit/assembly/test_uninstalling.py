@@ -14,6 +14,7 @@ from fleetqueue.api.core_v1 import ConfigMap, Secret, secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL
 from fleetqueue.assembly.dispatcher import DEPLOYMENTS
 from fleetqueue.assembly.uninstalling import DEPLOYMENT, Remains, Removal, uninstall, without_checks
+from fleetqueue.assembly.waiting import Observed
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
 from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER
@@ -73,6 +74,23 @@ async def test_kueue_dispatches_by_itself_again(hub):
 
 async def test_without_a_deployment_the_operator_is_told_to_restart_kueue(hub):
     remains = await remove(hub)
+
+    assert any("restart Kueue on the hub yourself" in todo for todo in remains.todo)
+
+
+async def test_without_a_deployment_a_restart_is_due_until_somebody_says_that_it_was_done(hub):
+    """Kueue waits for our nominations until it is restarted, and nothing on the hub shows whether it was."""
+    await remove(hub, Removal(detach_checks=True))
+
+    again = await remove(hub, Removal(detach_checks=True))
+    told = await remove(hub, Removal(detach_checks=True, kueue_restarted=True))
+
+    assert [todo.endswith("then uninstall again with --kueue-restarted") for todo in again.todo] == [True]
+    assert told.todo == []
+
+
+async def test_a_restart_before_the_dispatcher_was_set_back_does_not_count(hub):
+    remains = await remove(hub, Removal(kueue_restarted=True))
 
     assert any("restart Kueue on the hub yourself" in todo for todo in remains.todo)
 
@@ -173,7 +191,24 @@ async def test_finalizers_wait_until_the_controller_has_stopped(hub):
     assert FINALIZER in hub.get(kueue.AdmissionCheck, "gpu").metadata.finalizers
 
 
+async def test_a_controller_without_a_lease_is_seen_by_what_it_does(hub):
+    async with Observed({"hub": Client(hub)}) as seen:
+        seen.follow("hub", kueue.AdmissionCheck)
+        await seen.synced()
+        seen.watch(lambda *change: put_back(hub))
+        remains = await remove(hub, Removal(purge=True))
+
+    assert any("a `fleetqueue controller` without leader election still runs" in todo for todo in remains.todo)
+    assert MANAGED_BY in hub.get(kueue.MultiKueueConfig, "gpu").metadata.labels
+
+
+def put_back(hub: ArrangedApi) -> None:
+    if FINALIZER not in hub.get(kueue.AdmissionCheck, "gpu").metadata.finalizers:
+        hub.change(kueue.AdmissionCheck, "gpu", metadata={"finalizers": [FINALIZER]})
+
+
 async def test_a_second_time_there_is_nothing_to_write(hub):
+    hub.add(kueue_deployment("kueue"))
     await remove(hub, Removal(detach_checks=True))
     hub.writes.clear()
 

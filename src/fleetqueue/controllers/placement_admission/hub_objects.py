@@ -264,7 +264,7 @@ class HubObjects:
     def origins(self) -> frozenset[str]:
         """The labels of copies that Kueue has made, or will make; empty where that is not known."""
         now = self.kueue.now
-        return frozenset(found.origin for found in now.all) if now.is_known else frozenset()
+        return frozenset(found.origin for found in (*now.all, *now.earlier)) if now.is_known else frozenset()
 
 
 def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:

@@ -108,6 +108,15 @@ def restart_needed(kueue: Kueue, config_map: str, deployment: str, ours: str) ->
     )
 
 
+def restart_not_seen(config_map: str) -> Said:
+    """Say that nobody can tell whether Kueue still waits for us."""
+    return RESTART_NEEDED, (
+        f"ConfigMap {config_map} does not name fleetqueue any more, and no Deployment of Kueue is found, so nobody can"
+        " see here whether Kueue was restarted since; fleetqueue goes on nominating in doubt; restart Kueue, and then"
+        " fleetqueue's controller"
+    )
+
+
 def other_dispatcher(name: str, config_map: str) -> Said:
     return "OtherDispatcher", (
         f"Kueue dispatches by {name}: a draining cluster can win new jobs, so a drain may not end, and jobs are not"

@@ -95,10 +95,12 @@ class Saying:
         kueue_now, where = self.objects.kueue.now, self.objects.kueue.where
         if not self.objects.dispatches and kueue_now.written.dispatcher_name != DISPATCHER_NAME:
             return Condition.false(DISPATCHING, *messages.other_dispatcher(kueue_now.written.dispatcher_name, where))
-        if not kueue_now.outdated:
-            return None
-        said = messages.restart_needed(kueue_now, where, self.objects.kueue.source.deployment, DISPATCHER_NAME)
-        return (Condition.true if self.objects.dispatches else Condition.false)(DISPATCHING, *said)
+        if kueue_now.outdated:
+            said = messages.restart_needed(kueue_now, where, self.objects.kueue.source.deployment, DISPATCHER_NAME)
+            return (Condition.true if self.objects.dispatches else Condition.false)(DISPATCHING, *said)
+        if kueue_now.written.dispatcher_name != DISPATCHER_NAME:
+            return Condition.true(DISPATCHING, *messages.restart_not_seen(where))
+        return None
 
     def _active(self, check: kueue.AdmissionCheck, plan: Plan) -> Condition:
         placement = placement_of(check)

@@ -44,6 +44,25 @@ async def test_a_dispatcher_reverted_without_a_restart_still_gets_its_nomination
         assert scene.events("KueueRestartNeeded") == [said.message]
 
 
+async def test_without_a_deployment_a_reverted_dispatcher_goes_on_in_doubt(scene):
+    scene.fleet("c1")
+    scene.queue("c1", gpus=8)
+    scene.placement("gpu", "c1")
+    scene.check("ac", "gpu")
+
+    async with scene.beating():
+        await scene.connected()
+        scene.dispatcher(kueue.ALL_AT_ONCE)
+        await settle()
+        scene.workload()
+        await settle()
+
+        said = scene.says("Dispatching")
+        assert scene.nominated() == ["gpu-c1"]
+        assert (said.status, said.reason) == ("True", "KueueRestartNeeded")
+        assert "nobody can see here whether Kueue was restarted since" in said.message
+
+
 @pytest.mark.usefixtures("installed")
 async def test_after_the_restart_kueue_dispatches_by_itself(scene):
     async with scene.beating():
