@@ -9,6 +9,7 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore, Placement
+from fleetqueue.api.events_v1 import Event
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.controllers.placement_admission.nomination import nomination
 from tests.engine_versions import has_kueue
@@ -137,6 +138,25 @@ async def test_a_further_cluster_is_nominated_after_the_deadline(stage):
         await stage.submit("job", annotations={ALLOWED_CLUSTERS: "cluster1,cluster2"})
 
         assert await stage.running_on("job") == "cluster2"
+
+
+async def test_a_job_that_no_quota_holds_is_told_so(stage):
+    async with stage.heart():
+        await stage.connected("cluster1", "cluster2", "cluster3")
+        await stage.submit("job", gpus=64)
+
+        async def told():
+            workload = await stage.workload("job")
+            page = await stage.hub.list(Event.resource, stage.name, fields="reason=NoClusterToNominate")
+            notes = [event["note"] for event in page.items]
+            state = workload.check(stage.name) if workload else None
+            return notes[0] if notes and state and state.message == f"waiting: {notes[0]}" else ""
+
+        note = await stage.eventually(told, "an Event and the check say why")
+
+    assert (await stage.workload("job")).clusters == ()
+    each = [f"{stage.name}-cluster{n}: has 20 nvidia.com/gpu, and the job needs 64" for n in (1, 2, 3)]
+    assert note == "; ".join(["no selected cluster's quota holds this job", *each])
 
 
 async def stop_queue(stage, name):

@@ -2,6 +2,7 @@
 
 import sys
 from datetime import datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Self
 
@@ -225,6 +226,17 @@ class ClusterQueue(Object):
         )
 
     @property
+    def limits(self) -> Amounts:
+        """The most that it can ever hold, over all flavors: its quota, and what it may borrow. Infinite where nothing
+        but the others of its cohort limits that."""
+        return add(
+            {resource.name: parse(resource.nominal_quota) + self._borrowable(resource)}
+            for group in self.spec.resource_groups
+            for flavor in group.flavors
+            for resource in flavor.resources
+        )
+
+    @property
     def reserved(self) -> Amounts:
         """What its Workloads hold, over all flavors."""
         return add(
@@ -232,6 +244,11 @@ class ClusterQueue(Object):
             for flavor in self.status.flavors_reservation
             for resource in flavor.resources
         )
+
+    def _borrowable(self, resource: ResourceQuota) -> Decimal:
+        if not self.spec.cohort_name:
+            return Decimal(0)
+        return Decimal("Infinity") if resource.borrowing_limit is None else parse(resource.borrowing_limit)
 
 
 class CohortSpec(View):
@@ -337,7 +354,7 @@ class Workload(Object):
 
     @classmethod
     def trim(cls, raw: Manifest) -> Manifest:
-        """Keep only the annotations of each pod template: the rest is most of a Workload's size."""
+        """Keep only the annotations of each pod template, and its counts: the rest is most of a Workload's size."""
         raw = super().trim(raw)
         pod_sets = (raw.get("spec") or {}).get("podSets")
         if not pod_sets:
@@ -382,6 +399,14 @@ class Workload(Object):
         return add(parse_all(pod_set.resource_usage) for pod_set in self.status.admission.pod_set_assignments)
 
     @property
+    def least_requests(self) -> Amounts:
+        """What of that it cannot do without: a pod set with a minCount may be admitted with fewer pods elsewhere."""
+        if self.status.admission is None:
+            return {}
+        least = {found.get("name"): found["minCount"] for found in self.spec.pod_sets if found.get("minCount")}
+        return add(_of_fewer(pod_set, least.get(pod_set.name)) for pod_set in self.status.admission.pod_set_assignments)
+
+    @property
     def clusters(self) -> tuple[str, ...]:
         """The MultiKueueClusters on which it runs or may have a copy."""
         return (self.status.cluster_name,) if self.status.cluster_name else self.status.nominated_cluster_names
@@ -418,7 +443,16 @@ class QueuedWorkload(Workload):
 def _annotations_only(pod_set: Manifest) -> Manifest:
     annotations = (pod_set.get("template", {}).get("metadata") or {}).get("annotations")
     template = {"metadata": {"annotations": annotations}} if annotations else {}
-    return {"name": pod_set.get("name", ""), "count": pod_set.get("count", 1), "template": template}
+    trimmed = {"name": pod_set.get("name", ""), "count": pod_set.get("count", 1), "template": template}
+    return {**trimmed, "minCount": pod_set["minCount"]} if pod_set.get("minCount") else trimmed
+
+
+def _of_fewer(pod_set: PodSetAssignment, least: int | None) -> Amounts:
+    """Return what a pod set takes with so many pods; all that it has where it needs each of them."""
+    usage = parse_all(pod_set.resource_usage)
+    if least is None or not pod_set.count:
+        return usage
+    return {name: amount * min(least, pod_set.count) / pod_set.count for name, amount in usage.items()}
 
 
 def _who(metadata: Manifest) -> ObjectMeta:

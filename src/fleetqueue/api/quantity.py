@@ -43,6 +43,14 @@ def parse_all(quantities: Mapping[str, Quantity]) -> Amounts:
     return {name: parse(value) for name, value in quantities.items()}
 
 
+def text(amount: Decimal) -> str:
+    """Write an amount as people do: whole Mi, Gi or Ti as such, all else as a number."""
+    for suffix in ("Ti", "Gi", "Mi"):
+        if amount and amount % _SUFFIXES[suffix] == 0:
+            return f"{amount / _SUFFIXES[suffix]:f}{suffix}"
+    return f"{amount.normalize():f}"
+
+
 def add(amounts: Iterable[Mapping[str, Decimal]]) -> Amounts:
     """Add up, resource by resource."""
     total: Amounts = {}

@@ -63,6 +63,45 @@ def test_requests_add_up_over_pod_sets():
 
 def test_before_admission_nothing_is_requested():
     assert workload().requests == {}
+    assert workload().least_requests == {}
+
+
+@pytest.mark.parametrize(
+    ("least", "needed"),
+    [
+        pytest.param(None, 8, id="all pods"),
+        pytest.param(1, 2, id="one of four"),
+        pytest.param(6, 8, id="no more than was admitted"),
+    ],
+)
+def test_a_pod_set_may_do_with_fewer_pods(least, needed):
+    usage = [{"name": "main", "count": 4, "resourceUsage": {"cpu": "8"}}]
+    raw = kueue.Workload.manifest(
+        "w",
+        "ns",
+        spec={"podSets": [{**pod_set(), "count": 6, **({"minCount": least} if least else {})}]},
+        status={"admission": {"clusterQueue": "q", "podSetAssignments": usage}},
+    )
+
+    assert kueue.Workload.view(kueue.Workload.trim(raw)).least_requests == {"cpu": Decimal(needed)}
+
+
+@pytest.mark.parametrize(
+    ("cohort", "borrowing_limit", "limit"),
+    [
+        pytest.param("", None, 12, id="alone"),
+        pytest.param("all", None, Decimal("Infinity"), id="in a cohort"),
+        pytest.param("all", "3", 18, id="in a cohort, limited"),
+        pytest.param("all", 0, 12, id="in a cohort, and may not borrow"),
+    ],
+)
+def test_the_most_that_a_queue_can_hold(cohort, borrowing_limit, limit):
+    resource = {"name": "cpu", "nominalQuota": "6", "borrowingLimit": borrowing_limit}
+    flavors = [{"name": name, "resources": [resource]} for name in ("spot", "reserved")]
+    groups = [{"coveredResources": ["cpu"], "flavors": flavors}]
+    spec = {"resourceGroups": groups, "cohortName": cohort}
+
+    assert kueue.ClusterQueue.view(kueue.ClusterQueue.manifest("q", spec=spec)).limits == {"cpu": limit}
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,23 @@ def test_a_refusal_quotes_the_whole_text():
         quantity.parse("many Gi")
 
 
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        ("0", "0"),
+        ("64", "64"),
+        ("100", "100"),
+        ("8500m", "8.5"),
+        ("64Gi", "64Gi"),
+        ("1536Mi", "1536Mi"),
+        ("2Ti", "2Ti"),
+        ("1e9", "1000000000"),
+    ],
+)
+def test_an_amount_is_written_as_people_do(amount, text):
+    assert quantity.text(quantity.parse(amount)) == text
+
+
 def test_parse_all_reads_each_resource():
     assert quantity.parse_all({"cpu": "250m", "memory": "1Ki"}) == {"cpu": Decimal("0.25"), "memory": Decimal(1024)}
 

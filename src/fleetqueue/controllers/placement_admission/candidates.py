@@ -1,8 +1,8 @@
 """Whom to nominate for a Workload, in pure functions.
 
-The order is: clusters whose queue has room for the job before those where that is not known before those without;
-then the higher score, less what was placed there and does not show in it yet; then, among equals, the strategy; then
-the name.
+A cluster whose queue could not hold the job even if it were empty is out of the question. The order of the others is:
+clusters whose queue has room for the job before those where that is not known before those without; then the higher
+score, less what was placed there and does not show in it yet; then, among equals, the strategy; then the name.
 
 `spread` gives each of the equals its fair share of the job's scarcest resource, by the size of its queue: of those
 that have less than that, it takes the one that is least used with the job on it. So a burst of equal jobs is divided
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
-from fleetqueue.api.quantity import Amounts
+from fleetqueue.api.quantity import Amounts, text
 
 SPREAD: Final = "spread"
 PACK: Final = "pack"
@@ -25,6 +25,8 @@ STRATEGIES: Final = (SPREAD, PACK)
 
 ROOM_FIRST: Final = {True: 0, None: 1, False: 2}
 NOTHING: Final = Decimal(0)
+COUNTED_WHERE_DECLARED: Final = "pods"
+"""The one resource that no job asks for: Kueue counts it in the queues that have a quota for it, and nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Candidate:
     """What of it is used, with all that was sent there; only what we sent there, where the quota is not known."""
     can_borrow: bool = False
     """Whether others may lend it more than its quota: then that is the worker's to decide."""
+    is_too_small: bool = False
+    """Whether it is excluded because its queue could not hold the job even if it were empty."""
 
     def has_room(self, requests: Amounts) -> bool | None:
         if self.quota is None or self.can_borrow:
@@ -83,7 +87,24 @@ def explain(candidates: Sequence[Candidate], requests: Amounts, strategy: str = 
     resource = scarcest([candidate for candidate in candidates if not candidate.excluded], requests)
     lines = [f"{c.member}: {_standing(c, requests, resource)}" for c in ranked(candidates, requests, strategy)]
     lines += [f"{c.member}: {c.excluded}" for c in sorted(candidates, key=lambda c: c.member) if c.excluded]
+    if candidates and all(candidate.is_too_small for candidate in candidates):
+        lines.insert(0, "no selected cluster's quota holds this job")
     return "; ".join(lines) or "the config lists no cluster"
+
+
+def shortage(quota: Amounts, limits: Amounts, least: Amounts) -> str:
+    """Say of what a queue can never hold as much as a job needs; empty where it could.
+
+    `limits`: its quota with what it may borrow; `least`: what the job cannot do without.
+    """
+    for name, amount in sorted(least.items()):
+        if name == COUNTED_WHERE_DECLARED and name not in limits:
+            continue
+        own, most = quota.get(name, NOTHING), limits.get(name, NOTHING)
+        if amount > most:
+            borrowed = f" and may borrow {text(most - own)}" if most > own else ""
+            return f"has {text(own)} {name}{borrowed}, and the job needs {text(amount)}"
+    return ""
 
 
 def _spread(equals: Sequence[Candidate], resource: str, amount: Decimal) -> list[Candidate]:

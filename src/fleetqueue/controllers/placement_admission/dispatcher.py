@@ -3,7 +3,8 @@
 Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, Placement, AddOnPlacementScore, and what the
          workers' queues have left
 Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatchers do, and in the same write Ready for our own
-         checks: every write of a Workload makes Kueue ask each listed worker for its copy
+         checks: every write of a Workload makes Kueue ask each listed worker for its copy; and why nobody can be
+         nominated, as the message of our own checks, since Events are kept for an hour
 
 A nomination is only ever added to. Withdrawing one while its copy may be admitted makes Kueue lose the winner: the
 job runs, and the hub does not know where. For the same reason no further cluster is nominated while a nominated one
@@ -15,7 +16,8 @@ A key is a Workload, or the name of a MultiKueueConfig: then all Workloads that 
 its clusters change at once, that is one key.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
 from typing import Any, Final
@@ -24,14 +26,22 @@ from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import find, timestamp
+from fleetqueue.api.conditions import find
 from fleetqueue.api.fleetqueue import placement_of
 from fleetqueue.api.quantity import Amounts, add
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import Scale, loss
 from fleetqueue.controllers.placement_admission import groups, messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
-from fleetqueue.controllers.placement_admission.candidates import PACK, SPREAD, Candidate, explain, ranked
+from fleetqueue.controllers.placement_admission.candidates import (
+    PACK,
+    SPREAD,
+    Candidate,
+    explain,
+    ranked,
+    shortage,
+)
+from fleetqueue.controllers.placement_admission.check_entries import apply_entry, check_entry
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import (
     HubObjects,
@@ -67,7 +77,20 @@ KUEUE_PATIENCE: Final = 5
 """How many nomination timeouts a copy may be on its way. Kueue asks each worker at most five times a second, so that a
 burst of jobs takes minutes; but a namespace that is missing there would hold a job up for ever."""
 
+READING_SECONDS: Final = 0.2
+"""Between two looks at whether a worker has told its queues, just after it was dialled."""
+
 log = Log("dispatcher")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    members: Sequence[str]
+    why: str
+    too_small: Set[str] = frozenset()
+    """Those of the config that can never hold the job with the quota that they have."""
+    follows: bool = False
+    """Whether it goes where others of its job go; theirs is then the reason that lasts."""
 
 
 class DispatcherController(Controller):
@@ -99,6 +122,9 @@ class DispatcherController(Controller):
         self._nominated: dict[str, tuple[str, float]] = {}
         """When each Workload (key, with uid) that is on no cluster yet got its last nomination, as far as is known."""
         self._waiting: dict[str, None] = {}
+        """The Workloads that no cluster can take."""
+        self._left_out: dict[str, None] = {}
+        """The Workloads that a cluster is not nominated for only because its quota is too small."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
@@ -120,8 +146,8 @@ class DispatcherController(Controller):
         self.hub.informer(kueue.Workload).subscribe(self.whereabouts.seen)
 
     def wake_waiting(self) -> None:
-        """Look again at the Workloads that no cluster could be nominated for."""
-        for key in self._waiting:
+        """Look again at the Workloads that other quotas may help."""
+        for key in (*self._waiting, *self._left_out):
             self.queue.add(key)
 
     async def reconcile(self, key: str) -> None:
@@ -146,13 +172,17 @@ class DispatcherController(Controller):
                 await self._nominate(workload, [member], messages.copy_is_left(member))
                 return
             missing = await self._wait_until_safe(workload, config)
+            self._wait_for_queues(config)
         # Nothing waits between the choice and its entry in the ledger, where the next choice and a drain look for it.
-        members, why = self._choose(workload, config.name)
-        self._set_waiting(key, waits=not (members or workload.status.nominated_cluster_names))
-        if members:
-            await self._nominate(workload, members, why)
-        elif key in self._waiting:
-            await self.hub.events.warning(workload, "NoClusterToNominate", why)
+        choice = self._choose(workload, config.name)
+        is_hopeless = not choice.members and choice.too_small >= set(workload.status.nominated_cluster_names)
+        self._set_waiting(key, waits=is_hopeless, is_left_out=bool(choice.too_small) and not choice.members)
+        if choice.members:
+            await self._nominate(workload, choice.members, choice.why)
+        elif is_hopeless:
+            if not choice.follows:
+                await self._tell_checks(workload, messages.check_waits(choice.why))
+            await self.hub.events.warning(workload, "NoClusterToNominate", choice.why)
         elif missing:
             note = messages.not_brought(missing, workload.namespace, workload.spec.queue_name)
             await self.hub.events.warning(workload, "WaitingForCluster", note)
@@ -172,25 +202,25 @@ class DispatcherController(Controller):
             return None
         return self.objects.config(config)
 
-    def _choose(self, workload: kueue.Workload, config_name: str) -> tuple[list[str], str]:
+    def _choose(self, workload: kueue.Workload, config_name: str) -> Choice:
         """Return whom to nominate now, and why: the best one, or all where the config is not ours."""
         config = self.objects.config(config_name)
         if config is None:
-            return [], "the config is gone"
+            return Choice([], "the config is gone")
         if is_ours(config) and (siblings := self.objects.siblings(workload)):
             member, note = self._with_group(workload, siblings, config)
             if member or note:
-                return [member] if member else [], note
+                return Choice([member] if member else [], note, follows=True)
         nominated = workload.status.nominated_cluster_names
         candidates = self._candidates(workload, config)
         strategy = self._strategy(workload, config.name)
         able = [c.member for c in ranked(candidates, workload.requests, strategy) if c.member not in nominated]
         why = explain(candidates, workload.requests, strategy)
         if not is_ours(config):
-            return able[: MOST_NOMINATED - len(nominated)], why
+            return Choice(able[: MOST_NOMINATED - len(nominated)], why)
         chosen = able[: min(1, MOST_NOMINATED - len(nominated))]
         said = [*self._unknown_clusters(workload, config), *([strategy] if chosen else []), why]
-        return chosen, "; ".join(said)
+        return Choice(chosen, "; ".join(said), {c.member for c in candidates if c.is_too_small})
 
     def _with_group(
         self, workload: kueue.Workload, siblings: Sequence[kueue.Workload], config: kueue.MultiKueueConfig
@@ -238,6 +268,12 @@ class DispatcherController(Controller):
             if is_coming:
                 missing.append(member)
         return missing
+
+    def _wait_for_queues(self, config: kueue.MultiKueueConfig) -> None:
+        """Raise RetryLater while a worker is about to tell its queues: without them, any job seems to have a place."""
+        for member in config.spec.clusters:
+            if self.objects.is_connected(member) and self.workers.is_being_read(self.objects.kubeconfig_of(member)):
+                raise errors.RetryLater(READING_SECONDS, f"the queues of {member} are being read")
 
     async def _overlooked(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> str:
         """Return a cluster that a Workload has been on, and that has its copy for good; empty where none has.
@@ -297,9 +333,11 @@ class DispatcherController(Controller):
             return Candidate(member, excluded=f"not among {ALLOWED_CLUSTERS}")
         if not self.objects.is_connected(member):
             return Candidate(member, excluded="not connected")
+        queue = self.workers.queue(self.objects.kubeconfig_of(member), workload)
+        if queue is not None and (why := shortage(queue.quota, queue.limits, workload.least_requests)):
+            return Candidate(member, excluded=why, is_too_small=True)
         unseen = self._unseen(member, config.name)
         score = scores.get(name, 0) - round(sum(weight * loss(item, unseen, Scale()) for item, weight in losses))
-        queue = self.workers.queue(self.objects.kubeconfig_of(member), workload)
         if queue is None:
             return Candidate(member, score=score, used=self._sent(member))
         used = add([queue.reserved, unseen])
@@ -366,16 +404,19 @@ class DispatcherController(Controller):
             self.measures.refused.inc()
             await self.hub.events.warning(workload, "NominationRefused", messages.nomination_refused(message))
 
+    async def _tell_checks(self, workload: kueue.Workload, message: str) -> None:
+        """Say on our checks why nobody can be nominated; of several one at a time, since each makes a new version."""
+        for check in self.objects.our_checks(workload):
+            entry = workload.check(check.name)
+            if entry is not None and entry.state == kueue.PENDING and entry.message != message:
+                await apply_entry(self.hub, workload, check_entry(check.name, kueue.PENDING, message))
+                return
+
     def _ready_entries(self, raw: Manifest) -> list[Manifest]:
         """Return the entries of our checks that a nomination is to make Ready."""
-        workload, now = kueue.Workload.view(raw), timestamp(clock.now())
+        workload = kueue.Workload.view(raw)
         return [
-            {
-                "name": check.name,
-                "state": kueue.READY,
-                "message": self.objects.outlook(check)[1],
-                "lastTransitionTime": now,
-            }
+            check_entry(check.name, kueue.READY, self.objects.outlook(check)[1])
             for check in self.objects.our_checks(workload)
             if (entry := workload.check(check.name)) is not None and entry.state == kueue.PENDING
         ]
@@ -404,11 +445,12 @@ class DispatcherController(Controller):
         """Return the Workloads of a config that a change of its clusters may help."""
         return (w.key for w in self.objects.unplaced_by(config) if self._config_to_serve(w) is not None)
 
-    def _set_waiting(self, key: str, *, waits: bool) -> None:
-        if waits:
-            self._waiting[key] = None
-        else:
-            self._waiting.pop(key, None)
+    def _set_waiting(self, key: str, *, waits: bool, is_left_out: bool = False) -> None:
+        for keys, belongs in ((self._waiting, waits), (self._left_out, is_left_out)):
+            if belongs:
+                keys[key] = None
+            else:
+                keys.pop(key, None)
         self.measures.waiting.set(len(self._waiting))
 
 

@@ -15,10 +15,11 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUBECONFIG_KEY
-from fleetqueue.api.meta import Object, key_of
+from fleetqueue.api.meta import key_of
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
 from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import is_news
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
@@ -33,6 +34,7 @@ log = Log("workers")
 
 Dial = Callable[[Connection], Client]
 T = TypeVar("T")
+Q = TypeVar("Q", kueue.ClusterQueue, kueue.LocalQueue)
 
 
 @dataclass(slots=True)
@@ -41,6 +43,8 @@ class Worker:
     """As the secret holds it."""
     cluster: Cluster
     following: "asyncio.Task[None]"
+    since: float
+    """When it was dialled."""
     silent_until: float = 0.0
     silence: str = ""
     """Why it did not answer."""
@@ -97,6 +101,17 @@ class Workers:
         local = worker.cluster.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
         return worker.cluster.get(kueue.ClusterQueue, local.spec.cluster_queue) if local else None
 
+    def is_being_read(self, secret: Secret | None) -> bool:
+        """Tell whether the queues of a worker are about to be known: it is just being asked for them."""
+        self.follow(secret)
+        worker = self._workers.get(secret.name) if secret else None
+        return (
+            worker is not None
+            and clock.monotonic() < worker.since + ANSWER_SECONDS
+            and not worker.cluster.is_synced
+            and not worker.cluster.problems()
+        )
+
     def follow(self, secret: Secret | None) -> None:
         """Follow the queues of the worker behind a secret; a changed kubeconfig opens a new connection."""
         text = secret.data.get(KUBECONFIG_KEY) if secret else None
@@ -114,10 +129,10 @@ class Workers:
             return
         client.timeout = ANSWER_SECONDS
         cluster = Cluster(secret.name, client, metrics=self._metrics)
-        for kind in (kueue.ClusterQueue, kueue.LocalQueue):
-            cluster.informer(kind).subscribe(self._changed)
+        cluster.informer(kueue.ClusterQueue).subscribe(self._changed)
+        cluster.informer(kueue.LocalQueue).subscribe(self._changed)
         task = asyncio.create_task(_follow(cluster), name=f"worker {secret.name}")
-        self._workers[secret.name] = Worker(text, cluster, task)
+        self._workers[secret.name] = Worker(text, cluster, task, clock.monotonic())
 
     def forget(self, secret_name: str) -> None:
         """Close the connection behind a secret, if there is one."""
@@ -147,8 +162,10 @@ class Workers:
             worker.silence = str(error)
             raise
 
-    def _changed(self, old: Object | None, new: Object | None) -> None:
-        self._on_change()
+    def _changed(self, old: Q | None, new: Q | None) -> None:
+        """Tell of quota that changed, and of queues that lead elsewhere; what is used changes all the time."""
+        if is_news(lambda queue: queue.spec, old, new):
+            self._on_change()
 
 
 async def _follow(cluster: Cluster) -> None:

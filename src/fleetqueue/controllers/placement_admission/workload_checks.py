@@ -18,13 +18,12 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import timestamp
 from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.check_entries import apply_entry, check_entry
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.groups import cluster_of
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing
 from fleetqueue.controllers.placement_admission.measures import Measures
-from fleetqueue.controllers.placement_admission.names import check_manager
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch
@@ -196,17 +195,7 @@ class WorkloadCheckController(Controller):
                     yield workload.key
 
     async def _write(self, workload: kueue.Workload, check: str, answer: Answer) -> None:
-        """Apply one entry of the list; a Workload that changed meanwhile is a Conflict, and decided again."""
-        entry = {
-            "name": check,
-            "state": answer.state,
-            "message": answer.message,
-            "lastTransitionTime": timestamp(clock.now()),
-        }
-        manifest = kueue.Workload.manifest(workload.name, workload.namespace, status={"admissionChecks": [entry]})
-        manifest["metadata"].update(uid=workload.uid, resourceVersion=workload.metadata.resource_version)
-        manager = check_manager(check)
-        await self.hub.client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)
+        await apply_entry(self.hub, workload, check_entry(check, answer.state, answer.message))
         log.info("check answered", workload=workload.key, check=check, state=answer.state, message=answer.message)
         if answer.state == kueue.RETRY:
             reason = "timeout" if workload.status.cluster_name else "nominated"

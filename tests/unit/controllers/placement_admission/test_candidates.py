@@ -17,6 +17,7 @@ from fleetqueue.controllers.placement_admission.candidates import (
     explain,
     ranked,
     scarcest,
+    shortage,
 )
 
 GPU = "nvidia.com/gpu"
@@ -105,6 +106,42 @@ def test_what_others_could_lend_is_not_guessed():
 
 
 @pytest.mark.parametrize(
+    ("quota", "borrowed", "needed", "said"),
+    [
+        pytest.param({"cpu": "8"}, {}, {"cpu": "8"}, "", id="all of it"),
+        pytest.param({"cpu": "8"}, {}, {"cpu": "64"}, "has 8 cpu, and the job needs 64", id="more than it has"),
+        pytest.param({"cpu": "8"}, {}, {"cpu": "8500m"}, "has 8 cpu, and the job needs 8.5", id="half a core more"),
+        pytest.param(
+            {"cpu": "8", "memory": "36Gi"},
+            {},
+            {"cpu": "1", "memory": "64Gi"},
+            "has 36Gi memory, and the job needs 64Gi",
+            id="of one of its resources",
+        ),
+        pytest.param({"cpu": "8"}, {"cpu": "4"}, {"cpu": "12"}, "", id="with what it may borrow"),
+        pytest.param(
+            {"cpu": "8"},
+            {"cpu": "4"},
+            {"cpu": "13"},
+            "has 8 cpu and may borrow 4, and the job needs 13",
+            id="more than it may borrow",
+        ),
+        pytest.param({"cpu": "8"}, {"cpu": "Infinity"}, {"cpu": "999"}, "", id="nothing limits what it borrows"),
+        pytest.param({"cpu": "8"}, {}, {GPU: "1"}, f"has 0 {GPU}, and the job needs 1", id="what it does not have"),
+        pytest.param({"cpu": "8"}, {}, {GPU: "0"}, "", id="nothing of what it does not have"),
+        pytest.param({"cpu": "8"}, {}, {"pods": "3"}, "", id="pods, where they are not counted"),
+        pytest.param({"pods": "2"}, {}, {"pods": "3"}, "has 2 pods, and the job needs 3", id="pods that are counted"),
+        pytest.param({"cpu": "8"}, {}, {}, "", id="a job that needs nothing"),
+    ],
+)
+def test_what_a_quota_can_never_hold(quota, borrowed, needed, said):
+    own = parse_all(quota)
+    limits = add([own, {name: Decimal(amount) for name, amount in borrowed.items()}])
+
+    assert shortage(own, limits, parse_all(needed)) == said
+
+
+@pytest.mark.parametrize(
     ("requests", "resource"),
     [
         pytest.param({GPU: "1", "cpu": "1"}, GPU, id="one of two GPUs before one of sixteen cores"),
@@ -128,6 +165,14 @@ def test_the_explanation_names_everybody_in_the_order_of_the_choice():
         f"roomy: score -50, has room, 0% of its {GPU} used; unknown: score 50, room unknown;"
         f" full: score 100, no room now, 100% of its {GPU} used; out: draining"
     )
+
+
+def test_that_every_cluster_is_too_small_is_said_first():
+    small = [Candidate(name, excluded="has 8 cpu, and the job needs 64", is_too_small=True) for name in ("b", "a")]
+    each = "a: has 8 cpu, and the job needs 64; b: has 8 cpu, and the job needs 64"
+
+    assert explain(small, ONE_GPU) == f"no selected cluster's quota holds this job; {each}"
+    assert explain([*small, OUT], ONE_GPU) == f"{each}; out: draining"
 
 
 def test_a_config_without_clusters_is_explained_too():
