@@ -31,8 +31,9 @@ from fleetqueue.assembly.waiting import NotInTime, Observed
 from fleetqueue.assembly.writing import ensure_namespace
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.issued import read as read_credential
-from fleetqueue.runtime.cluster import MANAGED_BY, OURS
+from fleetqueue.runtime.cluster import OURS, is_ours
 
 LEASE_SECONDS: Final = 60
 """How often an OCM agent, should one come later, renews its lease; OCM's own default."""
@@ -79,16 +80,29 @@ async def wait_for_credentials(hub: Client, newcomer: Newcomer, *, limit: float)
     name, namespace = credentials_secret(newcomer.name), newcomer.kueue_namespace
     async with Observed({"hub": hub}) as seen:
         seen.follow("hub", core.Secret, namespace=namespace, fields=f"metadata.name={name}")
+
+        def renewed() -> Issued | None:
+            """Return the credential that our controller keeps; one that is not ours nobody renews."""
+            secret = seen["hub"].get(core.Secret, name, namespace)
+            return read_credential(secret) if secret is not None and is_ours(secret) else None
+
         try:
             credential = await seen.until(
-                lambda: read_credential(seen["hub"].get(core.Secret, name, namespace)),
+                renewed,
                 limit=limit,
                 what=f'secret "{namespace}/{name}"',
+                why_not=lambda: why_not_renewed(seen["hub"].get(core.Secret, name, namespace)),
             )
         except NotInTime as late:
             said = await _last_failure(hub, newcomer.name)
             raise NotInTime(f"{late}; {said or 'is `fleetqueue controller` running on this hub?'}") from None
     return f"{credential.expires:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def why_not_renewed(secret: core.Secret | None) -> str:
+    if secret is None or is_ours(secret):
+        return ""
+    return f"{secret} was not made by fleetqueue, so nobody renews it; rename or delete it"
 
 
 def cluster_manifest(newcomer: Newcomer) -> Manifest:
@@ -147,7 +161,7 @@ async def _ensure_secret(hub: Client, newcomer: Newcomer, kubeconfig: str) -> No
     except errors.NotFound:
         await hub.create(core.Secret.resource, manifest)
         return
-    if core.Secret.view(live).metadata.labels.get(MANAGED_BY) != OURS[MANAGED_BY]:
+    if not is_ours(core.Secret.view(live)):
         raise CannotJoin(f'Secret "{namespace}/{name}" was not made by fleetqueue; rename or delete it')
     if patch := changes(live, manifest):
         await hub.merge(core.Secret.resource, name, namespace, patch)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
 
+import orjson
+
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -19,7 +21,7 @@ from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, KUEUE_NAMESPACE, NAMESPACE
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, KUEUE_NAMESPACE, NAMESPACE, RELEASED
 from fleetqueue.api.meta import Object
 from fleetqueue.assembly import dispatcher
 from fleetqueue.assembly.inventory import listed
@@ -226,14 +228,20 @@ async def _purge(hub: Client, removal: Removal, report: Report) -> None:
     for kind, namespace in used:
         for obj in await listed(hub, kind, namespace):
             if is_ours(obj):
-                metadata = {"labels": dict.fromkeys(LABELS), "annotations": {DRAINING: None}}
-                await hub.merge(kind.resource, obj.name, obj.namespace, {"metadata": metadata})
+                await hub.merge(kind.resource, obj.name, obj.namespace, {"metadata": release(obj)})
                 report(f"{obj} is an ordinary object now")
     for kind, namespace in ((AddOnPlacementScore, ""), (Secret, removal.namespace)):
         for obj in await listed(hub, kind, namespace):
             if is_ours(obj):
                 await hub.delete(kind.resource, obj.name, obj.namespace, uid=obj.uid)
                 report(f"deleted {obj}")
+
+
+def release(obj: Object) -> dict[str, Any]:
+    """Return the metadata that make an object an ordinary one, which a later installation knows again."""
+    labels = {name: value for name, value in obj.metadata.labels.items() if name in LABELS}
+    released = orjson.dumps(labels, option=orjson.OPT_SORT_KEYS).decode()
+    return {"labels": dict.fromkeys(LABELS), "annotations": {DRAINING: None, RELEASED: released}}
 
 
 async def _what_stays(hub: Client, removal: Removal) -> list[str]:

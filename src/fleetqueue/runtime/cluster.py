@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
+import orjson
+
 from fleetqueue import clock
 from fleetqueue.api import conditions, errors
 from fleetqueue.api.conditions import Condition
+from fleetqueue.api.fleetqueue import RELEASED
 from fleetqueue.api.meta import O, Object, changes, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
@@ -27,6 +30,21 @@ OURS: Final = {MANAGED_BY: "fleetqueue"}
 def is_ours(obj: Object) -> bool:
     """Tell whether we made an object, and so may change or delete it."""
     return obj.metadata.labels.get(MANAGED_BY) == OURS[MANAGED_BY]
+
+
+def is_released(obj: Object) -> bool:
+    """Tell whether an object was ours until `uninstall --purge` let it go."""
+    return not is_ours(obj) and RELEASED in obj.metadata.annotations
+
+
+def released_labels(obj: Object) -> dict[str, str]:
+    """Return the labels by which a released object was ours."""
+    try:
+        found = orjson.loads(obj.metadata.annotations[RELEASED])
+    except ValueError:
+        found = {}  # edited by hand
+    labels = found if isinstance(found, dict) else {}
+    return {**{name: value for name, value in labels.items() if isinstance(value, str)}, **OURS}
 
 
 class Cluster:
@@ -105,6 +123,16 @@ class Cluster:
         patch.setdefault("metadata", {}).update(uid=live.uid, resourceVersion=live.metadata.resource_version)
         await self.client.merge(kind.resource, name, namespace, patch)
         return True
+
+    async def take_back(self, obj: Object) -> None:
+        """Make an object ours again that `uninstall --purge` let go; its watch tells when it is."""
+        metadata = {
+            "uid": obj.uid,
+            "resourceVersion": obj.metadata.resource_version,
+            "labels": released_labels(obj),
+            "annotations": {RELEASED: None},
+        }
+        await self.client.merge(obj.resource, obj.name, obj.namespace, {"metadata": metadata})
 
     async def ensure_absent(self, obj: Object) -> bool:
         """Delete one of our objects if it is still the one that we saw."""

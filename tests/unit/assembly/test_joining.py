@@ -1,5 +1,7 @@
 """Bringing a worker in: what is written on the hub, and what is left alone."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -12,10 +14,12 @@ from fleetqueue.assembly.portable_kubeconfig import CannotJoin
 from fleetqueue.assembly.waiting import NotInTime
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.runtime.cluster import is_ours
+from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
+from fleetqueue.runtime.cluster import OURS, is_ours
 
 from .conftest import lack
 
+START = datetime(2026, 1, 1, tzinfo=UTC)
 WORKER = Connection("https://worker:6443", ca=b"authority", token="secret-token")
 NEWCOMER = Newcomer("cluster1", WORKER, cluster_set="spoke", labels={"accelerator": "nvidia-tesla-t4"})
 
@@ -125,6 +129,22 @@ async def test_a_worker_with_kueue_tells_its_version(api):
 async def test_without_a_controller_the_wait_ends_with_a_hint(api):
     with pytest.raises(NotInTime, match="is `fleetqueue controller` running on this hub"):
         await wait_for_credentials(Client(api), NEWCOMER, limit=30)
+
+
+async def test_a_secret_that_nobody_renews_is_not_waited_for_in_vain(api):
+    credential = Issued("kubeconfig", START, START + timedelta(days=1))
+    api.add(secret_manifest("cluster1", "kueue-system", credential, None))
+
+    with pytest.raises(NotInTime, match="was not made by fleetqueue, so nobody renews it; rename or delete it"):
+        await wait_for_credentials(Client(api), NEWCOMER, limit=30)
+
+
+async def test_a_secret_that_the_controller_keeps_says_until_when_it_holds(api):
+    manifest = secret_manifest("cluster1", "kueue-system", Issued("kubeconfig", START, START + timedelta(days=1)), None)
+    manifest["metadata"]["labels"] |= OURS
+    api.add(manifest)
+
+    assert await wait_for_credentials(Client(api), NEWCOMER, limit=30) == "2026-01-02 00:00:00 UTC"
 
 
 async def test_what_the_controller_complained_of_is_repeated(api):

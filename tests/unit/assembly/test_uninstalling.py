@@ -11,7 +11,7 @@ from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import ConfigMap, Secret, secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, RELEASED
 from fleetqueue.assembly.dispatcher import DEPLOYMENTS
 from fleetqueue.assembly.uninstalling import DEPLOYMENT, Remains, Removal, uninstall, without_checks
 from fleetqueue.assembly.waiting import Observed
@@ -153,6 +153,7 @@ async def test_purging_makes_it_ordinary_and_deletes_what_only_we_used(hub):
         (Secret, "kueue-admin-c1-kubeconfig", "kueue-system"),
     ):
         assert MANAGED_BY not in hub.get(kind, name, namespace).metadata.labels
+        assert RELEASED in hub.get(kind, name, namespace).metadata.annotations
     assert hub.get(AddOnPlacementScore, "resource-usage-score", "c1") is None
     assert hub.get(Secret, "c1-admin", "fleetqueue-system") is None
 

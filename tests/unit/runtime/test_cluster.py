@@ -7,8 +7,9 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import ConfigMap, Node
+from fleetqueue.api.fleetqueue import RELEASED
 from fleetqueue.client import Client
-from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster, is_ours
+from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster, is_ours, is_released
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance, running, settle
 
@@ -272,3 +273,27 @@ async def test_only_the_very_object_that_was_seen_is_deleted(api, followed):
 def test_ours_is_what_carries_our_mark():
     assert is_ours(kueue.MultiKueueConfig.view(ours("a")))
     assert not is_ours(kueue.MultiKueueConfig.view(config("a")))
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        pytest.param(
+            '{"fleetqueue.dev/cluster":"c1"}', {**OURS, "fleetqueue.dev/cluster": "c1"}, id="as it was written"
+        ),
+        pytest.param("not JSON", OURS, id="edited by hand"),
+        pytest.param('["c1"]', OURS, id="no map"),
+        pytest.param('{"fleetqueue.dev/cluster":1}', OURS, id="no label"),
+    ],
+)
+async def test_what_was_let_go_is_ours_again_with_its_labels(api, followed, text, labels):
+    api.add(config("a", annotations={RELEASED: text}))
+    await settle()
+    before = followed.get(kueue.MultiKueueConfig, "gpu")
+
+    await followed.take_back(before)
+
+    after = api.get(kueue.MultiKueueConfig, "gpu")
+    assert (is_released(before), is_ours(after)) == (True, True)
+    assert after.metadata.labels == labels
+    assert RELEASED not in after.metadata.annotations

@@ -46,7 +46,7 @@ from fleetqueue.controllers.credentials.rights import RightsInUse
 from fleetqueue.controllers.credentials.rules import Rights
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.source import FormerSource, Source
-from fleetqueue.runtime.cluster import Cluster, is_ours
+from fleetqueue.runtime.cluster import Cluster, is_ours, is_released
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
@@ -112,6 +112,11 @@ class KubeconfigSecretController(Controller):
             await self._withdraw(key, cluster)
             return
         self._unneeded_since.pop(key, None)
+        secret = self._secret(key)
+        if secret is not None and is_released(secret):
+            await self.hub.take_back(secret)  # its watch wakes us to go on
+            log.info("taken back", cluster=key)
+            return
         if cluster is None:
             cluster = departed(key, issued.read(self._secret(key)))
         if cluster.is_deleting:

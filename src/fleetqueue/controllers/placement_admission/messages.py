@@ -64,8 +64,13 @@ def bad_parameters() -> Said:
 
 def config_not_ours(name: str) -> Said:
     return "MultiKueueConfigNotOurs", (
-        f"MultiKueueConfig {name} exists and was not made by fleetqueue; delete it, or give the Placement another name"
+        f"MultiKueueConfig {name} exists and was not made by fleetqueue; give the Placement another name, or delete the"
+        " config when no job runs through it and no queue needs it: Kueue loses those that do"
     )
+
+
+def taken_over() -> Said:
+    return "TakenOver", "it was let go by `fleetqueue uninstall --purge`, and fleetqueue keeps it again"
 
 
 def listed_by_mistake(member: str, why: str) -> Said:

@@ -27,6 +27,7 @@ from fleetqueue.api.conditions import Condition, timestamp
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, GIVEN_UP, placement_of
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
+from fleetqueue.api.meta import Object
 from fleetqueue.controllers.placement_admission import access, messages
 from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
 from fleetqueue.controllers.placement_admission.flapping import HOUR, Steadied, steady
@@ -40,7 +41,7 @@ from fleetqueue.controllers.placement_admission.selection import Selection, is_e
 from fleetqueue.controllers.placement_admission.silences import Silences
 from fleetqueue.controllers.placement_admission.wakers import Wakers, by_name, of_check, of_decision
 from fleetqueue.controllers.placement_admission.workers import Workers
-from fleetqueue.runtime.cluster import OURS, Cluster, is_ours
+from fleetqueue.runtime.cluster import OURS, Cluster, is_ours, is_released, released_labels
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
@@ -106,6 +107,9 @@ class MultiKueueConfigController(Controller):
             return
         checks = self.objects.checks_on(key)
         config = self.objects.config(key)
+        if released := self._released(key, checks, config):
+            await self._take_back(released)
+            return
         if config is not None and not is_ours(config):
             await self._leave_alone(checks, config)
             return
@@ -380,6 +384,31 @@ class MultiKueueConfigController(Controller):
         )
         await self.hub.ensure(kueue.MultiKueueConfig, manifest)
         log.warning("cluster listed again", config=key, member=member, held=held)
+
+    # What an earlier installation let go
+
+    def _released(
+        self, key: str, checks: Sequence[kueue.AdmissionCheck], config: kueue.MultiKueueConfig | None
+    ) -> Sequence[Object]:
+        """Return what to take back next: members before the config, which would drain those that are not ours."""
+        if all(check.is_deleting for check in checks):
+            return ()
+        if config is not None and not is_ours(config) and not is_released(config):
+            return ()
+        listed = config.spec.clusters if config is not None else ()
+        members = [
+            member
+            for member in self.hub.list(kueue.MultiKueueCluster)
+            if is_released(member) and (member.name in listed or released_labels(member).get(PLACEMENT_LABEL) == key)
+        ]
+        return members or ([config] if config is not None and is_released(config) else ())
+
+    async def _take_back(self, released: Sequence[Object]) -> None:
+        """Make them ours again; their watches wake us to go on."""
+        for obj in released:
+            await self.hub.take_back(obj)
+            await self.hub.events.normal(obj, *messages.taken_over())
+            log.info("taken back", object=obj)
 
     # Checks that cannot be served
 

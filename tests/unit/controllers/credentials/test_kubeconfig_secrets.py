@@ -8,10 +8,13 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
+from fleetqueue.api.fleetqueue import RELEASED
 from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
 from fleetqueue.api.rbac_v1 import ClusterRole
+from fleetqueue.assembly.uninstalling import release
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.issued import EXPIRES
+from fleetqueue.runtime.cluster import is_ours
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import advance, settle
@@ -308,3 +311,20 @@ async def test_nothing_secret_is_logged_or_said(world, caplog):
     said = world.notes() + "".join(str(record.__dict__) for record in caplog.records)
     assert len(worker.tokens) > 1
     assert not [token for token in (*worker.tokens, "admin-token") if token in said]
+
+
+async def test_a_secret_that_a_purge_let_go_is_taken_back_and_renewed(world):
+    world.add_cluster("c1")
+    world.select("c1")
+    async with at_work(world):
+        await settle()
+        first = world.token("c1")
+        secret = world.secret("c1")
+        world.api.change(Secret, secret.name, secret.namespace, metadata=release(secret))
+        await settle()
+
+        assert is_ours(world.secret("c1"))
+        assert RELEASED not in world.secret("c1").metadata.annotations
+        assert world.token("c1") == first
+        await advance(20 * 3600)
+        assert world.token("c1") != first

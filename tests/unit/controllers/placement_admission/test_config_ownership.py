@@ -4,7 +4,10 @@ import pytest
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import RELEASED
+from fleetqueue.assembly.uninstalling import release
 from fleetqueue.controllers.placement_admission.names import FINALIZER
+from fleetqueue.runtime.cluster import OURS, is_ours
 from fleetqueue.testing.virtual_time import advance, settle
 
 KUEUE = "kueue-system"
@@ -174,6 +177,87 @@ async def test_members_that_a_users_config_lists_are_kept(scene):
 
         assert scene.api.get(kueue.AdmissionCheck, "ac") is None
         assert scene.members() == ["gpu-c1"]
+
+
+@pytest.fixture
+async def purged(scene):
+    """A hub from which fleetqueue was purged while a job ran on c1 of c1 and c2."""
+    scene.fleet("c1", "c2")
+    scene.placement("gpu", "c1", "c2")
+    scene.check()
+    own = {**OURS, "fleetqueue.dev/placement": "gpu"}
+    for name in ("c1", "c2"):
+        source = {"kubeConfig": {"locationType": "Secret", "location": f"kueue-admin-{name}-kubeconfig"}}
+        labels = {**own, "fleetqueue.dev/cluster": name}
+        scene.api.add(kueue.MultiKueueCluster.manifest(f"gpu-{name}", labels=labels, spec={"clusterSource": source}))
+    scene.api.add(kueue.MultiKueueConfig.manifest("gpu", labels=dict(OURS), spec={"clusters": ["gpu-c1", "gpu-c2"]}))
+    scene.workload(on="gpu-c1", checks={"mk": "Ready", "ac": "Ready"})
+    scene.copy("c1", admitted=True)
+    for kind in (kueue.MultiKueueConfig, kueue.MultiKueueCluster):
+        for obj in scene.api.list(kind):
+            scene.api.change(kind, obj.name, metadata=release(obj))
+    return scene
+
+
+async def test_what_a_purge_let_go_is_taken_back_and_nothing_drains(purged):
+    async with purged.beating():
+        await purged.connected()
+
+        assert purged.lists() == ["gpu-c1", "gpu-c2"]
+        assert purged.says("Active").status == "True"
+        assert purged.says("Draining") is None
+        labels = purged.api.get(kueue.MultiKueueCluster, "gpu-c1").metadata.labels
+        assert labels == {**OURS, "fleetqueue.dev/placement": "gpu", "fleetqueue.dev/cluster": "c1"}
+        for kind, name in ((kueue.MultiKueueConfig, "gpu"), (kueue.MultiKueueCluster, "gpu-c1")):
+            assert is_ours(purged.api.get(kind, name))
+            assert RELEASED not in purged.api.get(kind, name).metadata.annotations
+        assert len(purged.events("TakenOver")) == 3
+
+
+async def test_what_is_taken_back_is_drained_where_the_placement_has_moved_on(purged):
+    purged.select("c2")
+
+    async with purged.beating():
+        await advance(60)
+        still = purged.lists()
+        purged.change_workload(finished=True, on="gpu-c1")
+        purged.remove_copy("c1")
+        await advance(60)
+
+        assert still == ["gpu-c1", "gpu-c2"]
+        assert purged.lists() == ["gpu-c2"]
+        assert purged.members() == ["gpu-c2"]
+
+
+async def test_members_are_taken_back_also_where_somebody_deleted_their_config(purged):
+    purged.api.remove(kueue.MultiKueueConfig, "gpu")
+
+    async with purged.beating():
+        await settle()
+
+        assert purged.lists() == ["gpu-c1", "gpu-c2"]
+        assert purged.says("Active").status == "True"
+
+
+async def test_what_was_let_go_stays_ordinary_while_no_check_of_ours_needs_it(purged):
+    purged.api.remove(kueue.AdmissionCheck, "ac")
+    before = purged.api.raw(kueue.MultiKueueConfig, "gpu")
+
+    async with purged.beating():
+        await advance(60)
+
+        assert purged.api.raw(kueue.MultiKueueConfig, "gpu") == before
+        assert purged.members() == ["gpu-c1", "gpu-c2"]
+
+
+async def test_who_keeps_what_was_let_go_takes_the_annotation_off(purged):
+    purged.api.change(kueue.MultiKueueConfig, "gpu", metadata={"annotations": {RELEASED: None}})
+
+    async with purged.beating():
+        await advance(60)
+
+        assert purged.says("Active").reason == "MultiKueueConfigNotOurs"
+        assert not is_ours(purged.api.get(kueue.MultiKueueCluster, "gpu-c1"))
 
 
 @pytest.mark.parametrize("kind", [cluster.Placement, cluster.PlacementDecision])
