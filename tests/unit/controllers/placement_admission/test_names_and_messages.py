@@ -98,7 +98,7 @@ def test_a_ready_check_counts_its_clusters(clusters, text):
 
 def test_every_problem_says_what_to_do():
     assert "kind Placement" in messages.bad_parameters()[1]
-    assert "delete it, or give the Placement another name" in messages.config_not_ours("gpu")[1]
+    assert "give the Placement another name, or delete the config when" in messages.config_not_ours("gpu")[1]
     _, message = messages.other_dispatcher("x", "kueue-system/conf")
 
     assert "multiKueue.dispatcherName to fleetqueue.dev/dispatcher in the ConfigMap kueue-system/conf" in message
