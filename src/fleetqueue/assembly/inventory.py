@@ -1,6 +1,6 @@
 """What `get` shows: rows about the fleet, made from objects of the hub."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fleetqueue.api import cluster_v1 as cluster
@@ -10,7 +10,8 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.meta import O
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
-from fleetqueue.assembly.job_reasons import dispatch_notes, why
+from fleetqueue.assembly.job_reasons import why
+from fleetqueue.assembly.job_surroundings import Surroundings, look
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import read as read_credential
 
@@ -128,11 +129,11 @@ def score_row(score: cluster.AddOnPlacementScore) -> Row:
 async def jobs(hub: Client) -> list[Row]:
     """Tell of each job how far it has come, where, and why."""
     workloads = await listed(hub, kueue.Workload)
-    notes = await dispatch_notes(hub)
-    return [job_row(workload, notes) for workload in workloads]
+    surroundings = await look(hub)
+    return [job_row(workload, surroundings) for workload in workloads]
 
 
-def job_row(workload: kueue.Workload, notes: Mapping[str, str]) -> Row:
+def job_row(workload: kueue.Workload, surroundings: Surroundings) -> Row:
     owners = [owner for owner in workload.metadata.owner_references if owner.controller]
     return {
         "namespace": workload.namespace,
@@ -140,7 +141,7 @@ def job_row(workload: kueue.Workload, notes: Mapping[str, str]) -> Row:
         "queue": workload.spec.queue_name,
         "state": job_state(workload),
         "clusters": list(workload.clusters),
-        "why": why(workload, notes),
+        "why": why(workload, surroundings),
         "created": workload.metadata.creation_timestamp,
     }
 

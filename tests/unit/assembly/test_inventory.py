@@ -5,10 +5,12 @@ import pytest
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER
 from fleetqueue.assembly import inventory
+from fleetqueue.assembly.job_surroundings import Surroundings
 from fleetqueue.client import Client
 from fleetqueue.runtime.events import Recorder
-from fleetqueue.testing.builders import condition
+from fleetqueue.testing.builders import by_secret, condition
 
 
 def member(name: str, cluster_set: str) -> dict[str, object]:
@@ -118,7 +120,7 @@ def test_a_job_tells_how_far_it_is(true, state):
     status = {"conditions": [{"type": kind, "status": "True"} for kind in true]}
     found = kueue.Workload.view(kueue.Workload.manifest("w", "default", status=status))
 
-    assert inventory.job_row(found, {})["state"] == state
+    assert inventory.job_row(found, Surroundings())["state"] == state
 
 
 async def test_a_job_tells_the_last_word_of_the_dispatcher(api):
@@ -128,7 +130,7 @@ async def test_a_job_tells_the_last_word_of_the_dispatcher(api):
             {"name": "mk", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
         ],
     }
-    api.add(kueue.Workload.manifest("w", "team-a", spec={}, status=status))
+    api.add(check("mk", kueue.MULTIKUEUE_CONTROLLER), kueue.Workload.manifest("w", "team-a", spec={}, status=status))
     recorder = Recorder(Client(api))
     await recorder.warning(api.get(kueue.Workload, "w", "team-a"), "NoClusterToNominate", "gpu-c1: not connected")
     await Recorder(Client(api), "somebody.else").warning(
@@ -138,6 +140,72 @@ async def test_a_job_tells_the_last_word_of_the_dispatcher(api):
     (row,) = await inventory.jobs(Client(api))
 
     assert row["why"] == "mk is Pending: no cluster is nominated yet; gpu-c1: not connected"
+
+
+def check(name: str, controller: str, *conditions: dict[str, object]) -> dict[str, object]:
+    status = {"conditions": list(conditions) or [condition("Active")]}
+    return kueue.AdmissionCheck.manifest(name, spec={"controllerName": controller}, status=status)
+
+
+async def test_a_job_tells_why_its_queue_is_inactive(api):
+    strategy = {"admissionChecks": [{"name": "gpu"}]}
+    queue_status = {"conditions": [condition("Active", "False")]}
+    job_status = {"conditions": [condition("QuotaReserved", "False", message="ClusterQueue cq is inactive")]}
+    api.add(
+        check("gpu", CHECK_CONTROLLER, condition("Active", "False", "PlacementNotFound", "Placement gpu not found")),
+        kueue.ClusterQueue.manifest("cq", spec={"admissionChecksStrategy": strategy}, status=queue_status),
+        kueue.LocalQueue.manifest("queue", "team-a", spec={"clusterQueue": "cq"}),
+        kueue.Workload.manifest("w", "team-a", spec={"queueName": "queue"}, status=job_status),
+    )
+
+    (row,) = await inventory.jobs(Client(api))
+
+    assert row["why"] == (
+        "ClusterQueue cq is inactive; check gpu is not Active: PlacementNotFound: Placement gpu not found"
+    )
+
+
+async def test_a_job_tells_that_its_worker_is_lost_and_that_nobody_answers(api):
+    entry = {"name": "gpu", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    waiting = {"conditions": [condition("QuotaReserved")], "admissionChecks": [entry]}
+    running = {"conditions": [condition("Admitted", message="admitted")], "clusterName": "gpu-c1"}
+    refused = {"conditions": [condition("Active", "False", "ClientConnectionFailed", "refused")]}
+    api.add(
+        check("gpu", CHECK_CONTROLLER),
+        kueue.MultiKueueCluster.manifest("gpu-c1", spec=by_secret(), status=refused),
+        kueue.Workload.manifest("running", "team-a", spec={}, status=running),
+        kueue.Workload.manifest("waiting", "team-a", spec={}, status=waiting),
+    )
+
+    lost, unanswered = [row["why"] for row in await inventory.jobs(Client(api))]
+
+    assert lost == "admitted; gpu-c1 may be lost: Kueue is not connected to it: ClientConnectionFailed: refused"
+    assert unanswered == (
+        "gpu is Pending: no cluster is nominated yet; nobody answers: there is no lease"
+        " fleetqueue-system/fleetqueue-controller; does a fleetqueue controller run?"
+    )
+
+
+OTHERS = (
+    "events",
+    "leases",
+    "admissionchecks",
+    "localqueues",
+    "clusterqueues",
+    "multikueueclusters",
+    "managedclusters",
+)
+
+
+async def test_who_may_read_nothing_else_still_sees_the_jobs(api):
+    running = {"conditions": [condition("Admitted", message="admitted")], "clusterName": "gpu-c1"}
+    api.add(kueue.Workload.manifest("w", "team-a", spec={}, status=running))
+    for plural in OTHERS:
+        api.fail_on(f"* {plural}*", errors.Forbidden("no"))
+
+    (row,) = await inventory.jobs(Client(api))
+
+    assert row["why"] == "admitted"
 
 
 async def test_who_may_not_read_events_still_sees_the_jobs(api):

@@ -1,11 +1,18 @@
 """Why a job is where it is: never nothing."""
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleetqueue import clock
+from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.assembly.job_reasons import last_notes, why
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
+from fleetqueue.assembly.job_reasons import why
+from fleetqueue.assembly.job_surroundings import Surroundings, last_notes, silence_of, trouble_of
 
 
 def workload(true=(), false=(), checks=(), *, nominated=(), on="", deleting=False, active=True, message=""):
@@ -89,7 +96,193 @@ QUOTA = ("QuotaReserved",)
     ],
 )
 def test_the_reason_of_a_job(found, note, reason):
-    assert why(found, {"u1": note}) == reason
+    assert why(found, Surroundings(notes={"u1": note})) == reason
+
+
+def active(status="True", reason="Active", message="all is well"):
+    return [{"type": "Active", "status": status, "reason": reason, "message": message}]
+
+
+def check(name, controller=CHECK_CONTROLLER, conditions=None):
+    status = {"conditions": active() if conditions is None else conditions}
+    manifest = kueue.AdmissionCheck.manifest(name, spec={"controllerName": controller}, status=status)
+    return kueue.AdmissionCheck.view(manifest)
+
+
+def hub(*checks, queue=None, **known):
+    """A hub with these checks, and a queue that is inactive for the reason of them."""
+    strategy = {"admissionChecks": [{"name": found.name} for found in checks]}
+    inactive = kueue.ClusterQueue.manifest(
+        "cq", spec={"admissionChecksStrategy": strategy}, status={"conditions": queue or active("False")}
+    )
+    queues = {"default/": kueue.ClusterQueue.view(inactive)}
+    return Surroundings(checks={found.name: found for found in checks}, queues=queues, **known)
+
+
+MULTIKUEUE = check("mk", kueue.MULTIKUEUE_CONTROLLER)
+NO_CONFIG = check("mk", kueue.MULTIKUEUE_CONTROLLER, active("False", "BadConfig", "no config"))
+NO_CLUSTERS = check("gpu", conditions=active("False", "NoClustersAvailable", "No clusters available for placement gpu"))
+UNSEEN = check("gpu", conditions=[])
+INACTIVE = workload(false=QUOTA, message="ClusterQueue cq is inactive")
+DEAD = "there is no lease; does it run?"
+
+
+@pytest.mark.parametrize(
+    ("found", "around", "reason"),
+    [
+        pytest.param(
+            INACTIVE,
+            hub(NO_CONFIG, NO_CLUSTERS),
+            "ClusterQueue cq is inactive; check gpu is not Active: NoClustersAvailable: No clusters available for"
+            " placement gpu",
+            id="our check knows why the queue is inactive",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(NO_CONFIG, check("gpu")),
+            "ClusterQueue cq is inactive; check mk is not Active: BadConfig: no config",
+            id="another check knows it",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(MULTIKUEUE, UNSEEN),
+            "ClusterQueue cq is inactive; check gpu was not looked at yet by open-cluster-management.io/placement",
+            id="a check that nobody has looked at",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(MULTIKUEUE, UNSEEN, silence=DEAD),
+            "ClusterQueue cq is inactive; check gpu was not looked at yet by open-cluster-management.io/placement:"
+            f" {DEAD}",
+            id="a check that nobody will look at",
+        ),
+        pytest.param(
+            workload(false=QUOTA, message="insufficient quota"),
+            hub(NO_CLUSTERS, queue=active()),
+            "insufficient quota",
+            id="a queue that is active waits for nothing of that",
+        ),
+        pytest.param(INACTIVE, Surroundings(), "ClusterQueue cq is inactive", id="nothing else can be seen"),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), on="gpu-c1"),
+            Surroundings(troubles={"gpu-c1": "Kueue is not connected to it: x"}),
+            "Admitted it is; gpu-c1 may be lost: Kueue is not connected to it: x",
+            id="admitted on a worker that is lost",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), on="gpu-c1"),
+            Surroundings(troubles={"gpu-c2": ""}),
+            "Admitted it is; gpu-c1 may be lost: its MultiKueueCluster is gone",
+            id="admitted on a worker that is gone",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), on="gpu-c1"),
+            Surroundings(troubles={"gpu-c1": ""}),
+            "Admitted it is",
+            id="admitted on a worker that is well",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK], nominated=["gpu-c1", "gpu-c2"]),
+            Surroundings(troubles={"gpu-c1": "", "gpu-c2": "x"}),
+            "mk is Pending: nominated for gpu-c1, gpu-c2, not admitted there yet; gpu-c2 may be lost: x",
+            id="nominated for one that is lost",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK, ("gpu", "Pending", "")]),
+            hub(MULTIKUEUE, check("gpu"), silence=DEAD, notes={"u1": "an old word"}),
+            f"mk is Pending: no cluster is nominated yet; nobody answers: {DEAD}",
+            id="nobody answers",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK]),
+            hub(MULTIKUEUE, silence=DEAD, notes={"u1": "a word"}),
+            "mk is Pending: no cluster is nominated yet; a word",
+            id="nothing of it is ours to answer",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[("gpu", "Pending", "waiting: no clusters"), MK]),
+            hub(MULTIKUEUE, check("gpu"), silence=DEAD),
+            f"gpu is Pending: waiting: no clusters; nobody answers: {DEAD}",
+            id="what was said may be old",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK, ("gpu", "Ready", "placement gpu selects 2 clusters")]),
+            hub(NO_CONFIG, NO_CLUSTERS, notes={"u1": "an old word"}),
+            "mk is Pending: no cluster is nominated yet; check gpu is not Active: NoClustersAvailable:"
+            " No clusters available for placement gpu",
+            id="the config was deleted",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK]),
+            Surroundings(checks={}),
+            "mk is Pending: no cluster is nominated yet; check mk does not exist",
+            id="the check was deleted",
+        ),
+    ],
+)
+def test_the_reason_of_a_job_in_its_surroundings(found, around, reason):
+    assert why(found, around) == reason
+
+
+def lease(**spec):
+    return Lease.view(Lease.manifest("fleetqueue-controller", "fleetqueue-system", spec=spec))
+
+
+def ago(seconds):
+    return (clock.now() - timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+async def test_a_controller_that_keeps_its_lease_is_heard():
+    assert silence_of(lease(holderIdentity="pod-1", renewTime=ago(10))) == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "begin"),
+    [
+        pytest.param(None, "there is no lease fleetqueue-system/fleetqueue-controller;", id="none"),
+        pytest.param({}, "nobody holds the lease fleetqueue-system/fleetqueue-controller;", id="given back"),
+        pytest.param(
+            {"holderIdentity": "pod-1", "renewTime": "2020-01-01T00:00:00.000000Z"},
+            "pod-1 has not renewed the lease fleetqueue-system/fleetqueue-controller since 2020-01-01T00:00:00Z",
+            id="not renewed",
+        ),
+    ],
+)
+async def test_a_controller_without_a_lease_is_not(found, begin):
+    assert silence_of(lease(**found) if found is not None else None).startswith(begin)
+
+
+def available(status):
+    return {"type": "ManagedClusterConditionAvailable", "status": status, "reason": "R", "message": "agent stopped"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "managed", "trouble"),
+    [
+        pytest.param([], {}, "Kueue has not reached it yet", id="not tried"),
+        pytest.param(
+            active("False", "ClientConnectionFailed", "refused"),
+            {},
+            "Kueue is not connected to it: ClientConnectionFailed: refused",
+            id="refused",
+        ),
+        pytest.param(active(), None, "", id="connected, and no more can be seen"),
+        pytest.param(active(), {"c1": available("True")}, "", id="well"),
+        pytest.param(active(), {}, "ManagedCluster c1 is gone", id="gone"),
+        pytest.param(
+            active(), {"c1": available("Unknown")}, "ManagedCluster c1 is not available: agent stopped", id="silent"
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_member(conditions, managed, trouble):
+    labels = {CLUSTER_LABEL: "c1"}
+    member = kueue.MultiKueueCluster.manifest("gpu-c1", labels=labels, status={"conditions": conditions})
+    clusters = managed and {
+        name: cluster.ManagedCluster.view(cluster.ManagedCluster.manifest(name, status={"conditions": [condition]}))
+        for name, condition in managed.items()
+    }
+
+    assert trouble_of(kueue.MultiKueueCluster.view(member), clusters) == trouble
 
 
 KINDS = ("QuotaReserved", "Evicted", "Admitted", "Finished")
@@ -106,7 +299,7 @@ KINDS = ("QuotaReserved", "Evicted", "Admitted", "Finished")
 def test_no_job_is_without_a_reason(true, checks, nominated, on, deleting, active):
     found = workload(true, checks=checks, nominated=nominated, on=on, deleting=deleting, active=active)
 
-    reason = why(found, {})
+    reason = why(found, Surroundings())
 
     assert reason.strip()
     assert not reason.endswith((":", ": "))
