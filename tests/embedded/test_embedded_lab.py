@@ -18,7 +18,7 @@ from fleetqueue.assembly.embedded_settings import EmbeddedSettings, start_in_bac
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.engine import control, ports
-from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.errors import EngineError, NoProcess
 
 
 @pytest.fixture
@@ -184,6 +184,15 @@ async def test_a_fleet_stops_while_a_worker_is_cut(tmp_path, how):
     await lab.stop()
 
     assert ports.is_free(port)
+
+
+async def test_who_asks_a_running_fleet_for_a_stranger_hears_that_it_is_not_there(tmp_path):
+    await start_in_background(tmp_path, EmbeddedSettings(workers=1, in_memory=True), lambda line: None)
+    try:
+        with pytest.raises(NoProcess, match='no cluster "nobody"; there are: hub, cluster1'):
+            await control.ask(tmp_path, "restart", "nobody/kueue")
+    finally:
+        await control.down(tmp_path)
 
 
 @pytest.mark.parametrize(

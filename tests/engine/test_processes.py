@@ -10,7 +10,7 @@ import time
 import pytest
 
 from fleetqueue.engine import pids
-from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.errors import EngineError, NoProcess
 from fleetqueue.engine.probes import accepts
 from fleetqueue.engine.processes import Command, Processes, Tier
 from fleetqueue.engine.state import read_json, write_json
@@ -102,7 +102,7 @@ async def test_the_same_name_starts_only_once(processes, tmp_path):
 async def test_an_unknown_name_is_told_the_known_ones(processes, tmp_path):
     processes.start(python("a/one", SLEEPER, tmp_path))
 
-    with pytest.raises(EngineError, match='no process "a/two"; there are: a/one'):
+    with pytest.raises(NoProcess, match='no process "a/two"; there are: a/one'):
         await processes.restart("a/two")
 
 

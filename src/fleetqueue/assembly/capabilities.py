@@ -46,9 +46,18 @@ class NotInstalled(Exception):
 class Capabilities:
     listed_clusters: int = OLD_LIMIT
     """How many clusters a MultiKueueConfig may list."""
+    is_limit_read: bool = True
+    """False where we may not read the CRD that says so: then it is what every Kueue takes."""
     credentials: CredentialCapabilities = field(default_factory=CredentialCapabilities)
     hub_uid: str = ""
     """Who the hub is, by the uid of its namespace kube-system; empty where we may not know."""
+
+    @property
+    def limit(self) -> str:
+        """Say how many clusters a MultiKueueConfig may list."""
+        if self.is_limit_read:
+            return f"a MultiKueueConfig may list {self.listed_clusters} clusters"
+        return "this kubeconfig may not read how many clusters a MultiKueueConfig may list"
 
 
 async def detect(hub: Client) -> Capabilities:
@@ -59,14 +68,18 @@ async def detect(hub: Client) -> Capabilities:
         missing = [str(resource) for resource in wanted if resource.plural not in served[resource.api_version]]
         if missing:
             raise NotInstalled(f"the hub does not serve {', '.join(missing)}; install {what}")
-    return Capabilities(await _listed_clusters(hub), await discover(hub), await _uid(hub))
+    limit = await _listed_clusters(hub)
+    uid = await identity(hub)
+    if not uid:
+        log.warning("the hub is not known where it is a managed cluster itself")
+    return Capabilities(limit or OLD_LIMIT, limit is not None, await discover(hub), uid)
 
 
-async def _uid(hub: Client) -> str:
+async def identity(cluster: Client) -> str:
+    """Return who a cluster is, by the uid of its namespace kube-system; empty where we may not know."""
     try:
-        return Namespace.view(await hub.get(Namespace.resource, IDENTITY_NAMESPACE)).uid
-    except (errors.Forbidden, errors.NotFound) as error:
-        log.warning("the hub is not known where it is a managed cluster itself", error=error)
+        return Namespace.view(await cluster.get(Namespace.resource, IDENTITY_NAMESPACE)).uid
+    except (errors.Forbidden, errors.NotFound):
         return ""
 
 
@@ -84,13 +97,14 @@ async def _plurals(cluster: Client, api_version: str) -> set[str]:
     return {str(entry.get("name")) for entry in listed.get("resources") or ()}
 
 
-async def _listed_clusters(hub: Client) -> int:
+async def _listed_clusters(hub: Client) -> int | None:
+    """Return how many clusters a MultiKueueConfig may list; None where we may not know."""
     name = str(kueue.MultiKueueConfig.resource)
     try:
         raw = await hub.get(CustomResourceDefinition.resource, name)
     except errors.Forbidden as error:
         log.warning("limit of listed clusters not read", limit=OLD_LIMIT, error=error)
-        return OLD_LIMIT
+        return None
     return listed_clusters(raw["spec"])
 
 

@@ -78,6 +78,21 @@ async def install(hub: Client, namespace: str, config_map: str, report: Report) 
         report(kept_elsewhere(found, "fleetqueue install --print"))
 
 
+async def state(hub: Client, namespace: str, config_map: str) -> str:
+    """Say who dispatches; nothing is changed."""
+    try:
+        found = await find(hub, namespace, config_map)
+        if found.dispatcher != DISPATCHER_NAME:
+            return "Kueue's dispatcher is left as it is; set ours with --dispatcher"
+        if not (await _source(hub, namespace, config_map)).deployment:
+            return f"Kueue's configuration leaves dispatching to fleetqueue; {RESTART_BY_HAND}"
+        if await waits_for_a_restart(hub, namespace, config_map):
+            return "Kueue's configuration leaves dispatching to fleetqueue, but Kueue waits for a restart: --dispatcher"
+    except (NoKueueConfig, errors.Forbidden) as error:
+        return f"who dispatches cannot be seen: {error}"
+    return "Kueue leaves dispatching to fleetqueue already"
+
+
 async def change_to_ours(hub: Client, namespace: str, config_map: str, report: Report) -> str:
     """Return the change with which Kueue leaves nominations to us; nothing is changed."""
     return await _change(hub, namespace, config_map, DISPATCHER_NAME, report)

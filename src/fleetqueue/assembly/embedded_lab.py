@@ -30,7 +30,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.engine import kubeconfigs, ports
 from fleetqueue.engine.cluster_names import HUB
-from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.errors import EngineError, NoProcess
 from fleetqueue.engine.processes import Status
 from fleetqueue.engine.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.engine.supervisor import serve
@@ -112,7 +112,7 @@ class EmbeddedLab:
     async def restart(self, name: str) -> None:
         cluster = name.partition("/")[0]
         if cluster not in self.endpoints:
-            raise EngineError(f'there is no cluster "{cluster}"; there are: {", ".join(self.endpoints)}')
+            raise NoProcess(f'there is no cluster "{cluster}"; there are: {", ".join(self.endpoints)}')
         raise EngineError(
             f"{_shares_its_process('restarted', name)}; a part of it is restarted as `kubectl --context {cluster} -n "
             f"{KUEUE_NAMESPACE} rollout restart deployment kueue-controller-manager` restarts Kueue"

@@ -24,7 +24,7 @@ from fleetqueue.api.fleetqueue import (
 )
 from fleetqueue.api.meta import changes
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.assembly.capabilities import serves
+from fleetqueue.assembly.capabilities import identity, serves
 from fleetqueue.assembly.cluster_sets import create_set
 from fleetqueue.assembly.portable_kubeconfig import CannotJoin, encoded, self_contained
 from fleetqueue.assembly.waiting import NotInTime, Observed
@@ -52,6 +52,8 @@ class Newcomer:
     namespace: str = NAMESPACE
     """Where its admin kubeconfig is kept on the hub."""
     kueue_namespace: str = KUEUE_NAMESPACE
+    uid: str = ""
+    """Who it is; empty where that is not known."""
 
 
 async def inspect(worker: Client, name: str) -> str:
@@ -67,6 +69,8 @@ async def inspect(worker: Client, name: str) -> str:
 async def join(hub: Client, newcomer: Newcomer, report: Report) -> None:
     """Write everything on the hub that a worker needs to be selected and reached; does nothing where it is there."""
     kubeconfig = self_contained(newcomer.name, newcomer.connection)
+    if newcomer.uid and newcomer.uid == await identity(hub):
+        report(f'warning: "{newcomer.name}" is this hub itself, which cannot be its own worker: no job will go there')
     await ensure_namespace(hub, newcomer.name)
     await ensure_namespace(hub, newcomer.namespace)
     if newcomer.cluster_set and await create_set(hub, newcomer.cluster_set):

@@ -103,16 +103,32 @@ async def _deregister(hub: Client, cluster: ManagedCluster, report: Report) -> N
 async def _wait_until_empty(hub: Client, name: str, *, limit: float) -> None:
     async with Observed({"hub": hub}) as seen:
         seen.follow("hub", kueue.MultiKueueCluster)
+        seen.follow("hub", kueue.MultiKueueConfig)
 
-        def members() -> list[str]:
-            return [member.name for member in seen["hub"].list(kueue.MultiKueueCluster) if leads_to(member, name)]
+        def members() -> list[kueue.MultiKueueCluster]:
+            return [member for member in seen["hub"].list(kueue.MultiKueueCluster) if leads_to(member, name)]
 
         await seen.until(
             lambda: not members(),
             limit=limit,
             what=f'worker "{name}" drains',
-            why_not=lambda: f"jobs still run through {', '.join(members())}; unjoin it again later, or with --force",
+            why_not=lambda: why_not_empty(members(), seen["hub"].list(kueue.MultiKueueConfig)),
         )
+
+
+def why_not_empty(members: Iterable[kueue.MultiKueueCluster], configs: Iterable[kueue.MultiKueueConfig]) -> str:
+    """Say who still uses a worker: jobs, or a member that somebody wrote by hand and no config lists."""
+    listed = {name for config in configs for name in config.spec.clusters}
+    idle = [member.name for member in members if not is_ours(member) and member.name not in listed]
+    used = [member.name for member in members if member.name not in idle]
+    parts = []
+    if used:
+        parts.append(f"jobs still run through {', '.join(used)}; unjoin it again later, or with --force")
+    if idle:
+        parts.append(
+            f"no config lists {', '.join(idle)}, which fleetqueue did not make, but it uses the credential: delete it"
+        )
+    return "; ".join(parts)
 
 
 def leads_to(member: kueue.MultiKueueCluster, name: str) -> bool:

@@ -43,13 +43,13 @@ def install(
     async def work(report: Progress) -> str:
         async with opened(kubeconfig, context) as hub:
             found = await detect(hub)
-            report(f"the hub has Kueue and OCM; a MultiKueueConfig may list {found.listed_clusters} clusters")
+            report(f"the hub has Kueue and OCM; {found.limit}")
             if print_only:
                 return await kueue_dispatcher.change_to_ours(hub, kueue_namespace, config_map, report)
             if dispatcher:
                 await kueue_dispatcher.install(hub, kueue_namespace, config_map, report)
             else:
-                report("Kueue's dispatcher is left as it is; set ours with --dispatcher")
+                report(await kueue_dispatcher.state(hub, kueue_namespace, config_map))
             return ""
 
     with Progress() as report:

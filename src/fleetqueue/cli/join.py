@@ -1,5 +1,6 @@
 """`fleetqueue join`: bring a worker into the fleet."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +38,7 @@ def join(
       fleetqueue join cluster1 --kubeconfig cluster1.kubeconfig --clusterset spoke --label accelerator=nvidia-tesla-t4
     """
     from fleetqueue.assembly import joining
+    from fleetqueue.assembly.capabilities import identity
     from fleetqueue.client.kubeconfig import load
 
     newcomer = joining.Newcomer(
@@ -46,8 +48,9 @@ def join(
     async def work(report: Progress) -> None:
         async with opened(kubeconfig, context) as worker:
             report(f'worker "{name}" runs Kubernetes {await joining.inspect(worker, name)} with Kueue')
+            uid = await identity(worker)
         async with opened(hub_kubeconfig, hub_context) as hub:
-            await joining.join(hub, newcomer, report)
+            await joining.join(hub, replace(newcomer, uid=uid), report)
             if wait:
                 report("waiting until the controller has made credentials for Kueue")
                 until = await joining.wait_for_credentials(hub, newcomer, limit=timeout)

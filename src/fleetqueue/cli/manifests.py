@@ -1,14 +1,18 @@
 """`fleetqueue manifests`, `fleetqueue examples`: what is in the package, for who has no checkout."""
 
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from fleetqueue.cli.running import Code, Failure
 from fleetqueue.manifests import texts
+
+CLUSTER_NAME: Final = re.compile(r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+"""OCM makes a namespace of the name, so it is a DNS label."""
 
 Folder = Annotated[
     Path | None,
@@ -61,6 +65,12 @@ def manifests(
         return
     if texts.needs_cluster(part) and not cluster:
         raise Failure(f"{part} is for one cluster: give its name with --cluster", Code.USAGE)
+    if cluster and not CLUSTER_NAME.fullmatch(cluster):
+        raise Failure(
+            f'"{cluster}" cannot be the name of a cluster: at most 63 lower case letters, digits and hyphens, with a'
+            " letter or digit at both ends",
+            Code.USAGE,
+        )
     sys.stdout.write(texts.text(part, image=image, cluster=cluster))
 
 
@@ -82,7 +92,10 @@ def examples(
         for path in texts.copy("examples", output):
             print(path)
     elif names:
-        sys.stdout.write("---\n".join(texts.example_text(name) for name in names))
+        try:
+            sys.stdout.write("---\n".join(texts.example_text(name) for name in names))
+        except FileNotFoundError as unknown:
+            raise Failure(str(unknown), Code.USAGE) from unknown
     else:
         known = texts.examples()
         width = max(map(len, known))

@@ -6,7 +6,6 @@ import typer
 
 from fleetqueue.cli.fleets import folder
 from fleetqueue.cli.options import DataDir
-from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import run
 
 
@@ -25,7 +24,5 @@ def restart(
     """
     from fleetqueue.engine import control
 
-    with Progress() as report:
-        report(f"restarting {name}")
-        run(control.ask(folder(data_dir), "restart", name))
+    run(control.ask(folder(data_dir), "restart", name))
     print(f"{name} is restarted")

@@ -64,17 +64,18 @@ def explain(error: BaseException) -> tuple[str, Code]:
     from fleetqueue.api import errors
     from fleetqueue.assembly.settings_file import SettingsError
     from fleetqueue.assembly.waiting import NotInTime
-    from fleetqueue.engine.errors import NoFleet
+    from fleetqueue.client.kubeconfig import KubeconfigError
+    from fleetqueue.engine.errors import NoFleet, NoProcess
 
     if isinstance(error, Failure):
         return str(error), error.code
     if isinstance(error, errors.NotFound):
         return NO_HUB if str(error) == NO_PAGE else str(error), Code.NOT_FOUND
-    if isinstance(error, NoFleet):
+    if isinstance(error, NoFleet | NoProcess):
         return str(error), Code.NOT_FOUND
     if isinstance(error, NotInTime | TimeoutError):
         return str(error) or "it took too long", Code.NOT_FOUND
-    if isinstance(error, SettingsError):
+    if isinstance(error, KubeconfigError | SettingsError):
         return str(error), Code.USAGE
     if isinstance(error, errors.Unreachable):
         return f"{error}; is the cluster up, and does the kubeconfig name it?", Code.FAILED
@@ -97,7 +98,6 @@ def _spoken() -> tuple[type[Exception], ...]:
     from fleetqueue.assembly.kubectl import KubectlFailed
     from fleetqueue.assembly.portable_kubeconfig import CannotJoin
     from fleetqueue.assembly.probes import ProbesCannotListen
-    from fleetqueue.client.kubeconfig import KubeconfigError
     from fleetqueue.controllers.credentials.problems import CredentialProblem
     from fleetqueue.engine.errors import EngineError
     from fleetqueue.runtime.leader_election import LeadershipLost
@@ -107,7 +107,6 @@ def _spoken() -> tuple[type[Exception], ...]:
         CannotJoin,
         CredentialProblem,
         EngineError,
-        KubeconfigError,
         KubectlFailed,
         LeadershipLost,
         NoKueueConfig,

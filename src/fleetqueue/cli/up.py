@@ -78,9 +78,10 @@ def up(
       kubectl --context cluster1 create job hello --image=busybox
     """
     from fleetqueue.assembly.embedded_settings import EmbeddedSettings
-    from fleetqueue.engine.state import kept
+    from fleetqueue.engine.state import kept, refuse_running
 
     where = room(folder(data_dir))
+    refuse_running(where)
     there = kept(where)
     made_of = engine or (Engine(there.engine) if there else Engine.EMBEDDED)
     number = workers or (there.workers if there else WORKERS)

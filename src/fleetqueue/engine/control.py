@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import orjson
 
-from fleetqueue.engine.errors import EngineError, NoFleet
+from fleetqueue.engine.errors import EngineError, NoFleet, NoProcess
 from fleetqueue.engine.logs import log_tail
 from fleetqueue.engine.processes import Processes, Status
 from fleetqueue.engine.sockets import reachable
-from fleetqueue.engine.state import Ownership, option
+from fleetqueue.engine.state import Ownership, option, refuse_running
 
 # Questions come often at first, since an embedded fleet is up and down within a second.
 FIRST_POLL_SECONDS: Final = 0.01
@@ -33,9 +33,7 @@ async def start_in_background(
 
     The module runs it: `python -m <module> <data dir> <settings as JSON>`.
     """
-    ownership = Ownership(data_dir)
-    ownership.take()  # so that a running fleet is an error here, where the user sees it
-    ownership.release()
+    refuse_running(data_dir)  # here, where the user sees it
     log = data_dir / "supervisor.log"
     process = spawn(module, data_dir, settings, log)
     try:
@@ -146,5 +144,5 @@ async def converse(data_dir: Path, verb: str, *arguments: str) -> Any:
         raise ConnectionResetError("the fleet ended before it answered")
     answer = orjson.loads(line)
     if "error" in answer:
-        raise EngineError(answer["error"])
+        raise (NoProcess if answer.get("is_missing") else EngineError)(answer["error"])
     return answer["value"]

@@ -7,3 +7,7 @@ class EngineError(Exception):
 
 class NoFleet(EngineError):
     """A fleet was asked that does not run."""
+
+
+class NoProcess(EngineError):
+    """A fleet was asked for a process, or a cluster, that it does not have."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from fleetqueue.engine import pids
-from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.errors import EngineError, NoProcess
 from fleetqueue.engine.logs import log_tail, make_room
 from fleetqueue.engine.probes import Probe
 from fleetqueue.engine.state import read_json, write_json
@@ -198,7 +198,7 @@ class Processes:
             return self.running[name]
         except KeyError:
             names = ", ".join(sorted(self.running)) or "none"
-            raise EngineError(f'there is no process "{name}"; there are: {names}') from None
+            raise NoProcess(f'there is no process "{name}"; there are: {names}') from None
 
     def status(self) -> list[Status]:
         """How every process is, in the order in which they were started."""

@@ -101,6 +101,13 @@ def refuse_foreign(data_dir: Path) -> None:
             raise EngineError(f"{data_dir} is not the folder of a fleet; choose an empty one with --data-dir")
 
 
+def refuse_running(data_dir: Path) -> None:
+    """Refuse a folder whose fleet runs, before anything is said of a start."""
+    ownership = Ownership(data_dir)
+    ownership.take()
+    ownership.release()
+
+
 class Ownership:
     """The lock that lets one process at a time run the fleet of a folder; the kernel frees it when we die."""
 

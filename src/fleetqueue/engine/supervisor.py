@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, Protocol
 
 import orjson
 
-from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.errors import EngineError, NoProcess
 from fleetqueue.engine.processes import Status
 from fleetqueue.engine.sockets import SOCKET, reachable
 from fleetqueue.engine.state import Ownership
@@ -126,7 +126,7 @@ class Supervisor:
             request = orjson.loads(line)
             return {"value": await self.do(request["do"], request.get("arguments", []))}
         except EngineError as error:
-            return {"error": str(error)}
+            return {"error": str(error), "is_missing": isinstance(error, NoProcess)}
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             return {"error": f"the request was not understood: {error!r}"}
 

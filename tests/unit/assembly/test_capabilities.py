@@ -15,6 +15,7 @@ async def test_a_hub_with_everything_is_enough(installed):
     found = await detect(Client(installed))
 
     assert found.listed_clusters == 20
+    assert found.limit == "a MultiKueueConfig may list 20 clusters"
     assert not found.credentials.managed_accounts
 
 
@@ -40,6 +41,7 @@ async def test_a_forbidden_crd_means_the_limit_that_every_kueue_takes(installed)
     found = await detect(Client(installed))
 
     assert found.listed_clusters == OLD_LIMIT
+    assert found.limit == "this kubeconfig may not read how many clusters a MultiKueueConfig may list"
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from fleetqueue.assembly.dispatcher import (
     restart_kueue,
     set_back,
     set_ours,
+    state,
     waits_for_a_restart,
 )
 from fleetqueue.client import Client
@@ -25,6 +26,7 @@ from fleetqueue.testing.builders import kueue_deployment, kueue_pod
 from fleetqueue.testing.virtual_time import advance
 
 NAME, KEY = "kueue-manager-config", "controller_manager_config.yaml"
+OURS = "multiKueue: {dispatcherName: fleetqueue.dev/dispatcher}"
 
 
 def config(text: str) -> dict[str, object]:
@@ -191,6 +193,34 @@ async def test_a_kueue_that_is_older_than_our_name_in_its_configuration_is_resta
     await install(Client(api), "kueue-system", "", said.append)
 
     assert said == ["Kueue leaves dispatching to fleetqueue, and is restarted"]
+
+
+@pytest.mark.parametrize(
+    ("text", "has_deployment", "said"),
+    [
+        pytest.param("a: 1", True, "set ours with --dispatcher", id="Kueue's own"),
+        pytest.param(OURS, True, "Kueue leaves dispatching to fleetqueue already", id="ours"),
+        pytest.param(OURS, False, RESTART_BY_HAND, id="ours, and Kueue out of sight"),
+        pytest.param(None, True, "who dispatches cannot be seen: ConfigMap", id="no configuration"),
+    ],
+)
+async def test_who_dispatches_is_told_as_it_is(api, text, has_deployment, said):
+    if has_deployment:
+        api.add(kueue_deployment())
+    if text is not None:
+        api.add(config(text))
+
+    assert said in await state(Client(api), "kueue-system", "")
+    assert api.writes == []
+
+
+@pytest.mark.embedded_only("a real server has a clock of its own")
+async def test_a_restart_that_is_due_is_told_with_who_dispatches(api):
+    api.add(kueue_deployment(), config("a: 1\n"), kueue_pod())
+    await advance(10)
+    api.change(ConfigMap, NAME, "kueue-system", data={KEY: OURS})
+
+    assert "Kueue waits for a restart: --dispatcher" in await state(Client(api), "kueue-system", "")
 
 
 async def test_without_a_deployment_nobody_is_told_that_kueue_is_restarted(api):

@@ -1,5 +1,6 @@
 """Bringing a worker in: what is written on the hub, and what is left alone."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster, Managed
 from fleetqueue.api.core_v1 import Namespace, Secret
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.fleetqueue import CREDENTIALS_ANNOTATION
+from fleetqueue.assembly.capabilities import identity
 from fleetqueue.assembly.joining import Newcomer, adoption, inspect, join, wait_for_credentials
 from fleetqueue.assembly.portable_kubeconfig import CannotJoin
 from fleetqueue.assembly.waiting import NotInTime
@@ -42,6 +44,17 @@ async def test_everything_that_a_worker_needs_is_written(api):
     secret = api.get(Secret, "cluster1-admin", "fleetqueue-system")
     assert is_ours(secret)
     assert "secret-token" in secret.text("kubeconfig")
+
+
+@pytest.mark.parametrize(("same", "warnings"), [(True, 1), (False, 0)])
+async def test_a_worker_that_is_the_hub_itself_is_warned_of(api, same, warnings):
+    api.namespace("kube-system")
+    uid = await identity(Client(api)) if same else "another"
+    said = []
+
+    await join(Client(api), replace(NEWCOMER, uid=uid), said.append)
+
+    assert sum('warning: "cluster1" is this hub itself' in line for line in said) == warnings
 
 
 async def test_joining_again_writes_nothing(api):

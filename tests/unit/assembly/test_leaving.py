@@ -58,10 +58,25 @@ async def test_a_worker_with_jobs_stays_but_takes_no_new_ones(api):
 async def test_a_cluster_that_a_user_wrote_by_hand_counts_too(api):
     source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-cluster1-kubeconfig"}}
     by_hand = kueue.MultiKueueCluster.manifest("mine", spec={"clusterSource": source})
-    api.add(cluster(), admin_kubeconfig(), by_hand)
+    config = kueue.MultiKueueConfig.manifest("by-hand", spec={"clusters": ["mine"]})
+    api.add(cluster(), admin_kubeconfig(), by_hand, config)
 
     with pytest.raises(NotInTime, match="jobs still run through mine"):
         await leave(api)
+
+
+async def test_a_member_that_no_config_lists_is_not_called_a_job(api):
+    source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-cluster1-kubeconfig"}}
+    by_hand = kueue.MultiKueueCluster.manifest("mine", spec={"clusterSource": source})
+    api.add(cluster(), admin_kubeconfig(), by_hand)
+
+    with pytest.raises(NotInTime) as late:
+        await leave(api)
+
+    assert "no config lists mine, which fleetqueue did not make, but it uses the credential: delete it" in str(
+        late.value
+    )
+    assert "jobs still run" not in str(late.value)
 
 
 async def test_it_leaves_when_its_last_job_has_ended(api):

@@ -8,7 +8,7 @@ from fleetqueue.assembly.settings_file import SettingsError
 from fleetqueue.assembly.waiting import NotInTime
 from fleetqueue.cli.running import Code, Failure, explain, report
 from fleetqueue.client.kubeconfig import KubeconfigError
-from fleetqueue.engine.errors import EngineError
+from fleetqueue.engine.errors import EngineError, NoProcess
 from fleetqueue.runtime.leader_election import LeadershipLost
 
 
@@ -25,7 +25,8 @@ from fleetqueue.runtime.leader_election import LeadershipLost
         pytest.param(errors.Forbidden("no"), Code.FAILED, id="missing rights"),
         pytest.param(errors.ServerError("no"), Code.FAILED, id="any other answer"),
         pytest.param(LeadershipLost("no"), Code.FAILED, id="another replica leads"),
-        pytest.param(KubeconfigError("no"), Code.FAILED, id="a kubeconfig that cannot be used"),
+        pytest.param(KubeconfigError("no"), Code.USAGE, id="a kubeconfig that cannot be used"),
+        pytest.param(NoProcess("no"), Code.NOT_FOUND, id="a process that is not there"),
         pytest.param(EngineError("no"), Code.FAILED, id="the engine"),
         pytest.param(NotInstalled("no"), Code.FAILED, id="a hub without Kueue"),
         pytest.param(ZeroDivisionError("no"), Code.FAILED, id="a mistake of ours"),
@@ -62,8 +63,8 @@ def test_an_interrupt_has_the_code_of_shells(capsys):
     [
         pytest.param(("nope",), 2, "No such command", id="an unknown command"),
         pytest.param(("get", "clusters", "-o", "xml"), 2, "xml", id="an unknown format"),
-        pytest.param(("get", "clusters"), 1, "pass --kubeconfig, set KUBECONFIG", id="no cluster named"),
-        pytest.param(("get", "clusters", "--kubeconfig", "/nope"), 1, "cannot read /nope", id="no such kubeconfig"),
+        pytest.param(("get", "clusters"), 2, "pass --kubeconfig, set KUBECONFIG", id="no cluster named"),
+        pytest.param(("get", "clusters", "--kubeconfig", "/nope"), 2, "cannot read /nope", id="no such kubeconfig"),
         pytest.param(("status",), 3, "start one with `fleetqueue up`", id="no fleet"),
         pytest.param(("kubeconfig", "hub"), 3, "start a fleet with `fleetqueue up`", id="no kubeconfig"),
         pytest.param(("logs", "hub/kueue"), 3, "there is no fleet in", id="no log"),
@@ -75,7 +76,7 @@ def test_an_interrupt_has_the_code_of_shells(capsys):
         pytest.param(("controller", "--set", "x=1"), 2, 'unknown setting "x"', id="an unknown setting"),
         pytest.param(("score-agent",), 2, "with --cluster", id="an agent without a name"),
         pytest.param(("score-agent", "--cluster", "c"), 2, "with --hub-kubeconfig", id="an agent without a hub"),
-        pytest.param(("join", "c", "--kubeconfig", "/nope"), 1, "cannot read /nope", id="a worker that cannot be read"),
+        pytest.param(("join", "c", "--kubeconfig", "/nope"), 2, "cannot read /nope", id="a worker that cannot be read"),
         pytest.param(("join", "c"), 2, "--kubeconfig", id="a worker that is not named"),
     ],
 )

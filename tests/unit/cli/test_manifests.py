@@ -50,6 +50,14 @@ def test_what_is_for_one_cluster_is_told_its_name(fleetqueue, part):
     assert "cluster1" in named.out
 
 
+@pytest.mark.parametrize("name", ["x y", "X", "-x", "x.y", "a" * 64, "x\n"])
+def test_what_cannot_be_the_name_of_a_cluster_is_refused(fleetqueue, name):
+    result = fleetqueue("manifests", "token-reader", f"--cluster={name}")
+
+    assert (result.code, result.out) == (2, "")
+    assert "cannot be the name of a cluster" in result.err
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_is_yaml(fleetqueue, part):
     result = fleetqueue("manifests", part, "--cluster", "cluster1")
@@ -87,7 +95,8 @@ def test_examples_are_printed_one_after_the_other(fleetqueue):
 def test_an_unknown_example_names_the_known_ones(fleetqueue):
     result = fleetqueue("examples", "job-demo9")
 
-    assert result.code != 0
+    assert result.code == 2
+    assert result.err.startswith('error: there is no example "job-demo9.yaml"; there are ')
     assert "job-demo1.yaml" in result.err
 
 

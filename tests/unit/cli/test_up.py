@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.assembly import embedded_settings
 from fleetqueue.cli import fleets
 from fleetqueue.cli.fleets import how_to_go_on
-from fleetqueue.engine.state import write_json
+from fleetqueue.engine.state import Ownership, write_json
 
 
 @pytest.fixture
@@ -55,6 +55,18 @@ def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(fleetqueue, start
 
     assert result.code == 2
     assert f"{tmp_path / name} cannot be the folder of a fleet: {why}; choose another one" in result.err
+
+
+def test_a_fleet_that_runs_is_told_before_any_start(fleetqueue, started, tmp_path):
+    owner = Ownership(tmp_path)
+    owner.take()
+
+    result = fleetqueue("up", "--detach", "--data-dir", str(tmp_path))
+    owner.release()
+
+    assert result.code == 1
+    assert result.err.startswith(f"error: the fleet in {tmp_path} is already run by process")
+    assert started == []
 
 
 def test_the_start_is_told_before_it_takes_time(fleetqueue, started, tmp_path):
