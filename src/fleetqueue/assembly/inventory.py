@@ -7,11 +7,11 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.meta import O
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.assembly.job_reasons import why
-from fleetqueue.assembly.job_surroundings import Surroundings, look
+from fleetqueue.assembly.job_surroundings import Surroundings, look, seen
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import read as read_credential
 
@@ -25,15 +25,18 @@ async def listed(hub: Client, kind: type[O], namespace: str = "") -> list[O]:
 
 
 async def clusters(hub: Client, kueue_namespace: str = KUEUE_NAMESPACE) -> list[Row]:
-    """Tell of each cluster where it is, which set it is in, and whether Kueue can reach it."""
+    """Tell of each cluster where it is, which set it is in, and whether Kueue reaches it, and until when it can."""
     secrets = {secret.name: secret for secret in await listed(hub, Secret, kueue_namespace)}
+    connections = sorted(await seen(hub, kueue.MultiKueueCluster) or (), key=lambda connection: connection.name)
     return [
-        cluster_row(member, secrets.get(credentials_secret(member.name)))
+        cluster_row(member, secrets.get(credentials_secret(member.name)), connections)
         for member in await listed(hub, cluster.ManagedCluster)
     ]
 
 
-def cluster_row(member: cluster.ManagedCluster, secret: Secret | None) -> Row:
+def cluster_row(
+    member: cluster.ManagedCluster, secret: Secret | None, connections: Iterable[kueue.MultiKueueCluster]
+) -> Row:
     credential = read_credential(secret)
     return {
         "name": member.name,
@@ -43,8 +46,30 @@ def cluster_row(member: cluster.ManagedCluster, secret: Secret | None) -> Row:
         "set": member.metadata.labels.get(cluster.CLUSTER_SET_LABEL, ""),
         "urls": [config.url for config in member.spec.managed_cluster_client_configs],
         "credentials_until": conditions.timestamp(credential.expires) if credential else "",
+        "connections": [connection_row(found) for found in connections if _leads_to(found, member.name)],
         "created": member.metadata.creation_timestamp,
     }
+
+
+def connection_row(connection: kueue.MultiKueueCluster) -> Row:
+    """Tell whether Kueue is connected, as it says itself."""
+    active = conditions.find(connection.status.conditions, kueue.ACTIVE)
+    return {
+        "name": connection.name,
+        "connected": active.status if active else conditions.UNKNOWN,
+        "reason": active.reason if active else "",
+        "message": active.message if active else "",
+    }
+
+
+def _leads_to(connection: kueue.MultiKueueCluster, name: str) -> bool:
+    """Tell whether a connection is to a managed cluster; one that was made by hand is known by the secret it uses."""
+    source = connection.spec.cluster_source
+    if source.cluster_profile_ref is not None:
+        by_source = source.cluster_profile_ref.name == name
+    else:
+        by_source = source.kube_config is not None and source.kube_config.location == credentials_secret(name)
+    return connection.metadata.labels.get(CLUSTER_LABEL, "") == name or by_source
 
 
 async def cluster_sets(hub: Client) -> list[Row]:

@@ -75,9 +75,9 @@ class Surroundings:
 
 async def look(hub: Client) -> Surroundings:
     checks, local, cluster_queues, troubles, notes, silence = await asyncio.gather(
-        _seen(hub, kueue.AdmissionCheck),
-        _seen(hub, kueue.LocalQueue),
-        _seen(hub, kueue.ClusterQueue),
+        seen(hub, kueue.AdmissionCheck),
+        seen(hub, kueue.LocalQueue),
+        seen(hub, kueue.ClusterQueue),
         _troubles(hub),
         _notes(hub),
         _silence(hub),
@@ -127,7 +127,7 @@ def silence_of(lease: Lease | None) -> str:
     return f"{lease.spec.holder_identity} has not renewed the lease {key} since {conditions.timestamp(renewed)}"
 
 
-async def _seen(hub: Client, kind: type[O]) -> list[O] | None:
+async def seen(hub: Client, kind: type[O]) -> list[O] | None:
     """List a kind; None where that is not allowed, or it is not served."""
     try:
         return [kind.view(raw) for raw in (await hub.list(kind.resource)).items]
@@ -136,7 +136,7 @@ async def _seen(hub: Client, kind: type[O]) -> list[O] | None:
 
 
 async def _troubles(hub: Client) -> dict[str, str] | None:
-    members, managed = await asyncio.gather(_seen(hub, kueue.MultiKueueCluster), _seen(hub, cluster.ManagedCluster))
+    members, managed = await asyncio.gather(seen(hub, kueue.MultiKueueCluster), seen(hub, cluster.ManagedCluster))
     if members is None:
         return None
     by_name = None if managed is None else {found.name: found for found in managed}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fleetqueue import clock
+from fleetqueue.api.conditions import TRUE
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.assembly import inventory
 from fleetqueue.assembly.inventory import Row
@@ -22,7 +23,9 @@ SHORT: Final = {
 
 async def clusters(hub: Client, output: str = TABLE, *, kueue_namespace: str = KUEUE_NAMESPACE) -> str:
     rows = _aged(await inventory.clusters(hub, kueue_namespace), output)
-    columns = ("name", "accepted", "joined", "available", "set", "urls", "credentials_until", "age")
+    if output == TABLE:
+        rows = [{**row, "connected": _connected(row["connections"])} for row in rows]
+    columns = ("name", "accepted", "joined", "available", "connected", "set", "urls", "credentials_until", "age")
     return written(rows, columns, output, empty="no clusters; bring one in with `fleetqueue join`")
 
 
@@ -49,6 +52,15 @@ async def scores(hub: Client, output: str = TABLE) -> str:
         rows = [{**row, **{short: row["scores"].get(name) for short, name in SHORT.items()}} for row in rows]
     columns = ("cluster", "fresh", *SHORT, "valid_until")
     return written(rows, columns, output, empty="no scores; run `fleetqueue score-agent` on the workers")
+
+
+def _connected(connections: Sequence[Row]) -> list[str]:
+    """Say whether Kueue is connected, and why not; a cluster may have one connection for each of several Placements."""
+    said = {
+        c["connected"] if c["connected"] == TRUE or not c["reason"] else f"{c['connected']} ({c['reason']})"
+        for c in connections
+    }
+    return sorted(said, reverse=True)
 
 
 def _aged(rows: Sequence[Row], output: str) -> list[Row]:

@@ -34,6 +34,9 @@ def clusters(
 ) -> None:
     """Show the workers: registered, available, in which set, and until when Kueue can reach them.
 
+    CONNECTED is what Kueue itself says of its connection, with the reason where it has none; it is empty for a worker
+    that no Placement with a check selects. -o json has the whole message, for each MultiKueueCluster.
+
     \b
     Example:
       fleetqueue get clusters

@@ -1,12 +1,14 @@
 """The rows that `get` shows."""
 
+import json
+
 import pytest
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.fleetqueue import CHECK_CONTROLLER
-from fleetqueue.assembly import inventory
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
+from fleetqueue.assembly import inventory, listings
 from fleetqueue.assembly.job_surroundings import Surroundings
 from fleetqueue.client import Client
 from fleetqueue.runtime.events import Recorder
@@ -31,6 +33,75 @@ async def test_a_cluster_tells_where_it_is_and_how(api):
     assert row["name"] == "cluster1"
     assert (row["accepted"], row["joined"], row["available"]) == (True, "True", "Unknown")
     assert (row["set"], row["urls"], row["credentials_until"]) == ("spoke", ["https://cluster1"], "")
+
+
+def connection(name, *conditions, source=None, labels=None):
+    spec = {"clusterSource": source or {"kubeConfig": {"locationType": "Secret", "location": "other"}}}
+    return kueue.MultiKueueCluster.manifest(name, labels=labels, spec=spec, status={"conditions": list(conditions)})
+
+
+OF_CLUSTER1 = {"labels": {CLUSTER_LABEL: "cluster1"}}
+FAILED = condition("Active", False, "ClientConnectionFailed", "connection refused")
+
+
+@pytest.mark.parametrize(
+    ("connections", "cell"),
+    [
+        pytest.param([], "-", id="no Placement selects it"),
+        pytest.param([connection("other-c1", condition("Active"))], "-", id="that of another"),
+        pytest.param([connection("gpu-c1", condition("Active"), **OF_CLUSTER1)], "True", id="connected"),
+        pytest.param([connection("gpu-c1", **OF_CLUSTER1)], "Unknown", id="not tried yet"),
+        pytest.param([connection("gpu-c1", FAILED, **OF_CLUSTER1)], "False (ClientConnectionFailed)", id="refused"),
+        pytest.param(
+            [
+                connection("gpu-c1", FAILED, **OF_CLUSTER1),
+                connection("cpu-c1", condition("Active"), **OF_CLUSTER1),
+                connection("all-c1", condition("Active"), **OF_CLUSTER1),
+            ],
+            "True,False (ClientConnectionFailed)",
+            id="one for each Placement",
+        ),
+        pytest.param(
+            [
+                connection(
+                    "mine", condition("Active"), source={"kubeConfig": {"location": "kueue-admin-cluster1-kubeconfig"}}
+                )
+            ],
+            "True",
+            id="made by hand, by our secret",
+        ),
+        pytest.param(
+            [connection("mine", condition("Active"), source={"clusterProfileRef": {"name": "cluster1"}})],
+            "True",
+            id="made by hand, by its profile",
+        ),
+    ],
+)
+async def test_a_cluster_tells_whether_kueue_is_connected(api, connections, cell):
+    api.add(member("cluster1", "spoke"), *connections)
+
+    headings, line = (await listings.clusters(Client(api))).splitlines()
+
+    where = headings.index("CONNECTED")
+    assert line[where : headings.index("SET")].strip() == cell
+
+
+async def test_programs_get_what_kueue_says_of_each_connection(api):
+    api.add(member("cluster1", "spoke"), connection("gpu-c1", FAILED, **OF_CLUSTER1))
+
+    (row,) = json.loads(await listings.clusters(Client(api), "json"))
+
+    said = {"connected": "False", "reason": "ClientConnectionFailed", "message": "connection refused"}
+    assert row["connections"] == [{"name": "gpu-c1", **said}]
+
+
+async def test_who_may_not_see_connections_still_sees_the_clusters(api):
+    api.add(member("cluster1", "spoke"))
+    api.fail_on("list multikueueclusters", errors.Forbidden("no"))
+
+    (row,) = await inventory.clusters(Client(api))
+
+    assert row["connections"] == []
 
 
 async def test_sets_tell_their_members_and_who_may_choose(api):
