@@ -151,10 +151,10 @@ def score_row(score: cluster.AddOnPlacementScore) -> Row:
     }
 
 
-async def jobs(hub: Client) -> list[Row]:
-    """Tell of each job how far it has come, where, and why."""
-    workloads = await listed(hub, kueue.Workload)
-    surroundings = await look(hub)
+async def jobs(hub: Client, namespace: str = "") -> list[Row]:
+    """Tell of each job of a namespace, or of all, how far it has come, where, and why."""
+    workloads = await listed(hub, kueue.Workload, namespace)
+    surroundings = await look(hub, namespace)
     return [job_row(workload, surroundings) for workload in workloads]
 
 

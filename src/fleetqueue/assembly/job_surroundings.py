@@ -73,13 +73,14 @@ class Surroundings:
         return f"was not looked at yet by {check.spec.controller_name}{unanswered}"
 
 
-async def look(hub: Client) -> Surroundings:
+async def look(hub: Client, namespace: str = "") -> Surroundings:
+    """See what there is around the jobs of a namespace, or of all."""
     checks, local, cluster_queues, troubles, notes, silence = await asyncio.gather(
         seen(hub, kueue.AdmissionCheck),
-        seen(hub, kueue.LocalQueue),
+        seen(hub, kueue.LocalQueue, namespace),
         seen(hub, kueue.ClusterQueue),
         _troubles(hub),
-        _notes(hub),
+        _notes(hub, namespace),
         _silence(hub),
     )
     queues = {queue.name: queue for queue in cluster_queues or ()}
@@ -127,10 +128,10 @@ def silence_of(lease: Lease | None) -> str:
     return f"{lease.spec.holder_identity} has not renewed the lease {key} since {conditions.timestamp(renewed)}"
 
 
-async def seen(hub: Client, kind: type[O]) -> list[O] | None:
+async def seen(hub: Client, kind: type[O], namespace: str = "") -> list[O] | None:
     """List a kind; None where that is not allowed, or it is not served."""
     try:
-        return [kind.view(raw) for raw in (await hub.list(kind.resource)).items]
+        return [kind.view(raw) for raw in (await hub.list(kind.resource, namespace)).items]
     except (errors.Forbidden, errors.NotFound):
         return None
 
@@ -143,10 +144,10 @@ async def _troubles(hub: Client) -> dict[str, str] | None:
     return {member.name: trouble_of(member, by_name) for member in members}
 
 
-async def _notes(hub: Client) -> dict[str, str]:
+async def _notes(hub: Client, namespace: str) -> dict[str, str]:
     fields = f"reportingController={COMPONENT},regarding.kind={kueue.Workload.resource.kind}"
     try:
-        return last_notes((await hub.list(Event.resource, fields=fields)).items)
+        return last_notes((await hub.list(Event.resource, namespace, fields=fields)).items)
     except errors.Forbidden:
         return {}  # the objects themselves still say how far each job has come
 

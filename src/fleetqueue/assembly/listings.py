@@ -41,9 +41,11 @@ async def placements(hub: Client, output: str = TABLE) -> str:
     return written(await inventory.placements(hub), columns, output, empty="no placements")
 
 
-async def jobs(hub: Client, output: str = TABLE) -> str:
-    rows = _aged(await inventory.jobs(hub), output)
-    return written(rows, ("namespace", "job", "queue", "state", "clusters", "age", "why"), output, empty="no jobs")
+async def jobs(hub: Client, output: str = TABLE, *, namespace: str = "") -> str:
+    """List the jobs of one namespace, or of all."""
+    rows = _aged(await inventory.jobs(hub, namespace), output)
+    columns = ("namespace", "job", "queue", "state", "clusters", "age", "why")
+    return written(rows, columns, output, empty=f"no jobs in namespace {namespace}" if namespace else "no jobs")
 
 
 async def scores(hub: Client, output: str = TABLE) -> str:

@@ -78,16 +78,30 @@ def placements(kubeconfig: Kubeconfig = None, context: Context = "", output: Out
 
 
 @app.command(short_help="Show the jobs: how far, where, and why.")
-def jobs(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = Format.TABLE) -> None:
+def jobs(
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="Only the jobs of this namespace; otherwise of all.")
+    ] = "",
+    all_namespaces: Annotated[
+        bool, typer.Option("--all-namespaces", "-A", help="The jobs of all namespaces, also where -n is given.")
+    ] = False,
+    output: Output = Format.TABLE,
+) -> None:
     """Show the jobs of the hub: how far each has come, on which cluster, and what it waits for.
+
+    Unlike kubectl it shows all namespaces unless one is named; who may list only one of them must name it.
 
     \b
     Example:
       fleetqueue get jobs
+      fleetqueue get jobs -n team-a
     """
     from fleetqueue.assembly import listings
 
-    show(kubeconfig, context, lambda hub: listings.jobs(hub, output.value))
+    chosen = "" if all_namespaces else namespace
+    show(kubeconfig, context, lambda hub: listings.jobs(hub, output.value, namespace=chosen))
 
 
 @app.command(short_help="Show how much of each cluster is free.")

@@ -257,6 +257,32 @@ async def test_a_job_tells_that_its_worker_is_lost_and_that_nobody_answers(api):
     )
 
 
+async def test_the_jobs_of_one_namespace_alone_can_be_asked_for(api):
+    api.add(*(kueue.Workload.manifest("w", namespace, spec={}) for namespace in ("team-a", "team-b")))
+
+    assert {row["namespace"] for row in await inventory.jobs(Client(api))} == {"team-a", "team-b"}
+    assert [row["namespace"] for row in await inventory.jobs(Client(api), "team-b")] == ["team-b"]
+    assert await listings.jobs(Client(api), namespace="team-c") == "no jobs in namespace team-c"
+
+
+async def test_for_one_namespace_no_right_to_others_is_needed(api):
+    status = {
+        "conditions": [condition("QuotaReserved")],
+        "admissionChecks": [
+            {"name": "mk", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        ],
+    }
+    api.add(check("mk", kueue.MULTIKUEUE_CONTROLLER), kueue.Workload.manifest("w", "team-a", spec={}, status=status))
+    workload = api.get(kueue.Workload, "w", "team-a")
+    await Recorder(Client(api)).warning(workload, "NoClusterToNominate", "gpu-c1: not connected")
+    for plural in ("workloads", "localqueues", "events"):
+        api.fail_on(f"list {plural}", errors.Forbidden("only those of team-a"))
+
+    (row,) = await inventory.jobs(Client(api), "team-a")
+
+    assert row["why"].endswith("; gpu-c1: not connected")
+
+
 OTHERS = (
     "events",
     "leases",

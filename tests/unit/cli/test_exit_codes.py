@@ -64,6 +64,7 @@ def test_an_interrupt_has_the_code_of_shells(capsys):
         pytest.param(("nope",), 2, "No such command", id="an unknown command"),
         pytest.param(("get", "clusters", "-o", "xml"), 2, "xml", id="an unknown format"),
         pytest.param(("get", "clusters"), 2, "pass --kubeconfig, set KUBECONFIG", id="no cluster named"),
+        pytest.param(("get", "jobs", "-n", "team-a", "-A"), 2, "pass --kubeconfig", id="namespaces, as in kubectl"),
         pytest.param(("get", "clusters", "--kubeconfig", "/nope"), 2, "cannot read /nope", id="no such kubeconfig"),
         pytest.param(("status",), 3, "start one with `fleetqueue up`", id="no fleet"),
         pytest.param(("kubeconfig", "hub"), 3, "start a fleet with `fleetqueue up`", id="no kubeconfig"),

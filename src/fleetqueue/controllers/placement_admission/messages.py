@@ -139,7 +139,7 @@ def check_waits(why: str) -> str:
 
 
 def taken_back(members: Sequence[str]) -> str:
-    return f"taken back from {', '.join(members)}, which is being drained"
+    return f"taken back from {', '.join(members)}, which {'is' if len(members) == 1 else 'are'} being drained"
 
 
 def drain_timed_out(member: str) -> str:

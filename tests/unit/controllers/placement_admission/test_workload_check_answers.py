@@ -6,6 +6,7 @@ from fleetqueue.controllers.placement_admission.workload_checks import Answer, d
 
 READY = Answer("Ready", "outlook")
 PENDING = Answer("Pending", "outlook")
+TAKEN_BACK_FROM_TWO = Answer("Retry", "taken back from gpu-c1, gpu-c2, which are being drained")
 TAKEN_BACK = Answer("Retry", "taken back from gpu-c1, which is being drained")
 TIMED_OUT = Answer("Retry", "taken back from gpu-c1: it was dropped, and the drain timeout has passed")
 
@@ -32,6 +33,9 @@ TIMED_OUT = Answer("Retry", "taken back from gpu-c1: it was dropped, and the dra
         pytest.param({"nominated": ["gpu-c1"]}, True, ["gpu-c1"], [], TAKEN_BACK, id="nominated, and it drains"),
         pytest.param({"nominated": ["gpu-c1"]}, False, ["gpu-c1"], [], TAKEN_BACK, id="also where nothing serves"),
         pytest.param({"nominated": ["gpu-c2", "gpu-c1"]}, True, ["gpu-c1"], [], TAKEN_BACK, id="one of two drains"),
+        pytest.param(
+            {"nominated": ["gpu-c2", "gpu-c1"]}, True, ["gpu-c1", "gpu-c2"], [], TAKEN_BACK_FROM_TWO, id="both drain"
+        ),
         pytest.param({"nominated": ["gpu-c2"]}, True, ["gpu-c1"], [], None, id="nominated for another"),
         pytest.param(
             {"nominated": ["gpu-c1"], "checks": {"ac": "Retry"}}, True, ["gpu-c1"], [], None, id="taken back already"
