@@ -30,7 +30,9 @@ def why(workload: kueue.Workload, hub: Surroundings) -> str:
     # A check with a message explains itself; MultiKueue's has none until a cluster has taken the job.
     told = next((check for check in waiting if _own_message(check)), waiting[0])
     if message := _own_message(told):
-        return _joined(f"{told.name} is {told.state}: {message}", hub.unanswered([told.name]))
+        unanswered = hub.unanswered([told.name])
+        news = hub.inactive(check.name for check in waiting) if unanswered else ""
+        return _joined(f"{told.name} is {told.state}: {message}", unanswered, news)
     return f"{told.name} is {told.state}: {_dispatched(workload, hub)}"
 
 

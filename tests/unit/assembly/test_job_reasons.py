@@ -206,6 +206,12 @@ DEAD = "there is no lease; does it run?"
             id="what was said may be old",
         ),
         pytest.param(
+            workload(QUOTA, checks=[("gpu", "Pending", "waiting: no room"), MK]),
+            hub(NO_CONFIG, check("gpu"), silence=DEAD),
+            f"gpu is Pending: waiting: no room; nobody answers: {DEAD}; check mk is not Active: BadConfig: no config",
+            id="what was said is old: the config was deleted since",
+        ),
+        pytest.param(
             workload(QUOTA, checks=[MK, ("gpu", "Ready", "placement gpu selects 2 clusters")]),
             hub(NO_CONFIG, NO_CLUSTERS, notes={"u1": "an old word"}),
             "mk is Pending: no cluster is nominated yet; check gpu is not Active: NoClustersAvailable:"
