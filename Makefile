@@ -4,7 +4,7 @@ PYTHON ?= python3
 UV := uv==0.13.7
 BIN := .venv/bin
 INSTALLED := .venv/.installed
-ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.engine import layout; sys.exit(layout.find() is None)'
+ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.real import layout; sys.exit(layout.find() is None)'
 ENGINE ?= embedded
 MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
@@ -66,7 +66,7 @@ records: engine ## give all scenarios to the real engine again, and accounts to 
 	$(BIN)/pytest -m records
 
 kill: install ## kill -9 an embedded server under 16 writers, again and again: make kill ROUNDS=40
-	FLEETQUEUE_KILL_ROUNDS=$(or $(ROUNDS),40) $(BIN)/pytest tests/embedded/test_kill.py tests/unit/apiserver/storage/test_kill.py
+	FLEETQUEUE_KILL_ROUNDS=$(or $(ROUNDS),40) $(BIN)/pytest tests/embedded/test_kill.py tests/unit/embedded/apiserver/storage/test_kill.py
 
 faults: install ## live through seeds of faults on the whole embedded system: make faults SEEDS=200
 	FLEETQUEUE_SEEDS=$(or $(SEEDS),200) $(BIN)/pytest tests/whole/test_seeds.py

@@ -27,13 +27,14 @@ from servers.peers import HERE, Ours, Real, Server, generate, memory, running
 from servers.report import Report, Row, machine, percentile
 
 from fleetqueue import __version__
-from fleetqueue.assembly.embedded_settings import EmbeddedSettings, start_in_background
-from fleetqueue.engine import control, parts
-from fleetqueue.engine.fleet import RealFleet
-from fleetqueue.engine.layout import require
+from fleetqueue.fleets.embedded_settings import EmbeddedSettings, start_in_background
+from fleetqueue.lab import control
+from fleetqueue.real import parts
+from fleetqueue.real.fleet import RealFleet
+from fleetqueue.real.layout import require
 
 VERBS = ("create ConfigMap", "create Job", "get", "patch", "list 200")
-STARTED = ("fleetqueue.cli.main", "fleetqueue.assembly.embedded_lab", "fleetqueue.engine.certificates", "servers.ours")
+STARTED = ("fleetqueue.cli.main", "fleetqueue.fleets.embedded_lab", "fleetqueue.lab.certificates", "servers.ours")
 """What is started again and again: compiled once before."""
 LISTED, WRITERS, WATCHERS, FURTHER = 200, 16, 100, 10
 
@@ -157,7 +158,7 @@ class Bench:
         for _ in range(self.options.starts):
             with self.folder() as one:
                 helps.append(_seconds("-m", "fleetqueue", "--help"))
-                imports.append(_seconds("-c", "import fleetqueue.assembly.embedded_lab"))
+                imports.append(_seconds("-c", "import fleetqueue.fleets.embedded_lab"))
                 began = perf_counter()
                 _fleetqueue("up", "--detach", "--data-dir", str(one / "fleet"))
                 ups.append(perf_counter() - began)

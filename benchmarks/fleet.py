@@ -28,12 +28,12 @@ from servers import peers
 from servers.report import Report, Row, machine
 
 from fleetqueue import __version__
-from fleetqueue.assembly.embedded import EmbeddedFleet
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import parts
-from fleetqueue.engine.cluster_names import HUB
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.fleets.embedded import EmbeddedFleet
+from fleetqueue.lab.cluster_names import HUB
+from fleetqueue.real import parts
+from fleetqueue.real.fleet import RealFleet
 
 EMBEDDED, KUBERNETES = "embedded", "kubernetes"
 BESIDE = "the same of real parts"

@@ -26,18 +26,18 @@ from fleets import arranging
 from rich.console import Console
 from rich.table import Table
 
+from fleetqueue.admin.cluster_sets import create_set
+from fleetqueue.admin.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_configuration
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Namespace
 from fleetqueue.api.fleetqueue import DISPATCHER_NAME
-from fleetqueue.assembly.cluster_sets import create_set
-from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import parts
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.real import parts
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.informer import Informer
 
 WORKERS = ("cluster1", "cluster2", "cluster3")

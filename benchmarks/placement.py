@@ -49,15 +49,15 @@ from rich.table import Table
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.assembly.embedded import EmbeddedFleet
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.controllers.placement.room import controllers
-from fleetqueue.controllers.placement.settings import PlacementSettings
-from fleetqueue.engine import parts
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.embedded.ocm.placement.room import controllers
+from fleetqueue.embedded.ocm.placement.settings import PlacementSettings
+from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.real import parts
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.runtime.manager import Manager

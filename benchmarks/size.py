@@ -39,9 +39,10 @@ from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.placement_admission.dispatcher import DispatcherController
 from fleetqueue.controllers.placement_admission.nomination import nomination
-from fleetqueue.engine import kubeconfigs, parts
-from fleetqueue.engine.key_pairs import read_pair
+from fleetqueue.lab import kubeconfigs
+from fleetqueue.lab.key_pairs import read_pair
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.real import parts
 from fleetqueue.runtime.events import Recorder
 
 KUEUE, OWN = "kueue-system", "fleetqueue-system"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetqueue.engine import layout, tools
+from fleetqueue.real import layout, tools
 
 
 def helm() -> Path:

@@ -1,6 +1,6 @@
 """Which versions the real engine has that tests run on, and what a test leaves out because of them."""
 
-from fleetqueue.engine import layout
+from fleetqueue.real import layout
 
 LEFT_OUT = "left out"
 """The property under which a test records what does not apply to these versions, and why; `make versions` shows it."""

@@ -6,7 +6,7 @@ Usage: build_tools.py helm promtool
 import asyncio
 import sys
 
-from fleetqueue.engine import tools
+from fleetqueue.real import tools
 
 
 def main(names: list[str]) -> None:

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from fleetqueue.engine import manifests
-from fleetqueue.engine.parts import CrdSource
+from fleetqueue.real import manifests
+from fleetqueue.real.parts import CrdSource
 
 TARGET: Final = Path(__file__).parents[1] / "src" / "fleetqueue" / "manifests" / "custom_kinds.json.z"
 BY_HAND: Final = Path(__file__).parent / "custom_kinds"

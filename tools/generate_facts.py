@@ -5,7 +5,7 @@ Usage: python tools/generate_facts.py [file]
 Needs Go and, once, the network. The facts come from two places: reflection over the Go types (tools/facts/main.go)
 gives the fields, their JSON names, their protobuf numbers and their types; the documents that the kubernetes module
 carries (api/discovery, api/openapi-spec/v3) give the resources, and what an apply or a patch does with a list. No text
-is taken over. What stands in the table is told in src/fleetqueue/apiserver/kinds/table.py, which reads it.
+is taken over. What stands in the table is told in src/fleetqueue/embedded/apiserver/kinds/table.py, which reads it.
 """
 
 import json

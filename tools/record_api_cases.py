@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fleetqueue.engine.layout import Layout, find
+from fleetqueue.real.layout import Layout, find
 from tests.api_cases import records
 from tests.api_cases.cases import load, subjects
 from tests.api_cases.http_door import OverHttp

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fleetqueue.engine.layout import find
+from fleetqueue.real.layout import find
 from tests.scenarios.world import World
 from tests.scenarios.worlds import WORLDS
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import yaml
 
 from fleetqueue.api.fleetqueue import NAMESPACE
-from fleetqueue.engine import tools
+from fleetqueue.real import tools
 
 DEPLOY: Final = Path(__file__).parents[1] / "deploy"
 CHART: Final = DEPLOY / "charts" / "fleetqueue"

@@ -22,9 +22,9 @@ from xml.etree import ElementTree
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fleetqueue import clock
-from fleetqueue.engine import build, parts
-from fleetqueue.engine.layout import CHOICE, Layout, Versions, planned
-from fleetqueue.engine.toolchain import find_go
+from fleetqueue.real import build, parts
+from fleetqueue.real.layout import CHOICE, Layout, Versions, planned
+from fleetqueue.real.toolchain import find_go
 from tests.engine_versions import LEFT_OUT
 
 ROOT: Final = Path(__file__).parents[1]

@@ -14,10 +14,10 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Namespace, Secret
-from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
 from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.informer import Informer

@@ -17,12 +17,12 @@ from servers.peers import memory
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.assembly.scenario import CLUSTER_SET
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import control
-from fleetqueue.engine.cluster_names import HUB, cluster_names
+from fleetqueue.fleets.scenario import CLUSTER_SET
+from fleetqueue.lab import control
+from fleetqueue.lab.cluster_names import HUB, cluster_names
 from fleetqueue.runtime.informer import Informer
 from fleets import arranging
 

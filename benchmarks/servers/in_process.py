@@ -12,14 +12,14 @@ from time import perf_counter
 from typing import Any
 
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.sqlite import SqliteLog, writer_thread
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.embedded.apiserver.storage.log import MemoryLog
+from fleetqueue.embedded.apiserver.storage.sqlite import SqliteLog, writer_thread
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.fleets.in_process import InProcessDoor
 from servers.requests import config_map
 
 

@@ -9,12 +9,12 @@ import asyncio
 import sys
 from pathlib import Path
 
-from fleetqueue.apiserver.http.front_end import FrontEnd
-from fleetqueue.apiserver.http.tls import server_context
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.sqlite import SqliteLog, writer_thread
-from fleetqueue.apiserver.storage.storage import ClusterStorage
+from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
+from fleetqueue.embedded.apiserver.http.tls import server_context
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.embedded.apiserver.storage.log import MemoryLog
+from fleetqueue.embedded.apiserver.storage.sqlite import SqliteLog, writer_thread
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 
 
 async def main(folder: Path, first: int, clusters: int, storage: str) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any, Protocol
 
-from fleetqueue.engine import ports
-from fleetqueue.engine.cluster import Cluster
-from fleetqueue.engine.control_plane import PORTS, etcd, kube_apiserver
-from fleetqueue.engine.layout import require
-from fleetqueue.engine.pki import ensure_pki
-from fleetqueue.engine.processes import Command, Processes
+from fleetqueue.lab import ports
+from fleetqueue.lab.pki import ensure_pki
+from fleetqueue.lab.processes import Command, Processes
+from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.control_plane import PORTS, etcd, kube_apiserver
+from fleetqueue.real.layout import require
 from servers.requests import Connection, request
 
 HERE = Path(__file__).parent

@@ -20,12 +20,13 @@ from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import control_plane, forwarder, ports
-from fleetqueue.engine.cluster import Cluster
-from fleetqueue.engine.layout import require
-from fleetqueue.engine.pki import ensure_pki
-from fleetqueue.engine.processes import Command, Processes
+from fleetqueue.lab import forwarder, ports
+from fleetqueue.lab.pki import ensure_pki
+from fleetqueue.lab.processes import Command, Processes
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.real import control_plane
+from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.layout import require
 from fleetqueue.testing.real_servers import bare
 
 SYSTEMS = ("kueue", "ocm-hub")

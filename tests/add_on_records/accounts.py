@@ -18,12 +18,12 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine.fleet import RealFleet
-from fleetqueue.engine.processes import Command
+from fleetqueue.lab.processes import Command
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.testing.arranged_api import resource_of
 from tests.add_on_records.building import Built
-from tests.unit.controllers.managed_service_accounts import test_as_upstream as told
-from tests.unit.controllers.managed_service_accounts.conftest import CLUSTER
+from tests.unit.embedded.ocm.managed_service_accounts import test_as_upstream as told
+from tests.unit.embedded.ocm.managed_service_accounts.conftest import CLUSTER
 
 RECORD = Path(told.__file__).with_name("upstream.json")
 SEEN = (ManagedServiceAccount, Secret, ServiceAccount, Lease)

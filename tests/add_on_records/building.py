@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from fleetqueue.engine.build import module_folder, write_module
-from fleetqueue.engine.layout import cache_dir
-from fleetqueue.engine.parts import Binary, Project
-from fleetqueue.engine.toolchain import find_go
+from fleetqueue.real.build import module_folder, write_module
+from fleetqueue.real.layout import cache_dir
+from fleetqueue.real.parts import Binary, Project
+from fleetqueue.real.toolchain import find_go
 
 ACCOUNTS = Project(
     name="managed-serviceaccount",

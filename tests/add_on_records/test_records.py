@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from fleetqueue.engine import layout
-from fleetqueue.engine.errors import EngineError
+from fleetqueue.lab.errors import EngineError
+from fleetqueue.real import layout
 from tests.add_on_records import accounts
 from tests.add_on_records.building import ACCOUNTS, build
 

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode
 import orjson
 import yaml
 
-from fleetqueue.apiserver.kinds import facts
-from fleetqueue.apiserver.patching.merge_patch import apply_merge_patch
+from fleetqueue.embedded.apiserver.kinds import facts
+from fleetqueue.embedded.apiserver.patching.merge_patch import apply_merge_patch
 from tests.api_cases.cases import HERE, Case, Step
 
 AGENT = "cases"

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fleetqueue.apiserver.http.front_end import FrontEnd
-from fleetqueue.apiserver.http.tls import server_context
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.engine.certificates import Authority
+from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
+from fleetqueue.embedded.apiserver.http.tls import server_context
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.embedded.apiserver.storage.log import MemoryLog
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.lab.certificates import Authority
 from tests.api_cases.http_door import OverHttp, session_of
 from tests.api_cases.in_process_door import ADMIN
 

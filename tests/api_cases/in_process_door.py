@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 
 from fleetqueue.api import errors
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import MASTERS, SERVICE_ACCOUNT_PREFIX, User, service_account
-from fleetqueue.apiserver.http.exchange import Answer, Listing, Stream, status_of
-from fleetqueue.apiserver.server import ApiServer
-from fleetqueue.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, SERVICE_ACCOUNT_PREFIX, User, service_account
+from fleetqueue.embedded.apiserver.http.exchange import Answer, Listing, Stream, status_of
+from fleetqueue.embedded.apiserver.server import ApiServer
+from fleetqueue.embedded.apiserver.storage.interface import Entry
 from tests.api_cases.asking import AGENT, Asked
 from tests.api_cases.running import Answered
 

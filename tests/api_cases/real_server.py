@@ -12,12 +12,12 @@ from typing import Any
 import aiohttp
 import orjson
 
-from fleetqueue.engine import ports
-from fleetqueue.engine.cluster import Cluster
-from fleetqueue.engine.control_plane import PORTS, etcd, kube_apiserver
-from fleetqueue.engine.layout import Layout
-from fleetqueue.engine.pki import ensure_pki
-from fleetqueue.engine.processes import Processes
+from fleetqueue.lab import ports
+from fleetqueue.lab.pki import ensure_pki
+from fleetqueue.lab.processes import Processes
+from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.control_plane import PORTS, etcd, kube_apiserver
+from fleetqueue.real.layout import Layout
 from tests.api_cases.http_door import OverHttp, session_of
 from tests.api_cases.running import DEFINITIONS, define
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import yaml
 
-from fleetqueue.apiserver.patching.merge_patch import apply_merge_patch
+from fleetqueue.embedded.apiserver.patching.merge_patch import apply_merge_patch
 from tests.api_cases.asking import Asked, asked, verb_of
 from tests.api_cases.cases import HERE, Case, Step
 from tests.api_cases.lasting import lasting

@@ -14,13 +14,7 @@ ROOT = Path(__file__).parents[2]
 FILES = ROOT / "deploy" / "charts" / "fleetqueue" / "files"
 CASES = Path(__file__).with_name("alerts.yaml")
 METRIC = re.compile(r"\bfleetqueue_\w+")
-IN_PRODUCTION = (
-    "runtime",
-    "controllers/credentials",
-    "controllers/placement_admission",
-    "controllers/usage_scores",
-    "assembly",
-)
+IN_PRODUCTION = ("runtime", "controllers")
 OF_A_HISTOGRAM = ("_bucket", "_count", "_sum")
 
 

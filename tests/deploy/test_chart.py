@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from fleetqueue import __version__
-from fleetqueue.assembly.settings import HubSettings, WorkerSettings
-from fleetqueue.assembly.settings_file import load as load_settings
-from fleetqueue.assembly.settings_file import parse
+from fleetqueue.controllers.processes.settings import HubSettings, WorkerSettings
+from fleetqueue.controllers.processes.settings_file import load as load_settings
+from fleetqueue.controllers.processes.settings_file import parse
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "charts" / "fleetqueue"

@@ -66,13 +66,13 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "patch": "managed_accounts: credential, when a setting changed",
             "delete": "managed_accounts: withdraw",
         },
-        ("", "namespaces", "kube-system"): {"get": "assembly/capabilities: identity"},
+        ("", "namespaces", "kube-system"): {"get": "processes/capabilities: identity"},
         ("addon.open-cluster-management.io", "managedclusteraddons", "managed-serviceaccount"): {
             "get": "held_add_ons: find",
             "patch": "held_add_ons: hold, withdraw",
         },
         (CRDS, "customresourcedefinitions", "multikueueconfigs.kueue.x-k8s.io"): {
-            "get": "assembly/capabilities: _listed_clusters"
+            "get": "processes/capabilities: _listed_clusters"
         },
         (CRDS, "customresourcedefinitions", "clusterprofiles.multicluster.x-k8s.io"): {
             "get": "credentials/capabilities: _profile_fields"

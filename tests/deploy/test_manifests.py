@@ -11,9 +11,9 @@ from typer.main import get_command
 from fleetqueue import __version__
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
 from fleetqueue.api.usage_scores import SCORE_RESOURCE
-from fleetqueue.assembly.settings import HubSettings, WorkerSettings
-from fleetqueue.assembly.settings_file import parse
 from fleetqueue.cli.main import app
+from fleetqueue.controllers.processes.settings import HubSettings, WorkerSettings
+from fleetqueue.controllers.processes.settings_file import parse
 from fleetqueue.runtime.leader_election import LeaseSettings
 
 ROOT = Path(__file__).parents[2]

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from fleetqueue.assembly.settings import HubSettings, WorkerSettings
-from fleetqueue.assembly.settings_file import known_keys
-from fleetqueue.engine import parts
+from fleetqueue.controllers.processes.settings import HubSettings, WorkerSettings
+from fleetqueue.controllers.processes.settings_file import known_keys
+from fleetqueue.real import parts
 
 PACKAGE = Path(__file__).parents[2] / "src" / "fleetqueue"
 OUR_ROOMS = tuple(f"controllers/{room}" for room in ("credentials", "placement_admission", "usage_scores"))
 """The other rooms say what the systems say that they mirror."""
-IN_PRODUCTION = ("runtime", *OUR_ROOMS, "assembly")
+IN_PRODUCTION = ("runtime", "controllers")
 LANGUAGES = ("en", "zh")
 METRIC_KINDS = {"Counter": "counter", "Gauge": "gauge", "Histogram": "histogram"}
 

@@ -18,16 +18,16 @@ from typing import NamedTuple
 
 import pytest
 
+from fleetqueue.admin.waiting import Observed
 from fleetqueue.api.cluster_v1 import ManagedCluster
-from fleetqueue.assembly.embedded_lab import EmbeddedLab
-from fleetqueue.assembly.embedded_scenario import WORKER_KINDS, add_gpus, bootstrap_kubeconfig, install_kueue
-from fleetqueue.assembly.embedded_settings import EmbeddedSettings
-from fleetqueue.assembly.systems import kueue, ocm
-from fleetqueue.assembly.systems.installing import create_all, install, install_kinds
-from fleetqueue.assembly.waiting import Observed
-from fleetqueue.controllers.registration.accepting import accept
-from fleetqueue.engine.cluster_names import HUB
-from fleetqueue.engine.together import together
+from fleetqueue.embedded.ocm.registration.accepting import accept
+from fleetqueue.fleets.embedded_lab import EmbeddedLab
+from fleetqueue.fleets.embedded_scenario import WORKER_KINDS, add_gpus, bootstrap_kubeconfig, install_kueue
+from fleetqueue.fleets.embedded_settings import EmbeddedSettings
+from fleetqueue.fleets.systems import kueue, ocm
+from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
+from fleetqueue.lab.cluster_names import HUB
+from fleetqueue.lab.together import together
 from tests import built_tools
 
 ROOT = Path(__file__).parents[2]

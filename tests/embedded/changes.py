@@ -4,7 +4,7 @@ import asyncio
 
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.apiserver.storage import keys
+from fleetqueue.embedded.apiserver.storage import keys
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import running
 

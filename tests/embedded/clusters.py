@@ -5,9 +5,9 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from fleetqueue.apiserver.http.front_end import STOP_SECONDS
-from fleetqueue.assembly.embedded_lab import EmbeddedLab, EmbeddedSettings
-from fleetqueue.engine.fleet import HUB, RealFleet
+from fleetqueue.embedded.apiserver.http.front_end import STOP_SECONDS
+from fleetqueue.fleets.embedded_lab import EmbeddedLab, EmbeddedSettings
+from fleetqueue.real.fleet import HUB, RealFleet
 
 LIMIT_SECONDS = 120.0
 """A real API server takes ten seconds to start; a minute means that something hangs."""

@@ -11,13 +11,13 @@ import aiohttp
 import pytest
 import yaml
 
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.http.front_end import FrontEnd
-from fleetqueue.apiserver.http.tls import server_context
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.assembly.embedded import new_server
-from fleetqueue.engine import layout
-from fleetqueue.engine.certificates import Authority
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
+from fleetqueue.embedded.apiserver.http.tls import server_context
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.fleets.embedded import new_server
+from fleetqueue.lab.certificates import Authority
+from fleetqueue.real import layout
 from fleetqueue.testing.virtual_time import running
 
 from .clusters import EmbeddedCluster, RealCluster

@@ -4,7 +4,7 @@ import asyncio
 import random
 from contextlib import asynccontextmanager
 
-from fleetqueue.engine.forwarder import HOST, Entrance, Side
+from fleetqueue.lab.forwarder import HOST, Entrance, Side
 
 
 class CutSide(Side):

@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from fleetqueue import clock
-from fleetqueue.apiserver.http import asking
-from fleetqueue.apiserver.storage import keys
-from fleetqueue.engine import certificates
+from fleetqueue.embedded.apiserver.http import asking
+from fleetqueue.embedded.apiserver.storage import keys
+from fleetqueue.lab import certificates
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from fleetqueue.apiserver.http.front_end import FrontEnd
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.client.transport import connect
+from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
 from fleetqueue.runtime import informer as informers
 
 from .changes import change, follow, history, listed, through_informer

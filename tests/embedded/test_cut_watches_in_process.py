@@ -5,13 +5,13 @@ import random
 
 import pytest
 
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import Secrets
-from fleetqueue.assembly.embedded import new_server
-from fleetqueue.assembly.faults import FaultyDoor, Way
-from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.server import Secrets
+from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.faults import FaultyDoor, Way
+from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.testing.virtual_time import run, running
 
 from .changes import change, follow, history, listed, through_informer

@@ -13,12 +13,12 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import ConfigMap, Namespace, Pod
-from fleetqueue.assembly.embedded_lab import EmbeddedLab
-from fleetqueue.assembly.embedded_settings import EmbeddedSettings, start_in_background
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import control, ports
-from fleetqueue.engine.errors import EngineError, NoProcess
+from fleetqueue.fleets.embedded_lab import EmbeddedLab
+from fleetqueue.fleets.embedded_settings import EmbeddedSettings, start_in_background
+from fleetqueue.lab import control, ports
+from fleetqueue.lab.errors import EngineError, NoProcess
 
 
 @pytest.fixture
@@ -280,16 +280,16 @@ UNWANTED = (
     "aiohttp",
     "rich",
     "yaml",
-    "fleetqueue.apiserver.http.openapi",
-    "fleetqueue.apiserver.kinds.protobuf",
-    "fleetqueue.apiserver.validation.cel",
-    "fleetqueue.engine.fleet",
+    "fleetqueue.embedded.apiserver.http.openapi",
+    "fleetqueue.embedded.apiserver.kinds.protobuf",
+    "fleetqueue.embedded.apiserver.validation.cel",
+    "fleetqueue.real.fleet",
 )
 FIRST_ANSWER = r"""
 import asyncio, ssl, sys
 from pathlib import Path
-from fleetqueue.assembly.embedded_lab import EmbeddedLab
-from fleetqueue.assembly.embedded_settings import EmbeddedSettings
+from fleetqueue.fleets.embedded_lab import EmbeddedLab
+from fleetqueue.fleets.embedded_settings import EmbeddedSettings
 
 async def main():
     lab = EmbeddedLab(Path(sys.argv[1]), EmbeddedSettings(workers=1))

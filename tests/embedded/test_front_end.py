@@ -11,9 +11,9 @@ import aiohttp
 import orjson
 import pytest
 
-from fleetqueue.apiserver.http import streams
-from fleetqueue.apiserver.http.front_end import FrontEnd
-from fleetqueue.engine.certificates import Authority
+from fleetqueue.embedded.apiserver.http import streams
+from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
+from fleetqueue.lab.certificates import Authority
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 

@@ -11,19 +11,19 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from fleetqueue.apiserver.storage import keys
-from fleetqueue.apiserver.storage.sqlite import SqliteLog, writer_thread
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.assembly.embedded_lab import EmbeddedLab, EmbeddedSettings
-from fleetqueue.engine import control
-from fleetqueue.engine.fleet import HUB
+from fleetqueue.embedded.apiserver.storage import keys
+from fleetqueue.embedded.apiserver.storage.sqlite import SqliteLog, writer_thread
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.fleets.embedded_lab import EmbeddedLab, EmbeddedSettings
+from fleetqueue.lab import control
+from fleetqueue.real.fleet import HUB
 
 from .writers import Watcher, Writers, found
 
 ROUNDS = int(os.environ.get("FLEETQUEUE_KILL_ROUNDS", "2"))
 SEED = int(os.environ.get("FLEETQUEUE_KILL_SEED", random.randrange(10**9)))
 SETTINGS = EmbeddedSettings(workers=0)
-MODULE = "fleetqueue.assembly.embedded_lab"
+MODULE = "fleetqueue.fleets.embedded_lab"
 
 
 @asynccontextmanager

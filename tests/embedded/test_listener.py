@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from fleetqueue.apiserver.http.listener import Listener
+from fleetqueue.embedded.apiserver.http.listener import Listener
 
 HOST = "127.0.0.1"
 

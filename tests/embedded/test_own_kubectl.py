@@ -6,15 +6,15 @@ import pytest
 import pytest_asyncio
 
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
-from fleetqueue.assembly.embedded_lab import EmbeddedLab
-from fleetqueue.assembly.embedded_settings import EmbeddedSettings
-from fleetqueue.assembly.kubectl import Kubectl, KubectlFailed
-from fleetqueue.assembly.own_kubectl.kubectl import OwnKubectl
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import layout
+from fleetqueue.demo.own_kubectl.kubectl import OwnKubectl
+from fleetqueue.fleets.embedded_lab import EmbeddedLab
+from fleetqueue.fleets.embedded_settings import EmbeddedSettings
 from fleetqueue.manifests import example
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.real import layout
+from fleetqueue.real.kubectl import Kubectl, KubectlFailed
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 

@@ -8,19 +8,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fleetqueue.api.requests import MERGE_PATCH, Request
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import Secrets
-from fleetqueue.assembly.embedded import new_server
-from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import layout, ports
-from fleetqueue.engine.cluster import Cluster
-from fleetqueue.engine.control_plane import PORTS, etcd, kube_apiserver
-from fleetqueue.engine.pki import ensure_pki
-from fleetqueue.engine.processes import Processes
-from tests.unit.apiserver.patching.machine_operations import NAME, START, Bodies
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.server import Secrets
+from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.in_process import InProcessDoor
+from fleetqueue.lab import ports
+from fleetqueue.lab.pki import ensure_pki
+from fleetqueue.lab.processes import Processes
+from fleetqueue.real import layout
+from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.control_plane import PORTS, etcd, kube_apiserver
+from tests.unit.embedded.apiserver.patching.machine_operations import NAME, START, Bodies
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 

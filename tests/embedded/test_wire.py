@@ -6,10 +6,10 @@ import contextlib
 import aiohttp
 import pytest
 
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.http import front_end as front_ends
-from fleetqueue.apiserver.registry.writes import Write
-from fleetqueue.apiserver.server import SERVER
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.http import front_end as front_ends
+from fleetqueue.embedded.apiserver.registry.writes import Write
+from fleetqueue.embedded.apiserver.server import SERVER
 
 HOST = "127.0.0.1"
 ROOT = b"Host: x\r\nAuthorization: Bearer root\r\n"

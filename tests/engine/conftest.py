@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from fleetqueue.engine.layout import find
+from fleetqueue.real.layout import find
 
 
 @pytest.fixture(scope="session")

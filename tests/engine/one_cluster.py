@@ -7,11 +7,11 @@ from pathlib import Path
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import ports
-from fleetqueue.engine.cluster import Cluster
-from fleetqueue.engine.control_plane import PORTS, ControlPlane
-from fleetqueue.engine.layout import Layout
-from fleetqueue.engine.processes import Processes
+from fleetqueue.lab import ports
+from fleetqueue.lab.processes import Processes
+from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.control_plane import PORTS, ControlPlane
+from fleetqueue.real.layout import Layout
 
 
 @asynccontextmanager

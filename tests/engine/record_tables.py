@@ -12,14 +12,14 @@ from typing import Any
 
 import orjson
 
-from fleetqueue.engine.layout import find
+from fleetqueue.real.layout import find
 from tests.engine.one_cluster import one_cluster
-from tests.unit.controllers.kubernetes import job_table
-from tests.unit.controllers.kubernetes.job_table import cases as job_cases
-from tests.unit.controllers.kubernetes.job_table import playing as jobs
-from tests.unit.nodes import scheduling_table
-from tests.unit.nodes.scheduling_table import cases as pod_cases
-from tests.unit.nodes.scheduling_table import playing as pods
+from tests.unit.embedded.kubernetes import job_table
+from tests.unit.embedded.kubernetes.job_table import cases as job_cases
+from tests.unit.embedded.kubernetes.job_table import playing as jobs
+from tests.unit.embedded.nodes import scheduling_table
+from tests.unit.embedded.nodes.scheduling_table import cases as pod_cases
+from tests.unit.embedded.nodes.scheduling_table import playing as pods
 
 
 def written(recorded: dict[str, Any]) -> bytes:

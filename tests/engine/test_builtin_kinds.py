@@ -12,8 +12,8 @@ import pytest
 from msgspec import UNSET
 
 from fleetqueue.api import errors
-from fleetqueue.apiserver.kinds import facts, protobuf
-from fleetqueue.apiserver.kinds.table import table
+from fleetqueue.embedded.apiserver.kinds import facts, protobuf
+from fleetqueue.embedded.apiserver.kinds.table import table
 
 # From an empty Go cache, building the programs takes minutes.
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]

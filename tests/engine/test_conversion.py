@@ -9,13 +9,13 @@ import orjson
 import pytest
 from hypothesis import given, settings
 
-from fleetqueue.apiserver.registry.conversion import Versions, only_renamed
-from fleetqueue.apiserver.validation.structural_schema import build
-from fleetqueue.controllers.kueue import versions as kueue_versions
-from fleetqueue.engine import parts
-from fleetqueue.engine.build import write_module
-from fleetqueue.engine.toolchain import clean_environment
+from fleetqueue.embedded.apiserver.registry.conversion import Versions, only_renamed
+from fleetqueue.embedded.apiserver.validation.structural_schema import build
+from fleetqueue.embedded.kueue import versions as kueue_versions
 from fleetqueue.manifests import ocm_versions
+from fleetqueue.real import parts
+from fleetqueue.real.build import write_module
+from fleetqueue.real.toolchain import clean_environment
 from tests.engine.test_builtin_kinds import module  # noqa: F401
 from tests.unit.manifests.generated_objects import objects, versions
 

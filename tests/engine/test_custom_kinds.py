@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 import pytest
 import yaml
 
-from fleetqueue.engine import ports
-from fleetqueue.engine.cluster import Cluster
-from fleetqueue.engine.control_plane import PORTS, etcd, kube_apiserver
-from fleetqueue.engine.pki import ensure_pki
-from fleetqueue.engine.processes import Processes
+from fleetqueue.lab import ports
+from fleetqueue.lab.pki import ensure_pki
+from fleetqueue.lab.processes import Processes
 from fleetqueue.manifests.custom_kinds import SYSTEMS, crds
+from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.control_plane import PORTS, etcd, kube_apiserver
 from tests.engine.test_builtin_kinds import TOOLS, module  # noqa: F401
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]

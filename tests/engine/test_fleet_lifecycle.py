@@ -14,9 +14,9 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from fleetqueue.engine import control, pids
-from fleetqueue.engine.errors import EngineError
-from fleetqueue.engine.fleet import RealFleet, Settings
+from fleetqueue.lab import control, pids
+from fleetqueue.lab.errors import EngineError
+from fleetqueue.real.fleet import RealFleet, Settings
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
@@ -35,7 +35,7 @@ spec:
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.real.fleet import RealFleet
 
 async def main():
     async with RealFleet(Path(sys.argv[1]), workers=0, ocm="none"):
@@ -190,7 +190,8 @@ async def test_nothing_outlives_the_program_that_runs_a_fleet(layout, tmp_path, 
 
 async def test_a_fleet_in_the_background(layout, tmp_path, kubectl):
     lines = []
-    await control.start_in_background(tmp_path, Settings(workers=0, ocm="none"), lines.append)
+    settings = Settings(workers=0, ocm="none")
+    await control.start_in_background(tmp_path, settings, lines.append, module="fleetqueue.real.fleet")
     record = json.loads((tmp_path / "processes.json").read_bytes())
     try:
         assert [line.split(" at ")[0] for line in lines] == ["hub is up"]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from fleetqueue.engine.forwarder import Entrance
+from fleetqueue.lab.forwarder import Entrance
 
 HOST = "127.0.0.1"
 

@@ -4,9 +4,9 @@ import orjson
 import pytest
 
 from tests.engine.one_cluster import one_cluster
-from tests.unit.controllers.kubernetes.job_table import RECORDED
-from tests.unit.controllers.kubernetes.job_table.cases import CASES
-from tests.unit.controllers.kubernetes.job_table.playing import play
+from tests.unit.embedded.kubernetes.job_table import RECORDED
+from tests.unit.embedded.kubernetes.job_table.cases import CASES
+from tests.unit.embedded.kubernetes.job_table.playing import play
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fleetqueue.apiserver.kinds.normalising import normalised
-from fleetqueue.apiserver.kinds.table import type_of
+from fleetqueue.embedded.apiserver.kinds.normalising import normalised
+from fleetqueue.embedded.apiserver.kinds.table import type_of
 from tests.engine.test_builtin_kinds import TOOLS, module  # noqa: F401
 
 # From an empty Go cache, building the programs takes minutes.

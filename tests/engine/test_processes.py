@@ -9,18 +9,18 @@ import time
 
 import pytest
 
-from fleetqueue.engine import pids
-from fleetqueue.engine.errors import EngineError, NoProcess
-from fleetqueue.engine.probes import accepts
-from fleetqueue.engine.processes import Command, Processes, Tier
-from fleetqueue.engine.state import read_json, write_json
+from fleetqueue.lab import pids
+from fleetqueue.lab.errors import EngineError, NoProcess
+from fleetqueue.lab.probes import accepts
+from fleetqueue.lab.processes import Command, Processes, Tier
+from fleetqueue.lab.state import read_json, write_json
 
 SLEEPER = "import time; time.sleep(600)"
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from fleetqueue.engine.processes import Command, Processes
+from fleetqueue.lab.processes import Command, Processes
 folder = Path(sys.argv[1])
 processes = Processes(folder / "processes.json")
 for name in ("a/one", "a/two"):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.unit.apiserver.patching.random_sequences import define, plays, recorded, run
-from tests.unit.apiserver.patching.record_sequences import answers_of_a_real_server
-from tests.unit.apiserver.patching.test_random_sequences import door  # noqa: F401
+from tests.unit.embedded.apiserver.patching.random_sequences import define, plays, recorded, run
+from tests.unit.embedded.apiserver.patching.record_sequences import answers_of_a_real_server
+from tests.unit.embedded.apiserver.patching.test_random_sequences import door  # noqa: F401
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from tests.unit.apiserver.validation.record_rules import answers_of_a_real_server
-from tests.unit.apiserver.validation.ruled import RECORDED, written
+from tests.unit.embedded.apiserver.validation.record_rules import answers_of_a_real_server
+from tests.unit.embedded.apiserver.validation.ruled import RECORDED, written
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

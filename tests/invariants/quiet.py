@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Final
 
-from fleetqueue.apiserver.storage.keys import key_of
 from fleetqueue.client import Client
-from fleetqueue.controllers.kubernetes.discovery import discover
+from fleetqueue.embedded.apiserver.storage.keys import key_of
+from fleetqueue.embedded.kubernetes.discovery import discover
 
 BY_THE_CLOCK: Final = ("/coordination.k8s.io/leases/", "/core/nodes/", "/addonplacementscores/")
 """What is renewed for as long as whoever writes it lives."""

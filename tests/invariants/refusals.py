@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from fleetqueue.apiserver.auth.rbac import Rbac
-from fleetqueue.assembly.systems import add_ons, kueue, ocm
+from fleetqueue.embedded.apiserver.auth.rbac import Rbac
+from fleetqueue.fleets.systems import add_ons, kueue, ocm
 
 AGENTS = (ocm.registration_agent("c1", "https://c1"), ocm.work_agent("c1"), add_ons.accounts_agent())
 ACCOUNTS = frozenset(

@@ -10,10 +10,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 
 from fleetqueue.api.requests import Request
-from fleetqueue.assembly.targets import Target, target_of
 from fleetqueue.client import Client
-from fleetqueue.controllers.kueue.manager import KueueManager
 from fleetqueue.controllers.usage_scores.agent import KEY, ScoreAgent
+from fleetqueue.embedded.kueue.manager import KueueManager
+from fleetqueue.fleets.targets import Target, target_of
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.manager import Manager

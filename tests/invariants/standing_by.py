@@ -9,9 +9,9 @@ from functools import partial
 from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.meta import Object
-from fleetqueue.assembly.stories.once import Watchman
 from fleetqueue.client import Client
-from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.demo.once import Watchman
+from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import advance, running
 

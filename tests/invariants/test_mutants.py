@@ -10,10 +10,10 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Namespace
 from fleetqueue.api.errors import RetryLater
-from fleetqueue.assembly.embedded import EmbeddedFleet
-from fleetqueue.controllers.kueue.manager import KueueManager
-from fleetqueue.controllers.kueue.settings import KueueSettings
 from fleetqueue.controllers.usage_scores.agent import ScoreAgent
+from fleetqueue.embedded.kueue.manager import KueueManager
+from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key

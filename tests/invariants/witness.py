@@ -6,10 +6,10 @@ from hashlib import sha256
 from typing import Any
 
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.apiserver.storage.interface import Change
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.assembly.stories.once import Watchman
-from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.demo.once import Watchman
+from fleetqueue.embedded.apiserver.storage.interface import Change
+from fleetqueue.embedded.apiserver.storage.log import MemoryLog
+from fleetqueue.lab.cluster_names import HUB
 
 from . import Broken, quiet
 from .reasons import has_ended

@@ -18,6 +18,8 @@ import pytest_asyncio
 import yaml
 
 from fleetqueue import clock
+from fleetqueue.admin.cluster_sets import create_set
+from fleetqueue.admin.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions, errors, kueue_configuration
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -26,15 +28,13 @@ from fleetqueue.api.core_v1 import ConfigMap, Namespace, Node
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.scheme import Resource
-from fleetqueue.assembly.cluster_sets import create_set
-from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load, render
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
-from fleetqueue.engine import layout
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.real import layout
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime import logs
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.informer import Informer

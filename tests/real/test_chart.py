@@ -17,9 +17,9 @@ from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.api.quantity import parse as amount
 from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.api.scheme import Resource
-from fleetqueue.assembly.settings import HubSettings
-from fleetqueue.assembly.settings_file import parse
 from fleetqueue.client.kubeconfig import load, render
+from fleetqueue.controllers.processes.settings import HubSettings
+from fleetqueue.controllers.processes.settings_file import parse
 from fleetqueue.manifests import folder
 from tests import built_tools
 

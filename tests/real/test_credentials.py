@@ -44,8 +44,8 @@ from fleetqueue.controllers.credentials.create import create_kubeconfig
 from fleetqueue.controllers.credentials.room import Credentials
 from fleetqueue.controllers.credentials.rules import JOB_KINDS, Rule, rules_for
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.engine import layout
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.real import layout
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

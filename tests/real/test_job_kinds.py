@@ -14,8 +14,8 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.engine import kueue as engine_kueue
-from fleetqueue.engine import manifests
+from fleetqueue.real import kueue as engine_kueue
+from fleetqueue.real import manifests
 from tests.engine_versions import LEFT_OUT, has_kueue
 
 from .conftest import WORKERS

@@ -13,19 +13,19 @@ from typing import Any
 
 import yaml
 
+from fleetqueue.admin.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.assembly.hub import HubProcess
-from fleetqueue.assembly.joining import Newcomer, join, wait_for_credentials
-from fleetqueue.assembly.settings import HubSettings, LeaderElectionSettings
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.controllers.processes.hub import HubProcess
+from fleetqueue.controllers.processes.settings import HubSettings, LeaderElectionSettings
 
 ROLES = Path(__file__).parents[2] / "deploy" / "kustomize" / "rbac"
 NOT_ON_THIS_HUB = {

@@ -1,8 +1,8 @@
 """Clusters that leave, and the hub that comes as its own worker, with whole controller processes on the real engine."""
 
+from fleetqueue.admin.leaving import unjoin
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.assembly.leaving import unjoin
 
 ALL = {"cluster1", "cluster2", "cluster3"}
 FAST = {

@@ -3,9 +3,9 @@
 import asyncio
 import sys
 
+from fleetqueue.admin.dispatcher import RESTART_BY_HAND
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import DISPATCHER_NAME
-from fleetqueue.assembly.dispatcher import RESTART_BY_HAND
 from fleetqueue.controllers.placement_admission.names import FINALIZER
 from fleetqueue.runtime.cluster import is_ours, is_released
 

@@ -9,12 +9,12 @@ from fleetqueue import clock
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.meta import Object
-from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine.cluster import Cluster as RealCluster
+from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.real.cluster import Cluster as RealCluster
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import advance, running
 from tests.invariants.standing_by import Meanwhile, Pace, standing_by

@@ -8,7 +8,7 @@ import asyncio
 
 import pytest
 
-from fleetqueue.engine import layout
+from fleetqueue.real import layout
 
 from .world import once
 from .worlds import WORLDS

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import yaml
 
-from fleetqueue.engine.parts import KUBERNETES_VERSION, KUEUE_VERSION, OCM_VERSION
+from fleetqueue.real.parts import KUBERNETES_VERSION, KUEUE_VERSION, OCM_VERSION
 
 Described = dict[str, Any]
 """A scenario in the form of its room: `name`, what happens, and `differs` where ours is known to end otherwise.

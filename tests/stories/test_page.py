@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetqueue.assembly.stories.expectations import CHECKLIST, PAGES
+from fleetqueue.demo.expectations import CHECKLIST, PAGES
 
 from .markers import marked
 from .smaller_pages.telling import IDS

@@ -5,7 +5,7 @@ For the same pages on real clusters see `test_seed_pages`, and the tests that ar
 
 import pytest
 
-from fleetqueue.assembly.stories.expectations import PAGES
+from fleetqueue.demo.expectations import PAGES
 from tests.invariants.standing_by import INVARIANTS
 
 from .smaller_pages.telling import IDS

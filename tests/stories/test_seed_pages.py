@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fleetqueue.assembly.kubectl import Kubectl, KubectlFailed
 from fleetqueue.client.kubeconfig import load, render
-from fleetqueue.engine import layout
-from fleetqueue.engine.fleet import RealFleet
-from fleetqueue.engine.processes import Command
+from fleetqueue.lab.processes import Command
+from fleetqueue.real import layout
+from fleetqueue.real.fleet import RealFleet
+from fleetqueue.real.kubectl import Kubectl, KubectlFailed
 
 from .pages import KEPT_BY_KUBERNETES, LINES, PLACEMENT, POD, WORKERS
 

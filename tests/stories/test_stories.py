@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.assembly.stories.expectations import CHECKLIST, NOT_SHOWN
+from fleetqueue.demo.expectations import CHECKLIST, NOT_SHOWN
 from tests.invariants.standing_by import INVARIANTS
 
 from .worlds import WORLDS, Tellings

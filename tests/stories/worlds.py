@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.assembly.embedded import EmbeddedFleet
-from fleetqueue.assembly.lab import LabSettings
-from fleetqueue.assembly.stories import embedded_theatre, theatre
-from fleetqueue.assembly.stories.expectations import ExpectationFailed, Record
-from fleetqueue.assembly.stories.narrator import Silent
-from fleetqueue.assembly.stories.stage import Place, Stage
-from fleetqueue.assembly.stories.telling import Which, expected, tell
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.engine import layout
-from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.demo import embedded_theatre, theatre
+from fleetqueue.demo.expectations import ExpectationFailed, Record
+from fleetqueue.demo.narrator import Silent
+from fleetqueue.demo.stage import Place, Stage
+from fleetqueue.demo.telling import Which, expected, tell
+from fleetqueue.fleets.embedded import EmbeddedFleet
+from fleetqueue.fleets.lab import LabSettings
+from fleetqueue.lab.cluster_names import HUB
+from fleetqueue.real import layout
 from fleetqueue.testing import virtual_time
 from tests.invariants.standing_by import REAL_TIME, Found, Pace, standing_by
 

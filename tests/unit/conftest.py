@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from fleetqueue import clock
 from fleetqueue.client import Client
-from fleetqueue.engine.layout import find
+from fleetqueue.real.layout import find
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.testing import plugin

@@ -3,12 +3,12 @@
 from fleetqueue.api import errors
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.requests import Request, Response
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.assembly.embedded import new_server
-from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.metrics import Metrics
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from fleetqueue.api import errors
 from fleetqueue.api.requests import Request
-from fleetqueue.apiserver.http.exchange import Answer, Stream
-from fleetqueue.apiserver.server import ApiServer
-from fleetqueue.assembly.targets import target_of
+from fleetqueue.embedded.apiserver.http.exchange import Answer, Stream
+from fleetqueue.embedded.apiserver.server import ApiServer
+from fleetqueue.fleets.targets import target_of
 from fleetqueue.runtime.logs import tags
 
 TESTER = "tester"

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
 
+from fleetqueue.admin import cluster_sets
 from fleetqueue.api.cluster_v1 import ManagedCluster
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.registry.served import Served
-from fleetqueue.apiserver.server import Secrets
-from fleetqueue.apiserver.storage.interface import Change, Entry
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.assembly import cluster_sets
-from fleetqueue.assembly.client_certificates import ClientAuthority
-from fleetqueue.assembly.converters import CONVERTERS
-from fleetqueue.assembly.embedded import ADMIN, EmbeddedCluster, EmbeddedFleet
-from fleetqueue.assembly.embedded_scenario import set_up
-from fleetqueue.assembly.scenario import CLUSTER_SET
-from fleetqueue.assembly.systems.installing import create_all
-from fleetqueue.assembly.systems.part import DEPLOYMENTS
 from fleetqueue.client import Client
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.registry.served import Served
+from fleetqueue.embedded.apiserver.server import Secrets
+from fleetqueue.embedded.apiserver.storage.interface import Change, Entry
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.fleets.client_certificates import ClientAuthority
+from fleetqueue.fleets.converters import CONVERTERS
+from fleetqueue.fleets.embedded import ADMIN, EmbeddedCluster, EmbeddedFleet
+from fleetqueue.fleets.embedded_scenario import set_up
+from fleetqueue.fleets.scenario import CLUSTER_SET
+from fleetqueue.fleets.systems.installing import create_all
+from fleetqueue.fleets.systems.part import DEPLOYMENTS
 from fleetqueue.manifests import objects
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.virtual_time import START, advance

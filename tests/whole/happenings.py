@@ -12,8 +12,8 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node, Pod, Secret, ServiceAccount
 from fleetqueue.api.usage_scores import GPU
 from fleetqueue.api.work_v1 import ManifestWork
+from fleetqueue.embedded.nodes.stages import RUN_FOR
 from fleetqueue.manifests import objects
-from fleetqueue.nodes.stages import RUN_FOR
 from tests.invariants.reasons import has_ended
 from tests.invariants.strangers import NAME
 

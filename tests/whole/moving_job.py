@@ -14,16 +14,16 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
-from fleetqueue.assembly.crashes import Life
-from fleetqueue.assembly.stories.once import Watchman
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.controllers.kueue.manager import KueueManager
-from fleetqueue.controllers.kueue.settings import KueueSettings
-from fleetqueue.controllers.multikueue import room
-from fleetqueue.controllers.multikueue.settings import MultiKueueSettings
 from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.demo.once import Watchman
+from fleetqueue.embedded.kueue.manager import KueueManager
+from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.embedded.multikueue import room
+from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
+from fleetqueue.fleets.crashes import Life
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.runtime.manager import Manager

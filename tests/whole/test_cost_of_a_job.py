@@ -10,7 +10,7 @@ from functools import cache
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.apiserver.storage.interface import Change
+from fleetqueue.embedded.apiserver.storage.interface import Change
 from fleetqueue.manifests import objects
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
 

@@ -6,7 +6,7 @@ clock.
 
 import pytest
 
-from fleetqueue.assembly.crashes import Life
+from fleetqueue.fleets.crashes import Life
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.virtual_time import running
 

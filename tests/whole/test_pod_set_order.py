@@ -6,7 +6,7 @@ from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.assembly.embedded import EmbeddedFleet
+from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
 
 from .fleet_template import template

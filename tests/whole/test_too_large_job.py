@@ -4,12 +4,12 @@ import asyncio
 from copy import deepcopy
 
 from fleetqueue import clock
+from fleetqueue.admin import inventory
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.assembly import inventory
-from fleetqueue.assembly.embedded import EmbeddedFleet
 from fleetqueue.client import Client
+from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.manifests import objects
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
 

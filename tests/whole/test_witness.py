@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.apiserver.storage.interface import Change, Entry
+from fleetqueue.embedded.apiserver.storage.interface import Change, Entry
 from tests.invariants import Broken
 from tests.invariants.witness import Witness
 

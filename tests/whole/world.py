@@ -10,8 +10,8 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
+from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.manifests import objects
 from tests.invariants import Broken
 from tests.invariants.reasons import Hub, Reasons

@@ -32,7 +32,7 @@ def create(name: SetName, kubeconfig: Kubeconfig = None, context: Context = "") 
       fleetqueue clusterset create spoke
       kubectl label managedcluster cluster1 cluster.open-cluster-management.io/clusterset=spoke --overwrite
     """
-    from fleetqueue.assembly import set_commands
+    from fleetqueue.admin import set_commands
 
     async def work() -> str:
         async with opened(kubeconfig, context) as hub:
@@ -49,7 +49,7 @@ def bind(name: SetName, namespace: BoundNamespace, kubeconfig: Kubeconfig = None
     Example:
       fleetqueue clusterset bind spoke --namespace kueue-system
     """
-    from fleetqueue.assembly import set_commands
+    from fleetqueue.admin import set_commands
 
     async def work() -> str:
         async with opened(kubeconfig, context) as hub:
@@ -66,7 +66,7 @@ def unbind(name: SetName, namespace: BoundNamespace, kubeconfig: Kubeconfig = No
     Example:
       fleetqueue clusterset unbind spoke --namespace kueue-system
     """
-    from fleetqueue.assembly import set_commands
+    from fleetqueue.admin import set_commands
 
     async def work() -> str:
         async with opened(kubeconfig, context) as hub:

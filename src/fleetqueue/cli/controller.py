@@ -28,10 +28,10 @@ def controller(
       fleetqueue controller --kubeconfig hub.kubeconfig --no-leader-election
       fleetqueue controller --config settings.yaml --set placement_admission.drain_timeout=3600
     """
-    from fleetqueue.assembly.hub import HubProcess
-    from fleetqueue.assembly.settings import HubSettings
-    from fleetqueue.assembly.settings_file import dump, load
     from fleetqueue.client import kubeconfig as kubeconfigs
+    from fleetqueue.controllers.processes.hub import HubProcess
+    from fleetqueue.controllers.processes.settings import HubSettings
+    from fleetqueue.controllers.processes.settings_file import dump, load
     from fleetqueue.runtime import logs
 
     election = [] if leader_election else ["leader_election.enabled=false"]

@@ -14,10 +14,10 @@ from fleetqueue.cli.running import Code, Failure, run, wants_traceback
 from fleetqueue.cli.summary import summary
 
 if TYPE_CHECKING:
-    from fleetqueue.assembly.stories.expectations import Record
-    from fleetqueue.assembly.stories.stage import Place
-    from fleetqueue.assembly.stories.telling import Which
     from fleetqueue.cli.narrator import Terminal
+    from fleetqueue.demo.expectations import Record
+    from fleetqueue.demo.stage import Place
+    from fleetqueue.demo.telling import Which
 
 TOLD = "the stories are told"
 
@@ -50,9 +50,9 @@ def demo(
       fleetqueue demo 2 --step --keep
       fleetqueue demo --engine kubernetes
     """
-    from fleetqueue.assembly.stories.telling import Which, expected
     from fleetqueue.cli.narrator import Terminal
-    from fleetqueue.engine.state import default_data_dir
+    from fleetqueue.demo.telling import Which, expected
+    from fleetqueue.lab.state import default_data_dir
 
     try:
         wanted = Which(which)
@@ -74,7 +74,7 @@ def demo(
 @asynccontextmanager
 async def embedded_house(where: Path, *, keep: bool) -> AsyncIterator["Place"]:
     """Start an embedded fleet: in this process and in memory, or in the background with a data folder."""
-    from fleetqueue.assembly.stories import embedded_theatre
+    from fleetqueue.demo import embedded_theatre
     from fleetqueue.runtime import logs
 
     # All parts run in this process; what they have to say of their beginnings would disturb the story.
@@ -91,8 +91,8 @@ async def embedded_house(where: Path, *, keep: bool) -> AsyncIterator["Place"]:
 @asynccontextmanager
 async def real_house(where: Path, ocm: Ocm, *, keep: bool) -> AsyncIterator["Place"]:
     """Start a fleet of real clusters."""
-    from fleetqueue.assembly.lab import LabSettings
-    from fleetqueue.assembly.stories import theatre
+    from fleetqueue.demo import theatre
+    from fleetqueue.fleets.lab import LabSettings
 
     house = theatre.kept if keep else theatre.opened
     with Progress() as report:
@@ -107,9 +107,9 @@ async def perform(
     which: "Which", house: AbstractAsyncContextManager["Place"], narrator: "Terminal", *, fast: bool
 ) -> "Record":
     """Tell the stories in a house that is open meanwhile; return what held."""
-    from fleetqueue.assembly.stories.expectations import ExpectationFailed
-    from fleetqueue.assembly.stories.stage import Stage
-    from fleetqueue.assembly.stories.telling import tell
+    from fleetqueue.demo.expectations import ExpectationFailed
+    from fleetqueue.demo.stage import Stage
+    from fleetqueue.demo.telling import tell
 
     async with house as place, Stage(place, narrator, is_fast=fast) as stage:
         try:

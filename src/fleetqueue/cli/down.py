@@ -21,8 +21,8 @@ def down(
       fleetqueue down
       fleetqueue down --delete
     """
-    from fleetqueue.engine import control
-    from fleetqueue.engine.state import kept, refuse_foreign
+    from fleetqueue.lab import control
+    from fleetqueue.lab.state import kept, refuse_foreign
 
     where = folder(data_dir)
     if not where.is_dir():

@@ -57,9 +57,9 @@ def build(
       fleetqueue engine build --kueue-source ../kueue
       fleetqueue engine build --kubernetes-version 1.34.3
     """
-    from fleetqueue.engine.build import build as build_engine
-    from fleetqueue.engine.build import build_with
-    from fleetqueue.engine.layout import CHOICE
+    from fleetqueue.real.build import build as build_engine
+    from fleetqueue.real.build import build_with
+    from fleetqueue.real.layout import CHOICE
 
     is_pinned = kueue_source is None and kubernetes_version is None
     with Progress() as report:

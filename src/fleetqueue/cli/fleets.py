@@ -35,14 +35,14 @@ BARE_LOOK = (
 
 def folder(data_dir: Path | None) -> Path:
     """Return the folder of the fleet that a command means."""
-    from fleetqueue.engine.state import LAB, default_data_dir
+    from fleetqueue.lab.state import LAB, default_data_dir
 
     return (data_dir or default_data_dir(LAB)).absolute()
 
 
 def room(where: Path) -> Path:
     """Make the folder of a fleet that is to start; refuse one that holds other things, since `down` may delete it."""
-    from fleetqueue.engine.state import refuse_foreign
+    from fleetqueue.lab.state import refuse_foreign
 
     try:
         where.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -59,7 +59,7 @@ def room(where: Path) -> Path:
 
 def how_to_go_on(data_dir: Path, *, is_detached: bool, is_bare: bool = False) -> str:
     """Say what a person can do with a fleet that is up."""
-    from fleetqueue.engine.state import option
+    from fleetqueue.lab.state import option
 
     chosen = option(data_dir)
     look = BARE_LOOK if is_bare else ("kubectl get managedclusters", "fleetqueue get clusters")

@@ -41,7 +41,7 @@ def clusters(
     Example:
       fleetqueue get clusters
     """
-    from fleetqueue.assembly import listings
+    from fleetqueue.admin import listings
 
     show(kubeconfig, context, lambda hub: listings.clusters(hub, output.value, kueue_namespace=kueue_namespace))
 
@@ -59,7 +59,7 @@ def clustersets(
     Example:
       fleetqueue get clustersets --tree
     """
-    from fleetqueue.assembly import listings
+    from fleetqueue.admin import listings
 
     show(kubeconfig, context, lambda hub: listings.cluster_sets(hub, output.value, tree=tree))
 
@@ -72,7 +72,7 @@ def placements(kubeconfig: Kubeconfig = None, context: Context = "", output: Out
     Example:
       fleetqueue get placements
     """
-    from fleetqueue.assembly import listings
+    from fleetqueue.admin import listings
 
     show(kubeconfig, context, lambda hub: listings.placements(hub, output.value))
 
@@ -98,7 +98,7 @@ def jobs(
       fleetqueue get jobs
       fleetqueue get jobs -n team-a
     """
-    from fleetqueue.assembly import listings
+    from fleetqueue.admin import listings
 
     chosen = "" if all_namespaces else namespace
     show(kubeconfig, context, lambda hub: listings.jobs(hub, output.value, namespace=chosen))
@@ -113,7 +113,7 @@ def scores(kubeconfig: Kubeconfig = None, context: Context = "", output: Output 
       fleetqueue get scores
       fleetqueue get scores -o json | jq '.[] | {cluster, gpu: .scores.gpuClusterAvailable}'
     """
-    from fleetqueue.assembly import listings
+    from fleetqueue.admin import listings
 
     show(kubeconfig, context, lambda hub: listings.scores(hub, output.value))
 

@@ -37,8 +37,8 @@ def install(
       fleetqueue install --dispatcher
       fleetqueue install --print
     """
-    from fleetqueue.assembly import dispatcher as kueue_dispatcher
-    from fleetqueue.assembly.capabilities import detect
+    from fleetqueue.admin import dispatcher as kueue_dispatcher
+    from fleetqueue.controllers.processes.capabilities import detect
 
     async def work(report: Progress) -> str:
         async with opened(kubeconfig, context) as hub:

@@ -37,9 +37,9 @@ def join(
     Example:
       fleetqueue join cluster1 --kubeconfig cluster1.kubeconfig --clusterset spoke --label accelerator=nvidia-tesla-t4
     """
-    from fleetqueue.assembly import joining
-    from fleetqueue.assembly.capabilities import identity
+    from fleetqueue.admin import joining
     from fleetqueue.client.kubeconfig import load
+    from fleetqueue.controllers.processes.capabilities import identity
 
     newcomer = joining.Newcomer(
         name, load(kubeconfig, context), clusterset, labels(label or []), kueue_namespace=kueue_namespace

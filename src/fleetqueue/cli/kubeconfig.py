@@ -38,7 +38,7 @@ def show(
       fleetqueue kubeconfig show hub
       fleetqueue kubeconfig show --merged --path
     """
-    from fleetqueue.engine.state import option
+    from fleetqueue.lab.state import option
 
     where = folder(data_dir)
     file = where / "kubeconfig" if merged or not name else where / name / "kubeconfig"
@@ -73,10 +73,10 @@ def create(
       fleetqueue kubeconfig create --context worker1-cluster > worker1.kubeconfig
       kubectl create secret generic worker1-secret -n kueue-system --from-file=kubeconfig=worker1.kubeconfig
     """
-    from fleetqueue.assembly.job_kinds import served_job_kinds
     from fleetqueue.client.kubeconfig import load
     from fleetqueue.client.transport import connect
     from fleetqueue.controllers.credentials.create import create_kubeconfig
+    from fleetqueue.controllers.processes.job_kinds import served_job_kinds
 
     connection = load(kubeconfig, context)
 

@@ -50,8 +50,8 @@ def logs(
 
 def source(where: Path, name: str) -> tuple[Path, Callable[[str], bool]]:
     """Return where something is logged, and which lines of that are its own; or say which logs there are."""
-    from fleetqueue.assembly import embedded_log
-    from fleetqueue.engine.state import option
+    from fleetqueue.fleets import embedded_log
+    from fleetqueue.lab.state import option
 
     cluster, _, process = name.partition("/")
     file = where / f"{SUPERVISOR}.log" if name == SUPERVISOR else where / cluster / "logs" / f"{process}.log"

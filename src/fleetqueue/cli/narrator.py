@@ -10,7 +10,7 @@ from fleetqueue.cli.progress import PATIENCE, may_move, spinner, wants_colours
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from fleetqueue.assembly.stories.expectations import Outcome
+    from fleetqueue.demo.expectations import Outcome
 
 YES, NO = "✓", "✗"
 PLAIN, BOLD, DIM, RED, GREEN, CYAN = "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[36m"

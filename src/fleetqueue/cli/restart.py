@@ -22,7 +22,7 @@ def restart(
       fleetqueue restart hub/kueue
       fleetqueue restart hub/controller
     """
-    from fleetqueue.engine import control
+    from fleetqueue.lab import control
 
     run(control.ask(folder(data_dir), "restart", name))
     print(f"{name} is restarted")

@@ -61,11 +61,11 @@ def report(error: BaseException) -> int:
 
 def explain(error: BaseException) -> tuple[str, Code]:
     """Return what to tell the user about an error, and the exit code."""
+    from fleetqueue.admin.waiting import NotInTime
     from fleetqueue.api import errors
-    from fleetqueue.assembly.settings_file import SettingsError
-    from fleetqueue.assembly.waiting import NotInTime
     from fleetqueue.client.kubeconfig import KubeconfigError
-    from fleetqueue.engine.errors import NoFleet, NoProcess
+    from fleetqueue.controllers.processes.settings_file import SettingsError
+    from fleetqueue.lab.errors import NoFleet, NoProcess
 
     if isinstance(error, Failure):
         return str(error), error.code
@@ -92,14 +92,14 @@ def wants_traceback() -> bool:
 
 def _spoken() -> tuple[type[Exception], ...]:
     """Return the errors of our rooms whose text is written for users."""
+    from fleetqueue.admin.dispatcher import NoKueueConfig
+    from fleetqueue.admin.portable_kubeconfig import CannotJoin
     from fleetqueue.api.errors import ApiError
-    from fleetqueue.assembly.capabilities import NotInstalled
-    from fleetqueue.assembly.dispatcher import NoKueueConfig
-    from fleetqueue.assembly.kubectl import KubectlFailed
-    from fleetqueue.assembly.portable_kubeconfig import CannotJoin
-    from fleetqueue.assembly.probes import ProbesCannotListen
     from fleetqueue.controllers.credentials.problems import CredentialProblem
-    from fleetqueue.engine.errors import EngineError
+    from fleetqueue.controllers.processes.capabilities import NotInstalled
+    from fleetqueue.controllers.processes.probes import ProbesCannotListen
+    from fleetqueue.lab.errors import EngineError
+    from fleetqueue.real.kubectl import KubectlFailed
     from fleetqueue.runtime.leader_election import LeadershipLost
 
     return (

@@ -26,10 +26,10 @@ def score_agent(
     Example:
       fleetqueue score-agent --cluster cluster1 --kubeconfig cluster1.kubeconfig --hub-kubeconfig hub.kubeconfig
     """
-    from fleetqueue.assembly.settings import WorkerSettings
-    from fleetqueue.assembly.settings_file import load
-    from fleetqueue.assembly.worker import WorkerProcess
     from fleetqueue.client import kubeconfig as kubeconfigs
+    from fleetqueue.controllers.processes.settings import WorkerSettings
+    from fleetqueue.controllers.processes.settings_file import load
+    from fleetqueue.controllers.processes.worker import WorkerProcess
     from fleetqueue.runtime import logs
 
     name = [f'cluster="{cluster}"'] if cluster else []

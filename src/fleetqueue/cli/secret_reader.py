@@ -59,8 +59,7 @@ async def _credential(info: dict[str, Any], connection: Any, namespace: str, acc
     import orjson
 
     from fleetqueue.client.transport import connect
-    from fleetqueue.controllers.cluster_profiles.in_process_plugin import secrets_of
-    from fleetqueue.controllers.cluster_profiles.secret_reader import PluginError, exec_credential
+    from fleetqueue.controllers.secret_reader import PluginError, exec_credential, secrets_of
 
     client = connect(connection)
     try:

@@ -16,7 +16,7 @@ def status(data_dir: DataDir = None, output: Output = Format.TABLE) -> None:
     """
     from dataclasses import asdict
 
-    from fleetqueue.engine import control
+    from fleetqueue.lab import control
 
     found = run(control.status(folder(data_dir)))
     show([asdict(process) for process in found], ("name", "state", "pid", "port"), output)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from fleetqueue.assembly.stories.expectations import Outcome, Record
+    from fleetqueue.demo.expectations import Outcome, Record
 
 GROUPS: Final = {
     "ENV": "the environment",
@@ -45,7 +45,7 @@ def group_line(record: "Record", prefix: str, title: str, expected: Sequence[str
 
 
 def group_of(expectation: str) -> str:
-    from fleetqueue.assembly.stories import environment
+    from fleetqueue.demo import environment
 
     prefix = "ENV" if expectation in environment.IDS else expectation.partition("-")[0]
     return prefix if prefix in GROUPS else ""
@@ -61,7 +61,7 @@ def moments(outcomes: Iterable["Outcome"]) -> list[str]:
 
 def not_shown(expected: Sequence[str]) -> list[str]:
     """Tell what of the checklist the stories leave to others, and why."""
-    from fleetqueue.assembly.stories.expectations import NOT_SHOWN, ONLY_WITH_PODS
+    from fleetqueue.demo.expectations import NOT_SHOWN, ONLY_WITH_PODS
 
     missing = {} if set(ONLY_WITH_PODS) <= set(expected) else ONLY_WITH_PODS
     told = [f"not shown here: {one} ({reason})" for one, reason in missing.items()]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fleetqueue.assembly.table_text import Row, written
+from fleetqueue.admin.table_text import Row, written
 from fleetqueue.cli.options import Format
 
 

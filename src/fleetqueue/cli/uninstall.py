@@ -46,9 +46,9 @@ def uninstall(
       fleetqueue uninstall --detach-checks
       helm uninstall fleetqueue --namespace fleetqueue-system
     """
-    from fleetqueue.assembly.dispatcher import change_back
-    from fleetqueue.assembly.uninstalling import Remains, Removal
-    from fleetqueue.assembly.uninstalling import uninstall as remove
+    from fleetqueue.admin.dispatcher import change_back
+    from fleetqueue.admin.uninstalling import Remains, Removal
+    from fleetqueue.admin.uninstalling import uninstall as remove
 
     removal = Removal(detach_checks, purge, namespace, kueue_namespace, timeout, config_map, kueue_restarted)
 

@@ -32,7 +32,7 @@ def unjoin(
     Example:
       fleetqueue unjoin cluster1
     """
-    from fleetqueue.assembly.leaving import unjoin as leave
+    from fleetqueue.admin.leaving import unjoin as leave
 
     async def work() -> None:
         with Progress() as report:

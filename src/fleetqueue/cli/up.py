@@ -12,8 +12,8 @@ from fleetqueue.cli.progress import Progress
 from fleetqueue.cli.running import Code, Failure, run
 
 if TYPE_CHECKING:
-    from fleetqueue.assembly.embedded_settings import EmbeddedSettings
-    from fleetqueue.engine.supervisor import Fleet
+    from fleetqueue.fleets.embedded_settings import EmbeddedSettings
+    from fleetqueue.lab.supervisor import Fleet
 
 WORKERS = 3
 MOST_REAL_WORKERS = 50
@@ -77,8 +77,8 @@ def up(
       export KUBECONFIG=$(fleetqueue kubeconfig --path)
       kubectl --context cluster1 create job hello --image=busybox
     """
-    from fleetqueue.assembly.embedded_settings import EmbeddedSettings
-    from fleetqueue.engine.state import kept, refuse_running
+    from fleetqueue.fleets.embedded_settings import EmbeddedSettings
+    from fleetqueue.lab.state import kept, refuse_running
 
     where = room(folder(data_dir))
     refuse_running(where)
@@ -105,7 +105,7 @@ def refuse(what_for: str, **options: object) -> None:
 
 
 def _embedded(where: Path, settings: "EmbeddedSettings", *, detach: bool) -> None:
-    from fleetqueue.assembly.embedded_settings import start_in_background
+    from fleetqueue.fleets.embedded_settings import start_in_background
 
     is_bare = settings.scenario == "none"
     with Progress() as report:
@@ -115,8 +115,8 @@ def _embedded(where: Path, settings: "EmbeddedSettings", *, detach: bool) -> Non
             report.settle()
             print(how_to_go_on(where, is_detached=True, is_bare=is_bare))
             return
-        from fleetqueue.assembly import embedded_log
-        from fleetqueue.assembly.embedded_lab import EmbeddedLab
+        from fleetqueue.fleets import embedded_log
+        from fleetqueue.fleets.embedded_lab import EmbeddedLab
 
         embedded_log.keep(where)
         say_so = on_up(where, report, is_bare=is_bare)
@@ -125,7 +125,7 @@ def _embedded(where: Path, settings: "EmbeddedSettings", *, detach: bool) -> Non
 
 
 def _real(where: Path, workers: int, *, detach: bool, scenario: Scenario, ocm: Ocm) -> None:
-    from fleetqueue.assembly.lab import Lab, LabSettings, start_in_background
+    from fleetqueue.fleets.lab import Lab, LabSettings, start_in_background
 
     settings = LabSettings(workers=workers, ocm=ocm.value, scenario=scenario.value)
     with Progress() as report:
@@ -155,7 +155,7 @@ def number_of(workers: int) -> str:
 
 def keep_up(fleet: Callable[[], "Fleet"]) -> None:
     """Run a fleet in this terminal until Ctrl-C."""
-    from fleetqueue.engine.supervisor import Supervisor
+    from fleetqueue.lab.supervisor import Supervisor
 
     async def work() -> None:
         await Supervisor(fleet()).run()

@@ -1,1 +1,1 @@
-"""One room per system; inside, one file per thing that is kept right."""
+"""The product: what is installed on a real hub and on real workers, and the processes that run it."""

@@ -14,11 +14,11 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.requests import APPLY_PATCH, JSON, MERGE_PATCH, Request, Response
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.apiserver.http.exchange import status_of
-from fleetqueue.assembly.faults import FaultyDoor, Way
-from fleetqueue.assembly.in_process import Refusal
-from fleetqueue.assembly.targets import target_of
 from fleetqueue.client.door import Stream
+from fleetqueue.embedded.apiserver.http.exchange import status_of
+from fleetqueue.fleets.faults import FaultyDoor, Way
+from fleetqueue.fleets.in_process import Refusal
+from fleetqueue.fleets.targets import target_of
 from fleetqueue.testing.frozen import thaw
 from fleetqueue.testing.server import Server
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.assembly.targets import Target, target_of
+from fleetqueue.fleets.targets import Target, target_of
 
 Wanted = Callable[[Manifest], bool]
 Collection = tuple[str, str]

@@ -6,11 +6,11 @@ from typing import Final
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.requests import Request, Response
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.assembly.in_process import InProcessDoor
-from fleetqueue.assembly.targets import target_of
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.fleets.in_process import InProcessDoor
+from fleetqueue.fleets.targets import target_of
 from fleetqueue.testing.frozen import FreezingDoor, WatchedStorage
 from fleetqueue.testing.templates import at_once, template
 

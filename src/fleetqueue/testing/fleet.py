@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Self
 
-from fleetqueue.assembly.crashes import Life
-from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.engine.cluster_names import HUB, cluster_names
-from fleetqueue.nodes.stages import duration
+from fleetqueue.embedded.nodes.stages import duration
+from fleetqueue.fleets.crashes import Life
+from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
+from fleetqueue.lab.cluster_names import HUB, cluster_names
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.embedded_server import EmbeddedServer

@@ -13,12 +13,12 @@ import orjson
 
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.server import ApiServer
-from fleetqueue.apiserver.storage.interface import Entry
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client.door import Stream
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.server import ApiServer
+from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.fleets.in_process import InProcessDoor
 
 MOST_KNOWN: Final = 10_000
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.registry.list_options import list_options
-from fleetqueue.apiserver.registry.resources import Resources
-from fleetqueue.assembly.targets import target_of
 from fleetqueue.client.door import Stream
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import HttpDoor
+from fleetqueue.embedded.apiserver.registry.list_options import list_options
+from fleetqueue.embedded.apiserver.registry.resources import Resources
+from fleetqueue.fleets.targets import target_of
 from fleetqueue.testing.deliveries import Deliveries, OpenWatch, Wanted
 from fleetqueue.testing.virtual_time import VirtualTimeLoop
 

@@ -13,8 +13,8 @@ import orjson
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.requests import JSON, MERGE_PATCH, Request, Response
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.apiserver.registry.resources import Resources
-from fleetqueue.engine.cluster import Cluster
+from fleetqueue.embedded.apiserver.registry.resources import Resources
+from fleetqueue.real.cluster import Cluster
 from fleetqueue.testing.deliveries import Deliveries
 from fleetqueue.testing.real_door import RealDoor
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.apiserver.server import Secrets
-from fleetqueue.engine import control_plane
-from fleetqueue.engine.cluster import Cluster
-from fleetqueue.engine.cluster_api import ClusterApi
-from fleetqueue.engine.layout import Layout
-from fleetqueue.engine.pki import ensure_pki
-from fleetqueue.engine.ports import assign
-from fleetqueue.engine.processes import Command, Processes
+from fleetqueue.embedded.apiserver.server import Secrets
+from fleetqueue.lab.pki import ensure_pki
+from fleetqueue.lab.ports import assign
+from fleetqueue.lab.processes import Command, Processes
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.real import control_plane
+from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster_api import ClusterApi
+from fleetqueue.real.layout import Layout
 from fleetqueue.testing.real_server import Connection, RealServer
 from fleetqueue.testing.templates import SYSTEMS, at_once, template
 

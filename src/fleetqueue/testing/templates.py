@@ -13,14 +13,14 @@ from typing import Any, Final, TypeVar
 from fleetqueue import clock
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.registry.kinds import definition_schemas
-from fleetqueue.apiserver.registry.served import Served
-from fleetqueue.apiserver.registry.writes import Write
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.interface import Entry
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.assembly.converters import CONVERTERS
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.registry.kinds import definition_schemas
+from fleetqueue.embedded.apiserver.registry.served import Served
+from fleetqueue.embedded.apiserver.registry.writes import Write
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.log import MemoryLog
+from fleetqueue.fleets.converters import CONVERTERS
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.testing.frozen import WatchedStorage
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, settle

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fleetqueue.engine import layout
+from fleetqueue.real import layout
 
 LIMIT_SECONDS = 60
 

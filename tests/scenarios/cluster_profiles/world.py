@@ -4,9 +4,9 @@ from pathlib import Path
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.assembly.embedded import EmbeddedCluster
-from fleetqueue.controllers.cluster_profiles.room import controllers
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.embedded.ocm.cluster_profiles.room import controllers
+from fleetqueue.fleets.embedded import EmbeddedCluster
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

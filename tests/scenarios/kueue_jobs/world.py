@@ -5,10 +5,10 @@ from pathlib import Path
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.assembly.embedded import EmbeddedCluster
-from fleetqueue.controllers.kueue.manager import KueueManager
-from fleetqueue.controllers.kueue.settings import KueueSettings
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.embedded.kueue.manager import KueueManager
+from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.fleets.embedded import EmbeddedCluster
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.metrics import Metrics
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import orjson
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.assembly.embedded import EmbeddedCluster
 from fleetqueue.client import Client
-from fleetqueue.controllers.kueue.scheduling.amounts import written as quantity
-from fleetqueue.controllers.kueue.scheduling.books import Books
-from fleetqueue.controllers.kueue.scheduling.measures import Measures
-from fleetqueue.controllers.kueue.scheduling.room import controllers
-from fleetqueue.controllers.kueue.scheduling.settings import SchedulingSettings
-from fleetqueue.controllers.kueue.scheduling.standings import Quantities
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.embedded.kueue.scheduling.amounts import written as quantity
+from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.measures import Measures
+from fleetqueue.embedded.kueue.scheduling.room import controllers
+from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
+from fleetqueue.embedded.kueue.scheduling.standings import Quantities
+from fleetqueue.fleets.embedded import EmbeddedCluster
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

@@ -40,7 +40,7 @@ from fleetqueue.api.inventory_v1alpha1 import EXEC_EXTENSION, ClusterProfile
 from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.controllers.jobset.defaults import completed
+from fleetqueue.embedded.jobset.defaults import completed
 
 from ..world import Described  # noqa: TID252 - what the rooms share stands above them
 

@@ -19,18 +19,18 @@ from fleetqueue.api.core_v1 import ConfigMap, Namespace
 from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
-from fleetqueue.controllers.cluster_profiles.in_process_plugin import plugin_runner
-from fleetqueue.controllers.jobset import room as job_sets
-from fleetqueue.controllers.kueue.manager import KueueManager
-from fleetqueue.controllers.kueue.settings import KueueSettings
-from fleetqueue.controllers.multikueue import room
-from fleetqueue.controllers.multikueue.settings import MultiKueueSettings
-from fleetqueue.engine.fleet import RealFleet
-from fleetqueue.engine.kueue import CONFIG_KEY, CONFIG_MAP
-from fleetqueue.engine.together import together
+from fleetqueue.embedded.jobset import room as job_sets
+from fleetqueue.embedded.kueue.manager import KueueManager
+from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.embedded.multikueue import room
+from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
+from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
+from fleetqueue.fleets.pods.in_process_plugin import plugin_runner
+from fleetqueue.lab.together import together
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.real.fleet import RealFleet
+from fleetqueue.real.kueue import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

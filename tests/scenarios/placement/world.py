@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from fleetqueue.assembly.embedded import EmbeddedCluster
-from fleetqueue.assembly.placement_expressions import compile_expression
-from fleetqueue.controllers.placement.room import controllers
-from fleetqueue.controllers.placement.settings import PlacementSettings
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.embedded.ocm.placement.room import controllers
+from fleetqueue.embedded.ocm.placement.settings import PlacementSettings
+from fleetqueue.fleets.embedded import EmbeddedCluster
+from fleetqueue.fleets.placement_expressions import compile_expression
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

@@ -13,7 +13,7 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
-from fleetqueue.controllers.registration.names import LEASE
+from fleetqueue.embedded.ocm.registration.names import LEASE
 
 from ..running import UNITS, Hub, settle_and_wait, side_by_side  # noqa: TID252 - what the rooms share stands above them
 from ..world import Described  # noqa: TID252

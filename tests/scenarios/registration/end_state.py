@@ -13,8 +13,8 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.controllers.registration.names import AGENT_NAMESPACE, HUB_SECRET, NAMESPACE_LABEL
-from fleetqueue.controllers.registration.objects import RemainingAddOn, RemainingWork
+from fleetqueue.embedded.ocm.registration.names import AGENT_NAMESPACE, HUB_SECRET, NAMESPACE_LABEL
+from fleetqueue.embedded.ocm.registration.objects import RemainingAddOn, RemainingWork
 
 from .doing import Actor
 

@@ -38,8 +38,8 @@ from fleetqueue.api.certificates_v1 import CLIENT_SIGNER, CLIENT_USAGES, Certifi
 from fleetqueue.api.cluster_claims_v1alpha1 import ClusterClaim
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.controllers.registration.names import AUTO_ACCEPTED, CLEANUP_PRIORITY
-from fleetqueue.controllers.registration.objects import RemainingAddOn, RemainingWork, WorkerNode
+from fleetqueue.embedded.ocm.registration.names import AUTO_ACCEPTED, CLEANUP_PRIORITY
+from fleetqueue.embedded.ocm.registration.objects import RemainingAddOn, RemainingWork, WorkerNode
 
 ON_WORKER: dict[str, type[Object]] = {"node": WorkerNode, "claim": ClusterClaim}
 KINDS: dict[str, type[Object]] = {

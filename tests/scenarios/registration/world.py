@@ -9,17 +9,17 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.certificates_v1 import CertificateSigningRequest
 from fleetqueue.api.core_v1 import Namespace, Secret, secret
 from fleetqueue.api.rbac_v1 import ClusterRole, RoleBinding
-from fleetqueue.assembly.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.controllers.addons import room as add_ons
-from fleetqueue.controllers.registration import room
-from fleetqueue.controllers.registration.names import AGENT_NAMESPACE, BOOTSTRAP_SECRET, KUBECONFIG
-from fleetqueue.controllers.registration.settings import AgentSettings, HubSettings
-from fleetqueue.engine.fleet import RealFleet
-from fleetqueue.engine.pki import ADMIN_USER
+from fleetqueue.embedded.ocm.addons import room as add_ons
+from fleetqueue.embedded.ocm.registration import room
+from fleetqueue.embedded.ocm.registration.names import AGENT_NAMESPACE, BOOTSTRAP_SECRET, KUBECONFIG
+from fleetqueue.embedded.ocm.registration.settings import AgentSettings, HubSettings
+from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
+from fleetqueue.lab.pki import ADMIN_USER
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

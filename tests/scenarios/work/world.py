@@ -12,17 +12,17 @@ from fleetqueue.api import errors
 from fleetqueue.api import work_v1 as work
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.assembly.embedded import CA, EmbeddedCluster, EmbeddedFleet
-from fleetqueue.assembly.work_expressions import evaluate
 from fleetqueue.client import Client
 from fleetqueue.client.certificates import Subject, new_request
 from fleetqueue.client.kubeconfig import Connection, render
-from fleetqueue.controllers.addons import room as addons
-from fleetqueue.controllers.addons.settings import AddOnAgentSettings
-from fleetqueue.controllers.work import room as works
-from fleetqueue.controllers.work.settings import WorkAgentSettings, WorkHubSettings, hub_hash
-from fleetqueue.engine.fleet import RealFleet
+from fleetqueue.embedded.ocm.addons import room as addons
+from fleetqueue.embedded.ocm.addons.settings import AddOnAgentSettings
+from fleetqueue.embedded.ocm.work import room as works
+from fleetqueue.embedded.ocm.work.settings import WorkAgentSettings, WorkHubSettings, hub_hash
+from fleetqueue.fleets.embedded import CA, EmbeddedCluster, EmbeddedFleet
+from fleetqueue.fleets.work_expressions import evaluate
 from fleetqueue.manifests.custom_kinds import crds
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

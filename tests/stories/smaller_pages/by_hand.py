@@ -6,10 +6,10 @@ from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
-from fleetqueue.assembly.stories.stage import LIMIT, Stage
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.controllers.credentials.rules import JOB_KINDS, rules_for
-from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.demo.stage import LIMIT, Stage
+from fleetqueue.lab.cluster_names import HUB
 
 IDS = ("DOC-1",)
 ACCOUNT = "multikueue-sa"

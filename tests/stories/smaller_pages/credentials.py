@@ -16,9 +16,9 @@ from fleetqueue.api.core_v1 import Pod, Secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.managed_service_account_v1beta1 import AGENT_NAMESPACE
 from fleetqueue.api.meta import Object
-from fleetqueue.assembly.stories.stage import LIMIT, Stage
-from fleetqueue.assembly.stories.story2 import SETUP, conditions, label, members
-from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.demo.stage import LIMIT, Stage
+from fleetqueue.demo.story2 import SETUP, conditions, label, members
+from fleetqueue.lab.cluster_names import HUB
 
 from .placed import (
     CHOSEN,

@@ -7,9 +7,9 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
 from fleetqueue.api.meta import Object
-from fleetqueue.assembly.stories.stage import Stage
-from fleetqueue.assembly.stories.story2 import SETUP, members
-from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.demo.stage import Stage
+from fleetqueue.demo.story2 import SETUP, members
+from fleetqueue.lab.cluster_names import HUB
 
 from .placed import account_of
 

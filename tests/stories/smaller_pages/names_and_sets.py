@@ -2,7 +2,7 @@
 
 from fleetqueue.api.fleetqueue import credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.assembly.stories.stage import Stage
+from fleetqueue.demo.stage import Stage
 
 IDS = ("M-1", "B-1")
 CONTEXTS = {"worker1-cluster": "cluster1", "manager-cluster": "hub"}

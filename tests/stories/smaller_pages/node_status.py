@@ -6,8 +6,8 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.meta import Object
 from fleetqueue.api.usage_scores import GPU
-from fleetqueue.assembly.stories.environment import gpu_scores
-from fleetqueue.assembly.stories.stage import Stage
+from fleetqueue.demo.environment import gpu_scores
+from fleetqueue.demo.stage import Stage
 
 IDS = ("B-2",)
 CLUSTER, NODE, GPUS = "cluster1", "cluster1-control-plane", 5

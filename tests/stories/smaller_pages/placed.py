@@ -3,10 +3,10 @@
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUBECONFIG_KEY, KUEUE_NAMESPACE, credentials_secret
-from fleetqueue.assembly.stories.events import Said
-from fleetqueue.assembly.stories.stage import Stage
-from fleetqueue.assembly.stories.story2 import PLACEMENT, conditions, is_all_active, listed, members
 from fleetqueue.client.kubeconfig import Connection, parse
+from fleetqueue.demo.events import Said
+from fleetqueue.demo.stage import Stage
+from fleetqueue.demo.story2 import PLACEMENT, conditions, is_all_active, listed, members
 
 CHOSEN = ("cluster2", "cluster3")
 COMPLAINT = "CredentialsFailed"

@@ -12,13 +12,13 @@ from fleetqueue.api.core_v1 import ConfigMap, Pod
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE, credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
-from fleetqueue.assembly.stories.stage import LIMIT, Stage
-from fleetqueue.assembly.stories.story1 import is_connected as is_well_connected
-from fleetqueue.assembly.stories.story2 import conditions, members
-from fleetqueue.assembly.systems.add_ons import PERMISSIONS
-from fleetqueue.assembly.systems.ocm import REGISTRATION
-from fleetqueue.assembly.systems.part import Part
-from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.demo.stage import LIMIT, Stage
+from fleetqueue.demo.story1 import is_connected as is_well_connected
+from fleetqueue.demo.story2 import conditions, members
+from fleetqueue.fleets.systems.add_ons import PERMISSIONS
+from fleetqueue.fleets.systems.ocm import REGISTRATION
+from fleetqueue.fleets.systems.part import Part
+from fleetqueue.lab.cluster_names import HUB
 
 from .credentials import agent_away, look_at
 from .placed import CHOSEN, account_of, connection, everything_is_active, is_connected, said_of_check

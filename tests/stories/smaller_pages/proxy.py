@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
-from fleetqueue.apiserver.server import ApiServer
-from fleetqueue.assembly.client_certificates import ClientAuthority
-from fleetqueue.assembly.dialing import Reachable, dial
-from fleetqueue.assembly.embedded import EmbeddedFleet
-from fleetqueue.assembly.embedded_lab import EmbeddedLab
-from fleetqueue.assembly.embedded_scenario import Site
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.embedded.apiserver.server import ApiServer
+from fleetqueue.fleets.client_certificates import ClientAuthority
+from fleetqueue.fleets.dialing import Reachable, dial
+from fleetqueue.fleets.embedded import EmbeddedFleet
+from fleetqueue.fleets.embedded_lab import EmbeddedLab
+from fleetqueue.fleets.embedded_scenario import Site
 
 URL = "https://cluster-proxy-addon-user.open-cluster-management-addon:9092"
 

@@ -2,16 +2,16 @@
 
 import yaml
 
+from fleetqueue.admin.inventory import chosen
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
-from fleetqueue.assembly.embedded_scenario import QUICK_SCORES
-from fleetqueue.assembly.inventory import chosen
-from fleetqueue.assembly.stories.environment import AddOn, is_well
-from fleetqueue.assembly.stories.stage import Stage
-from fleetqueue.assembly.systems.add_ons import SCORES as ADD_ON
-from fleetqueue.assembly.systems.add_ons import scores_add_on
-from fleetqueue.engine.cluster_names import HUB
+from fleetqueue.demo.environment import AddOn, is_well
+from fleetqueue.demo.stage import Stage
+from fleetqueue.fleets.embedded_scenario import QUICK_SCORES
+from fleetqueue.fleets.systems.add_ons import SCORES as ADD_ON
+from fleetqueue.fleets.systems.add_ons import scores_add_on
+from fleetqueue.lab.cluster_names import HUB
 from tests.stories.pages import KEPT_BY_KUBERNETES, PLACEMENT, POD
 
 IDS = ("A-1", "A-2", "A-3", "A-4")

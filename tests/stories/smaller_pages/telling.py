@@ -1,6 +1,6 @@
 """Tell the seeds' smaller pages in an order in which one prepares the next."""
 
-from fleetqueue.assembly.stories.stage import Stage
+from fleetqueue.demo.stage import Stage
 
 from . import by_hand, credentials, leaving, names_and_sets, node_status, profiles, score_add_on, urls
 

@@ -4,7 +4,7 @@ import json
 
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
-from fleetqueue.assembly.stories.stage import Stage
+from fleetqueue.demo.stage import Stage
 
 from .placed import complains, everything_is_active, server_of, version
 

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fleetqueue.assembly.embedded_settings import EmbeddedSettings
-from fleetqueue.assembly.stories import embedded_theatre
-from fleetqueue.assembly.stories.stage import Place
+from fleetqueue.demo import embedded_theatre
+from fleetqueue.demo.stage import Place
+from fleetqueue.fleets.embedded_settings import EmbeddedSettings
 from fleetqueue.testing import virtual_time
 from tests.invariants.standing_by import REAL_TIME, Pace
 from tests.stories.worlds import Told, told_on

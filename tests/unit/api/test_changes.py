@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetqueue.api.meta import changes, replacement
-from fleetqueue.apiserver.patching.merge_patch import apply_merge_patch
+from fleetqueue.embedded.apiserver.patching.merge_patch import apply_merge_patch
 
 names = st.sampled_from(["a", "b", "c"])
 leaves = (

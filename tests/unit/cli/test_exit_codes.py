@@ -2,13 +2,13 @@
 
 import pytest
 
+from fleetqueue.admin.waiting import NotInTime
 from fleetqueue.api import errors
-from fleetqueue.assembly.capabilities import NotInstalled
-from fleetqueue.assembly.settings_file import SettingsError
-from fleetqueue.assembly.waiting import NotInTime
 from fleetqueue.cli.running import Code, Failure, explain, report
 from fleetqueue.client.kubeconfig import KubeconfigError
-from fleetqueue.engine.errors import EngineError, NoProcess
+from fleetqueue.controllers.processes.capabilities import NotInstalled
+from fleetqueue.controllers.processes.settings_file import SettingsError
+from fleetqueue.lab.errors import EngineError, NoProcess
 from fleetqueue.runtime.leader_election import LeadershipLost
 
 

@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.cli.join import labels
 from fleetqueue.cli.logs import coming
 from fleetqueue.cli.running import Failure
-from fleetqueue.engine.state import write_json
+from fleetqueue.lab.state import write_json
 
 
 def test_a_kubeconfig_is_printed_or_its_path(fleetqueue, tmp_path):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 # What a command that asks a fleet needs, and no more.
-ASKING = ("aiohttp", "cryptography", "msgspec", "prometheus_client", "rich", "yaml", "fleetqueue.apiserver")
+ASKING = ("aiohttp", "cryptography", "msgspec", "prometheus_client", "rich", "yaml", "fleetqueue.embedded.apiserver")
 # What an embedded fleet does without until somebody asks for it: HTTP as a client, certificates that are on disk, YAML,
 # protobuf, custom kinds with their schemas and CEL, the shapes of kinds, and the whole real engine.
 SERVING = (
@@ -16,16 +16,16 @@ SERVING = (
     "typer",
     "yaml",
     "zoneinfo",
-    "fleetqueue.apiserver.http.openapi",
-    "fleetqueue.apiserver.http.yaml_documents",
-    "fleetqueue.apiserver.kinds.protobuf",
-    "fleetqueue.apiserver.registry.custom_kinds",
-    "fleetqueue.apiserver.validation.cel",
-    "fleetqueue.apiserver.validation.structural_schema",
+    "fleetqueue.embedded.apiserver.http.openapi",
+    "fleetqueue.embedded.apiserver.http.yaml_documents",
+    "fleetqueue.embedded.apiserver.kinds.protobuf",
+    "fleetqueue.embedded.apiserver.registry.custom_kinds",
+    "fleetqueue.embedded.apiserver.validation.cel",
+    "fleetqueue.embedded.apiserver.validation.structural_schema",
     "fleetqueue.client.transport",
-    "fleetqueue.engine.build",
-    "fleetqueue.engine.certificates",
-    "fleetqueue.engine.fleet",
+    "fleetqueue.real.build",
+    "fleetqueue.lab.certificates",
+    "fleetqueue.real.fleet",
 )
 
 
@@ -39,9 +39,9 @@ def imported(module):
     ("module", "unwanted"),
     [
         pytest.param("fleetqueue.cli.main", ("asyncio", "orjson", "fleetqueue.api", *ASKING), id="help"),
-        pytest.param("fleetqueue.engine.control", ASKING, id="status and down"),
-        pytest.param("fleetqueue.assembly.embedded_settings", ASKING, id="up, which starts the fleet elsewhere"),
-        pytest.param("fleetqueue.assembly.embedded_lab", SERVING, id="the fleet itself"),
+        pytest.param("fleetqueue.lab.control", ASKING, id="status and down"),
+        pytest.param("fleetqueue.fleets.embedded_settings", ASKING, id="up, which starts the fleet elsewhere"),
+        pytest.param("fleetqueue.fleets.embedded_lab", SERVING, id="the fleet itself"),
     ],
 )
 def test_nothing_is_imported_before_it_is_needed(module, unwanted):

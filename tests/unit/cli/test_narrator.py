@@ -5,10 +5,10 @@ import io
 
 import pytest
 
-from fleetqueue.assembly.stories.expectations import Outcome
 from fleetqueue.cli import pressing
 from fleetqueue.cli.narrator import LONG_OUTPUT, Terminal, shortened
 from fleetqueue.cli.progress import PATIENCE
+from fleetqueue.demo.expectations import Outcome
 from fleetqueue.testing.virtual_time import advance
 
 pytestmark = pytest.mark.virtual_time

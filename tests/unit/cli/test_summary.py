@@ -1,7 +1,7 @@
 """The end of a demo: counted, honest, and with what was not reached."""
 
-from fleetqueue.assembly.stories.expectations import Outcome, Record
 from fleetqueue.cli.summary import group_of, summary
+from fleetqueue.demo.expectations import Outcome, Record
 
 EXPECTED = ("ENV-1", "S1-1", "S1-2", "K-1")
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from fleetqueue.assembly.table_text import age, lines, text
+from fleetqueue.admin.table_text import age, lines, text
 from fleetqueue.cli.options import Format
 from fleetqueue.cli.tables import show
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fleetqueue.assembly import embedded_settings
 from fleetqueue.cli import fleets
 from fleetqueue.cli.fleets import how_to_go_on
-from fleetqueue.engine.state import Ownership, write_json
+from fleetqueue.fleets import embedded_settings
+from fleetqueue.lab.state import Ownership, write_json
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fleetqueue.apiserver.auth.users import User
-from fleetqueue.apiserver.registry.kinds.definitions import default, faults, prepare
-from fleetqueue.apiserver.validation.structural_schema import build
+from fleetqueue.embedded.apiserver.auth.users import User
+from fleetqueue.embedded.apiserver.registry.kinds.definitions import default, faults, prepare
+from fleetqueue.embedded.apiserver.validation.structural_schema import build
 from fleetqueue.manifests.custom_kinds import SYSTEMS, crds
 
 KUEUE = (

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, settings
 
-from fleetqueue.apiserver.registry.conversion import Versions
-from fleetqueue.apiserver.validation.structural_schema import build
+from fleetqueue.embedded.apiserver.registry.conversion import Versions
+from fleetqueue.embedded.apiserver.validation.structural_schema import build
 from fleetqueue.manifests.ocm_versions import ADDON, CLUSTER, CONVERTERS, INSTALL_NAMESPACE, NO_DEFAULT
 from tests.unit.manifests.generated_objects import objects, versions, with_one_field_less
 

@@ -7,15 +7,15 @@ import yaml
 
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Resource
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import User
-from fleetqueue.apiserver.registry.kinds import definition_schemas
-from fleetqueue.apiserver.server import ApiServer, Secrets
-from fleetqueue.apiserver.storage.log import MemoryLog
-from fleetqueue.apiserver.storage.storage import ClusterStorage
-from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
-from fleetqueue.controllers.kueue import versions
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import User
+from fleetqueue.embedded.apiserver.registry.kinds import definition_schemas
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.embedded.apiserver.storage.log import MemoryLog
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.embedded.kueue import versions
+from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.manifests import ocm_versions
 from fleetqueue.manifests.custom_kinds import SYSTEMS, crds
 from fleetqueue.testing.virtual_time import settle

@@ -5,12 +5,12 @@ import pytest
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
 from fleetqueue.api.events_v1 import Event
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import Secrets
-from fleetqueue.assembly.embedded import new_server
-from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.server import Secrets
+from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.runtime.counted_events import BURST, DIFFERENT, EVENTS, REFILL_SECONDS, REMEMBERED, CountingRecorder
 from fleetqueue.runtime.events import SERIES_SECONDS, SeriesRecorder
 from fleetqueue.testing.virtual_time import advance

@@ -10,13 +10,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.apiserver.auth.authentication import Credentials
-from fleetqueue.apiserver.auth.users import MASTERS, User
-from fleetqueue.apiserver.server import Secrets
-from fleetqueue.assembly.embedded import new_server
-from fleetqueue.assembly.faults import Failure, FaultyDoor, Way
-from fleetqueue.assembly.in_process import InProcessDoor
 from fleetqueue.client import Client
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.server import Secrets
+from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.faults import Failure, FaultyDoor, Way
+from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.runtime.informer import SILENCE_SECONDS, Informer
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance, settle
 

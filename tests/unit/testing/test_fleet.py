@@ -12,8 +12,8 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Namespace, Node
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Resource
-from fleetqueue.assembly.crashes import Life
 from fleetqueue.client.kubeconfig import parse
+from fleetqueue.fleets.crashes import Life
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.manager import Manager

@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.apiserver.storage.keys import key_of
 from fleetqueue.client import Client
+from fleetqueue.embedded.apiserver.storage.keys import key_of
 from fleetqueue.testing.embedded_server import EmbeddedServer
 from fleetqueue.testing.frozen import freeze
 

@@ -25,7 +25,6 @@ from fleetqueue.api.fleetqueue import (
 from fleetqueue.api.meta import O
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.requests import Request, Response
-from fleetqueue.apiserver.http.exchange import status_of
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, parse, render
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
@@ -33,6 +32,7 @@ from fleetqueue.controllers.credentials.capabilities import Capabilities
 from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
 from fleetqueue.controllers.credentials.room import Credentials
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.embedded.apiserver.http.exchange import status_of
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.arranged_api import ArrangedApi

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 
 from fleetqueue import clock
+from fleetqueue.admin.uninstalling import release
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.api.fleetqueue import RELEASED
 from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
 from fleetqueue.api.rbac_v1 import ClusterRole
-from fleetqueue.assembly.uninstalling import release
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.issued import EXPIRES
 from fleetqueue.runtime.cluster import is_ours

@@ -2,10 +2,10 @@
 
 import pytest
 
+from fleetqueue.admin.uninstalling import release
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import RELEASED
-from fleetqueue.assembly.uninstalling import release
 from fleetqueue.controllers.placement_admission.names import FINALIZER
 from fleetqueue.runtime.cluster import OURS, is_ours
 from fleetqueue.testing.virtual_time import advance, settle

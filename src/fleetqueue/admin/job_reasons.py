@@ -1,0 +1,86 @@
+"""Why a job is where it is: what it waits for, in the words of Kueue's conditions and checks and of our own Events."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from fleetqueue.api import conditions
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.meta import key_of
+from fleetqueue.admin.hub_state import HubState
+
+RESET: Final = "Reset to Pending after eviction."
+"""How Kueue's own message begins on every check of a Workload that it has evicted."""
+
+
+def why(workload: kueue.Workload, hub: HubState) -> str:
+    """Say why a job is where it is; never nothing."""
+    if workload.is_finished:
+        return _message(workload, kueue.FINISHED) or "it has finished"
+    if workload.is_deleting:
+        return "it is being deleted"
+    if workload.is_true(kueue.ADMITTED):
+        return _joined(_message(workload, kueue.ADMITTED) or "it is admitted", _lost(workload, hub))
+    if workload.is_true(kueue.EVICTED) and workload.is_true(kueue.QUOTA_RESERVED):
+        return f"it is being evicted: {_message(workload, kueue.EVICTED) or 'Kueue does not say why'}"
+    if not workload.has_quota:
+        return _why_no_quota(workload, hub)
+    waiting = [check for check in workload.status.admission_checks if check.state != kueue.READY]
+    if not waiting:
+        return "all checks are Ready; Kueue is about to admit it"
+    # A check with a message explains itself; MultiKueue's has none until a cluster has taken the job.
+    told = next((check for check in waiting if _own_message(check)), waiting[0])
+    if message := _own_message(told):
+        unanswered = hub.unanswered([told.name])
+        news = hub.inactive(check.name for check in waiting) if unanswered else ""
+        return _joined(f"{told.name} is {told.state}: {message}", unanswered, news)
+    return f"{told.name} is {told.state}: {_dispatched(workload, hub)}"
+
+
+def _own_message(check: kueue.CheckState) -> str:
+    """Return what a check's controller says; Kueue's own words after an eviction explain nothing."""
+    return "" if check.message.startswith(RESET) else check.message
+
+
+def _why_no_quota(workload: kueue.Workload, hub: HubState) -> str:
+    if not workload.spec.active:
+        return "it is deactivated (spec.active is false)"
+    said = (
+        _message(workload, kueue.QUOTA_RESERVED) or _message(workload, kueue.EVICTED) or "no queue has looked at it yet"
+    )
+    queue = hub.queues.get(key_of(workload.namespace, workload.spec.queue_name))
+    if queue is None or conditions.is_true(queue.status.conditions, kueue.ACTIVE):
+        return said
+    checks = queue.spec.admission_checks_strategy.admission_checks
+    return _joined(said, hub.inactive(check.name for check in checks))
+
+
+def _dispatched(workload: kueue.Workload, hub: HubState) -> str:
+    """Say how far dispatching has come, and what holds it up.
+
+    An Event is the last word only while somebody could say another one.
+    """
+    if workload.status.cluster_name:
+        standing = f"it is on {workload.status.cluster_name}, which has not said so yet"
+    elif workload.status.nominated_cluster_names:
+        names = ", ".join(workload.status.nominated_cluster_names)
+        standing = f"nominated for {names}, not admitted there yet"
+    else:
+        standing = "no cluster is nominated yet"
+    checks = [check.name for check in workload.status.admission_checks]
+    held_up = hub.inactive(checks) or hub.unanswered(checks) or hub.notes.get(workload.uid, "")
+    return _joined(standing, _lost(workload, hub), held_up)
+
+
+def _lost(workload: kueue.Workload, hub: HubState) -> str:
+    """Say which of a job's clusters cannot be reached."""
+    troubles: Iterable[tuple[str, str]] = ((member, hub.trouble(member)) for member in workload.clusters)
+    return "; ".join(f"{member} may be lost: {trouble}" for member, trouble in troubles if trouble)
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def _message(workload: kueue.Workload, kind: str) -> str:
+    condition = conditions.find(workload.status.conditions, kind)
+    return condition.message if condition is not None else ""

@@ -1,0 +1,71 @@
+"""What `fleetqueue get` prints about a hub."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from fleetqueue import clock
+from fleetqueue.admin import inventory
+from fleetqueue.admin.inventory import Row
+from fleetqueue.admin.table_text import age, written
+from fleetqueue.api.conditions import TRUE
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
+from fleetqueue.client import Client
+
+TABLE: Final = "table"
+SHORT: Final = {
+    "cpu": "cpuClusterAvailable",
+    "memory": "memClusterAvailable",
+    "gpu": "gpuClusterAvailable",
+    "tpu": "tpuClusterAvailable",
+}
+"""The scores that fit into a table, by the heading of their column."""
+
+
+async def clusters(hub: Client, output: str = TABLE, *, kueue_namespace: str = KUEUE_NAMESPACE) -> str:
+    rows = _aged(await inventory.clusters(hub, kueue_namespace), output)
+    if output == TABLE:
+        rows = [{**row, "connected": _connected(row["connections"])} for row in rows]
+    columns = ("name", "accepted", "joined", "available", "connected", "set", "urls", "credentials_until", "age")
+    return written(rows, columns, output, empty="no clusters; bring one in with `fleetqueue join`")
+
+
+async def cluster_sets(hub: Client, output: str = TABLE, *, tree: bool = False) -> str:
+    rows = await inventory.cluster_sets(hub)
+    if tree:
+        return inventory.set_tree(rows)
+    return written(rows, ("name", "bound_namespaces", "status", "clusters"), output, empty="no cluster sets")
+
+
+async def placements(hub: Client, output: str = TABLE) -> str:
+    columns = ("namespace", "name", "succeeded", "reason", "selected", "clusters")
+    return written(await inventory.placements(hub), columns, output, empty="no placements")
+
+
+async def jobs(hub: Client, output: str = TABLE, *, namespace: str = "") -> str:
+    """List the jobs of one namespace, or of all."""
+    rows = _aged(await inventory.jobs(hub, namespace), output)
+    columns = ("namespace", "job", "queue", "state", "clusters", "age", "why")
+    return written(rows, columns, output, empty=f"no jobs in namespace {namespace}" if namespace else "no jobs")
+
+
+async def scores(hub: Client, output: str = TABLE) -> str:
+    rows = await inventory.scores(hub)
+    if output == TABLE:
+        rows = [{**row, **{short: row["scores"].get(name) for short, name in SHORT.items()}} for row in rows]
+    columns = ("cluster", "fresh", *SHORT, "valid_until")
+    return written(rows, columns, output, empty="no scores; run `fleetqueue score-agent` on the workers")
+
+
+def _connected(connections: Sequence[Row]) -> list[str]:
+    """Say whether Kueue is connected, and why not; a cluster may have one connection for each of several Placements."""
+    said = {
+        c["connected"] if c["connected"] == TRUE or not c["reason"] else f"{c['connected']} ({c['reason']})"
+        for c in connections
+    }
+    return sorted(said, reverse=True)
+
+
+def _aged(rows: Sequence[Row], output: str) -> list[Row]:
+    """Tell people how old something is; programs get the time."""
+    now = clock.now()
+    return [{**row, "age": age(row["created"], now)} if output == TABLE else row for row in rows]

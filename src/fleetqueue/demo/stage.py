@@ -1,0 +1,225 @@
+"""Where a story plays: the clusters as they are now, the commands that change them, the expectations about them."""
+
+import shlex
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+import yaml
+
+from fleetqueue import clock
+from fleetqueue.admin.waiting import NotInTime, Observed
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import conditions, core_v1
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
+from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
+from fleetqueue.api.meta import Object
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import load
+from fleetqueue.client.transport import connect
+from fleetqueue.demo.commands import Commands, Typed
+from fleetqueue.demo.events import Said
+from fleetqueue.demo.expectations import CHECKLIST, ExpectationFailed, Outcome, Record
+from fleetqueue.demo.narrator import Narrator
+from fleetqueue.demo.once import Watchman
+from fleetqueue.lab.cluster_names import HUB
+from fleetqueue.manifests import folder, objects
+from fleetqueue.runtime.cluster import Cluster
+
+LIMIT: Final = 60.0
+"""Seconds for one expectation. Most take less than two; a machine that is busy with something else may need many."""
+EVENT_LIMIT: Final = 5.0
+RUN_FOR: Final = "fleetqueue.dev/run-for"
+"""The annotation with which pods end sooner, on every engine of ours."""
+
+ON_HUB: Final[tuple[type[Object], ...]] = (
+    cluster.ManagedCluster,
+    cluster.ManagedClusterSet,
+    cluster.ManagedClusterSetBinding,
+    cluster.Placement,
+    cluster.PlacementDecision,
+    cluster.AddOnPlacementScore,
+    ClusterProfile,
+    kueue.AdmissionCheck,
+    kueue.ClusterQueue,
+    kueue.LocalQueue,
+    kueue.ResourceFlavor,
+    kueue.MultiKueueConfig,
+    kueue.MultiKueueCluster,
+    kueue.QueuedWorkload,
+    Job,
+)
+ON_WORKERS: Final[tuple[type[Object], ...]] = (kueue.QueuedWorkload, Job)
+
+
+class Processes(Protocol):
+    """What runs beside or in the clusters of a fleet, by name, such as `cluster2/score-agent`."""
+
+    async def states(self) -> Mapping[str, str]: ...
+
+    async def pause(self, name: str) -> None: ...
+
+    async def resume(self, name: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A fleet on which the stories can be told."""
+
+    kubeconfig: Path
+    """All clusters: contexts `kind-hub`, `kind-cluster1`, ..."""
+    workers: tuple[str, ...] = ("cluster1", "cluster2", "cluster3")
+    has_agents: bool = True
+    """Whether OCM's agents report on the workers."""
+    processes: Processes | None = None
+    has_pods: bool = False
+    """Whether the parts of all systems are pods, brought by add-ons where the seeds have them so."""
+    dial: Callable[[str], Client] | None = None
+    """Opens a cluster by its name; otherwise the kubeconfig does."""
+    commands: Callable[[Mapping[str, Client]], Commands] | None = None
+    """Who runs the commands; otherwise the programs themselves."""
+
+
+class Stage:
+    def __init__(self, place: Place, narrator: Narrator, *, is_fast: bool = False) -> None:
+        self.place = place
+        self.narrator = narrator
+        self.is_fast = is_fast
+        """Whether jobs end after seconds instead of when the seeds' do."""
+        self.record = Record()
+        self.watchman = Watchman()
+        self.clients: dict[str, Client] = {}
+        self._told: set[str] = set()
+
+    async def __aenter__(self) -> Self:
+        names = (HUB, *self.place.workers)
+        dial = self.place.dial or (lambda name: connect(load(self.place.kubeconfig, name)))
+        self.clients = {name: dial(name) for name in names}
+        self._commands = self.place.commands(self.clients) if self.place.commands else Typed(self.place.kubeconfig)
+        self.seen = Observed(self.clients)
+        for kind in ON_HUB:
+            self.seen.follow(HUB, kind)
+        self.seen.follow(HUB, core_v1.Secret, namespace=KUEUE_NAMESPACE)
+        self.seen.follow(HUB, Said, namespace="default")  # where Events about cluster-wide objects are
+        for name in self.place.workers:
+            for kind in ON_WORKERS:
+                self.seen.follow(name, kind)
+        self.seen.watch(self._see)
+        await self.seen.synced()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.seen.__aexit__(kind, error, trace)
+        for client in self.clients.values():
+            await client.close()
+
+    # What is
+
+    @property
+    def hub(self) -> Cluster:
+        return self.seen[HUB]
+
+    def worker(self, name: str) -> Cluster:
+        return self.seen[name]
+
+    def condition(self, kind: type[Object], name: str, condition: str = "Active") -> conditions.Condition | None:
+        """Return a condition of a cluster-wide object of the hub."""
+        found: Any = self.hub.get(kind, name)
+        return conditions.find(found.status.conditions, condition) if found is not None else None
+
+    def says(self, kind: type[Object], name: str, status: str, reason: str, message: str = "") -> bool:
+        """Tell whether an object's Active condition says exactly this, of its present generation."""
+        found, live = self.condition(kind, name), self.hub.get(kind, name)
+        if found is None or live is None or (found.status, found.reason) != (status, reason):
+            return False
+        is_current = found.observed_generation in (0, live.metadata.generation)  # not everybody says of which it is
+        return is_current and message in ("", found.message)
+
+    # What is done
+
+    async def do(self, text: str, *, stdin: str = "") -> str:
+        """Show a command, run it, show what it printed; example files are named without their folder."""
+        await self.narrator.command(f"{text} <<EOF\n{stdin.rstrip()}\nEOF" if stdin else text)
+        program, *arguments = shlex.split(text)
+        arguments = [str(folder() / word) if (folder() / word).is_file() else word for word in arguments]
+        if program == "kubectl":
+            printed = await self._commands.kubectl(*arguments, stdin=stdin)
+        else:
+            printed = await self._commands.fleetqueue(*arguments)
+        self.narrator.output(printed)
+        return printed
+
+    async def create_job(self, name: str, *, seconds: int = 0) -> Job:
+        """Create a job from an example; return it. With `seconds`, and only if fast, it ends so soon."""
+        stdin = ""
+        command = f"kubectl create -f {name} --context kind-hub"
+        if self.is_fast and seconds:
+            manifest = objects(name)[0]
+            manifest["spec"]["template"].setdefault("metadata", {})["annotations"] = {RUN_FOR: f"{seconds}s"}
+            stdin, command = yaml.safe_dump(manifest, sort_keys=False), "kubectl create -f - --context kind-hub"
+            self.narrator.say(f"(fast: {name} with the annotation {RUN_FOR}: {seconds}s)")
+        printed = await self.do(command, stdin=stdin)
+        created = printed.split()[0].removeprefix("job.batch/")
+        return await self.seen.until(
+            lambda: self.hub.get(Job, created, "default"), limit=LIMIT, what=f"job {created} on the hub"
+        )
+
+    # What must be
+
+    async def expect(
+        self,
+        expectation: str,
+        holds: Callable[[], Any],
+        *,
+        part: str = "",
+        why_not: Callable[[], str] = lambda: "",
+        limit: float = LIMIT,
+    ) -> Any:
+        """Wait until an expectation, or a part of it, holds; return what `holds` gave. Raises ExpectationFailed."""
+        began = clock.monotonic()
+        self.narrator.waiting(f"{expectation}: {part or CHECKLIST[expectation]}")
+        try:
+            value = await self.seen.until(holds, limit=limit, what="it did not happen", why_not=why_not)
+        except NotInTime as late:
+            self._conclude(Outcome(expectation, False, clock.monotonic() - began, str(late), part))
+        else:
+            self._conclude(Outcome(expectation, True, clock.monotonic() - began, "", part))
+            return value
+
+    def judge(self, expectation: str, held: bool, why_not: str = "", *, part: str = "") -> None:
+        """Write down an expectation that was looked at just now. Raises ExpectationFailed."""
+        self._conclude(Outcome(expectation, held, 0.0, "" if held else why_not, part))
+
+    def _conclude(self, outcome: Outcome) -> None:
+        self.record.add(outcome)
+        self.narrator.outcome(outcome)
+        if not outcome.held:
+            raise ExpectationFailed(outcome)
+
+    # Why it was so
+
+    async def tell_why(self, *about: str, reason: str) -> None:
+        """Tell what our controller said about objects and was not told yet, as soon as it has given this reason."""
+        try:
+            await self.seen.until(
+                lambda: any(said.reason == reason for said in self._untold(about)), limit=EVENT_LIMIT, what=reason
+            )
+        except NotInTime:
+            return  # an Event is help for people, not a promise
+        for said in sorted(self._untold(about), key=lambda said: said.event_time):
+            self._told.add(said.uid)
+            self.narrator.reason(said.sentence)
+
+    def _untold(self, about: Collection[str]) -> list[Said]:
+        found = self.hub.list(Said)
+        return [said for said in found if said.is_ours and said.uid not in self._told and said.regarding.name in about]
+
+    def _see(self, name: str, old: Object | None, new: Object | None) -> None:
+        if name != HUB:
+            self.watchman.see(name, old, new)

@@ -1,0 +1,165 @@
+"""One cluster's endpoint: a port on which its API is spoken, with TLS or without.
+
+A process can have many, each with its own certificate. An endpoint can be cut off while its cluster lives on: it then
+refuses its clients, or lets them wait. At the end streams end first, so that nobody waits for them.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from fleetqueue.api import errors
+from fleetqueue.embedded.apiserver.auth.authentication import Authentication
+from fleetqueue.embedded.apiserver.http import responses, streams
+from fleetqueue.embedded.apiserver.http.asking import Asking, RawRequest, Reply
+from fleetqueue.embedded.apiserver.http.connection import Connection
+from fleetqueue.embedded.apiserver.http.exchange import Answer, Stream, status_of
+from fleetqueue.embedded.apiserver.http.handler import Handler
+from fleetqueue.embedded.apiserver.http.listener import Context, Listener
+from fleetqueue.embedded.apiserver.http.request_head import MalformedRequest, RequestHead
+
+IDLE_SECONDS: Final = 150.0
+"""How long a connection may be idle between requests; Go's clients close theirs after 90."""
+SWEEP_SECONDS: Final = 30.0
+"""How often connections that are idle for too long are looked for."""
+STOP_SECONDS: Final = 1.0
+LARGE_BYTES: Final = 64 * 1024
+_PRETTY: Final = re.compile(r"[?&]pretty=([^&]*)")
+
+
+class FrontEnd:
+    def __init__(self, handler: Handler, authentication: Authentication) -> None:
+        self._asking = Asking(handler, authentication)
+        self._listener: Listener | None = None
+        self._sweeping: asyncio.TimerHandle | None = None
+        self._connections: set[Connection] = set()
+        self._streams: set[asyncio.Task[Any]] = set()
+        self._is_frozen = False
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0, context: Context = None) -> int:
+        """Listen; return the port, which the system chooses for port 0."""
+        self._listener = Listener(host, port, context, lambda: Connection(self._serve))
+        self._sweep()
+        return self._listener.port
+
+    async def stop(self) -> None:
+        """End streams, let answers that are under way go out, and close."""
+        for stream in self._streams:
+            stream.cancel()
+        for connection in self._connections:
+            connection.is_last = True
+            if connection.idle_since is not None:
+                connection.end()
+        await self._close()
+
+    async def refuse(self) -> None:
+        """Break every connection, and refuse new ones until the next start."""
+        for connection in self._connections:
+            connection.abort()
+        await self._close()
+
+    async def freeze(self) -> None:
+        """Let nothing through until `thaw`: connections stay open, new ones too, and nothing is answered."""
+        if self._listener is not None:
+            await self._listener.pause()
+        self._is_frozen = True
+        for connection in self._connections:
+            connection.freeze()
+
+    def thaw(self) -> None:
+        """Go on where everything stopped."""
+        self._is_frozen = False
+        for connection in self._connections:
+            connection.thaw()
+        if self._listener is not None:
+            self._listener.resume()
+
+    async def _close(self) -> None:
+        """Stop listening, and wait a moment for those who are still being answered."""
+        if self._listener is None or self._sweeping is None:
+            return
+        self._sweeping.cancel()
+        listener, self._listener, self._sweeping = self._listener, None, None
+        tasks = [connection.task for connection in self._connections if connection.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=STOP_SECONDS)
+        for connection in list(self._connections):
+            connection.abort()
+        self._is_frozen = False
+        await listener.close()
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        for connection in self._connections:
+            if connection.idle_since is not None and loop.time() - connection.idle_since > IDLE_SECONDS:
+                connection.end()
+        self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep)
+
+    async def _serve(self, connection: Connection) -> None:
+        """Answer one request after another."""
+        if self._listener is None:  # it shook hands while we stopped
+            connection.abort()
+            return
+        self._connections.add(connection)
+        if self._is_frozen:
+            connection.freeze()
+        try:
+            while await self._serve_one(connection):
+                pass
+        except MalformedRequest as error:
+            text = f"{error.status} {responses.phrase(error.status)}: {error}".encode()
+            headers = [*responses.headers(responses.TEXT), ("Connection", "close")]
+            connection.write(responses.head(error.status, headers, len(text)) + text)
+            await connection.linger()
+        except ConnectionError:
+            pass  # the client has gone
+        finally:
+            self._connections.discard(connection)
+
+    async def _serve_one(self, connection: Connection) -> bool:
+        """Answer a request; tell whether another may follow."""
+        head, body = await connection.request()
+        reply = await self._asking.reply(
+            RawRequest(head.method, head.target, head.headers, connection.certificate, body.read)
+        )
+        if isinstance(reply.answer, Stream) and head.is_old:
+            await reply.answer.events.aclose()
+            refused = errors.BadRequest("a watch needs HTTP/1.1", reason="BadRequest")
+            reply = Reply(Answer(refused.code, status_of(refused)))
+        if isinstance(reply.answer, Stream):
+            await self._stream(connection, head, reply.answer)
+        else:
+            for piece in _response(head, reply, reply.answer, is_last=connection.is_last):
+                connection.write(piece)
+            await connection.drain()
+        if await body.drop():
+            return head.keeps_alive and not connection.is_last
+        await connection.linger()
+        return False
+
+    async def _stream(self, connection: Connection, head: RequestHead, stream: Stream) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        headers = responses.headers("application/json", stream.warnings, audit_id=head.headers.get("Audit-Id", ""))
+        try:
+            await streams.send(connection, stream, responses.head(200, headers, None))
+        finally:
+            self._streams.discard(task)
+
+
+def _response(head: RequestHead, reply: Reply, answer: Answer, *, is_last: bool) -> Sequence[bytes]:
+    """Return an answer as it goes out; a large body stays by itself, and is not copied once more."""
+    wish = _PRETTY.search(head.target)
+    is_pretty = responses.is_for_people(wish and wish[1], head.headers.get("User-Agent", ""))
+    body, media_type = responses.encoded(answer, reply.media_type, is_pretty=is_pretty)
+    headers = responses.headers(media_type, answer.warnings, reply.retry_after, head.headers.get("Audit-Id", ""))
+    if is_last or not head.keeps_alive:
+        headers.append(("Connection", "close"))
+    elif head.is_old:
+        headers.append(("Connection", "keep-alive"))
+    written = responses.head(answer.status, headers, len(body))
+    if head.method == "HEAD":
+        return (written,)
+    return (written + body,) if len(body) < LARGE_BYTES else (written, body)

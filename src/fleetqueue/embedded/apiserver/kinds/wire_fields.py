@@ -1,0 +1,117 @@
+"""Where the value of a protobuf field goes: into its place in a dict, onto a list, or into a map.
+
+A zero that travelled is taken out again unless the field keeps it, and what comes last holds, as in Go.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from fleetqueue.embedded.apiserver.kinds.wire import Message, Out, PutBytes, PutNumber, varint
+from fleetqueue.embedded.apiserver.kinds.wire_values import LIKE_GO, Read
+
+Convert = Callable[[int], Any]
+
+
+def number(name: str, convert: Convert, *, keeps: bool) -> PutNumber:
+    def put(out: Out, number: int) -> None:
+        found = convert(number)
+        if found or keeps:
+            out[name] = found
+        elif name in out:
+            del out[name]
+
+    return put
+
+
+def string(name: str, *, keeps: bool) -> PutBytes:
+    """Put a string; as fast as can be, since most fields are strings."""
+
+    def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
+        if at != stop or keeps:
+            out[name] = data[at:stop].decode("utf-8", LIKE_GO)
+        elif name in out:
+            del out[name]
+
+    return put
+
+
+def value(name: str, read: Read, *, keeps: bool) -> PutBytes:
+    def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
+        found = read(data, at, stop, depth)
+        if found or keeps:
+            out[name] = found
+        elif name in out:
+            del out[name]
+
+    return put
+
+
+def inner(name: str, message: Message) -> PutBytes:
+    """Put a message into its own dict; one that comes in two parts becomes one."""
+
+    def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
+        out[name] = message.read(data, at, stop, out.get(name) or {}, depth + 1)
+
+    return put
+
+
+def inlined(message: Message) -> PutBytes:
+    """Put the fields of a message into the dict of the outer one."""
+
+    def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
+        message.read(data, at, stop, out, depth + 1)
+
+    return put
+
+
+def item(name: str, read: Read) -> PutBytes:
+    def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
+        _items(out, name).append(read(data, at, stop, depth))
+
+    return put
+
+
+def number_item(name: str, convert: Convert) -> PutNumber:
+    def put(out: Out, number: int) -> None:
+        _items(out, name).append(convert(number))
+
+    return put
+
+
+def packed_items(name: str, convert: Convert) -> PutBytes:
+    """Put numbers that travel together, as newer protobuf does it."""
+
+    def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
+        items = _items(out, name)
+        while at < stop:
+            number, at = varint(data, at)
+            items.append(convert(number))
+        if at > stop:
+            raise IndexError
+
+    return put
+
+
+def _items(out: Out, name: str) -> list[Any]:
+    items: list[Any] | None = out.get(name)
+    if items is None:
+        items = out[name] = []
+    return items
+
+
+def entry(name: str, read: Read) -> PutBytes:
+    """Put one entry of a map, which is a message of a key and a value."""
+    pair = Message("entry")
+    pair.add(1, "key", string("key", keeps=True))
+    pair.add(2, "value", value("value", read, keeps=True))
+    pair.zeros += [("key", str), ("value", partial(read, b"", 0, 0, 0))]
+
+    def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
+        found = pair.read(data, at, stop, {}, depth + 1)
+        entries = out.get(name)
+        if entries is None:
+            entries = out[name] = {}
+        entries[found["key"]] = found["value"]
+
+    return put

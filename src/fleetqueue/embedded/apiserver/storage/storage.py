@@ -1,0 +1,195 @@
+"""The storage of one cluster: the committed state, the pending changes before it, and the log between the two.
+
+A mutation compares with the pending head, gets its revision and becomes pending, all in one step without a pause. The
+log then says that it is committed, or that everything pending is lost. See docs/en/design/storage.md.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Self
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.apiserver.storage import refusals
+from fleetqueue.embedded.apiserver.storage.history import HistoryWatch
+from fleetqueue.embedded.apiserver.storage.interface import Change, Entry, Page
+from fleetqueue.embedded.apiserver.storage.log import Log
+from fleetqueue.embedded.apiserver.storage.pending import Pending
+from fleetqueue.embedded.apiserver.storage.retention import DEFAULT, Ages, Retention
+from fleetqueue.embedded.apiserver.storage.state import State
+
+_logger = logging.getLogger(__name__)
+
+
+class ClusterStorage:
+    """Open one with `await ClusterStorage.open(log)`."""
+
+    def __init__(self, log: Log, retention: Retention) -> None:
+        self._log = log
+        self._retention = retention
+        self._ages = Ages(retention)
+        self._state = State()
+        self._pending = Pending()
+        self._assigned = 0
+        self._compactions: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    @classmethod
+    async def open(cls, log: Log, *, retention: Retention = DEFAULT) -> Self:
+        """Restore what the log has kept."""
+        storage = cls(log, retention)
+        kept = await log.open(storage)
+        needless = storage._state.restore(kept.rows, kept.compacted)
+        storage._assigned = storage.revision
+        storage._ages.mark(clock.monotonic(), storage.revision)
+        if needless:
+            await storage._compact_log(kept.compacted, needless)
+        return storage
+
+    @classmethod
+    async def holding(cls, log: Log, entries: Iterable[Entry]) -> Self:
+        """Begin a new log with objects of another cluster, in the order of their revisions; nothing is copied."""
+        storage = await cls.open(log)
+        for entry in entries:
+            storage._assigned = entry.revision
+            await storage._write(Change("ADDED", entry, None))
+        return storage
+
+    @property
+    def revision(self) -> int:
+        return self._state.revision
+
+    @property
+    def compacted(self) -> int:
+        return self._state.compacted
+
+    def get(self, key: str) -> Entry:
+        entry = self._state.find(key)
+        if entry is None:
+            raise refusals.not_found(key)
+        return entry
+
+    def head(self, key: str) -> Entry | None:
+        change = self._pending.newest(key)
+        if change is None:
+            return self._state.find(key)
+        return None if change.type == "DELETED" else change.entry
+
+    def list(self, prefix: str, *, after: str = "", limit: int = 0, at: int | None = None) -> Page:
+        return self._state.page(prefix, after, limit, at)
+
+    def changes(self, prefix: str) -> int:
+        return self._state.history_of(prefix).end
+
+    def watch(self, prefix: str, *, since: int) -> HistoryWatch:
+        if since < self.compacted:
+            raise refusals.watch_too_old(since, self.compacted)
+        return HistoryWatch(self._state.history_of(prefix), prefix, since, lambda: self.revision)
+
+    async def create(self, key: str, manifest: Manifest) -> Entry:
+        while self.head(key) is not None:
+            await self._refuse(key, refusals.already_exists(key))
+        return await self._write(Change("ADDED", self._next(key, manifest), None))
+
+    async def update(self, key: str, manifest: Manifest, *, expected: int) -> Entry:
+        live = await self._expect(key, expected)
+        return await self._write(Change("MODIFIED", self._next(key, manifest), live))
+
+    async def delete(self, key: str, *, expected: int) -> Entry:
+        live = await self._expect(key, expected)
+        return await self._write(Change("DELETED", self._next(key, live.object), live))
+
+    async def reached(self, revision: int, *, timeout: float = 3.0) -> None:
+        if revision <= self.revision:
+            return
+        try:
+            async with asyncio.timeout(timeout):
+                await self._pending.wait(revision)
+        except TimeoutError:
+            raise refusals.not_reached(revision, self.revision) from None
+
+    async def compact(self, revision: int) -> None:
+        unseen = self._state.forget(revision)
+        await self._log.compact(self.compacted, unseen)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if last := self._pending.last:
+            with suppress(errors.ServerError):  # who wrote it hears of it
+                await self._pending.wait(last)
+        if self._compactions:
+            await asyncio.wait(self._compactions)
+        await self._log.close()
+
+    def committed(self, revision: int) -> None:
+        """Show what is safe now to readers, watches and those who wait."""
+        for change in self._pending.take(revision):
+            self._state.apply(change)
+        self._pending.wake(revision)
+        self._forget_old()
+
+    def failed(self, error: BaseException) -> None:
+        """Take back what was pending. Its revisions are not used again: somebody may have built on one of them."""
+        _logger.error("changes were not stored: %s", error)
+        self._pending.drop()
+        self._pending.fail(self._assigned, error)
+
+    async def _expect(self, key: str, revision: int) -> Entry:
+        """Return the version that a writer built on, if it still is the newest."""
+        while True:
+            live = self.head(key)
+            if live is not None and live.revision == revision:
+                return live
+            await self._refuse(key, refusals.not_found(key) if live is None else refusals.stale(key))
+
+    async def _refuse(self, key: str, error: errors.ApiError) -> None:
+        """Raise an error once it rests on committed facts; return if they failed, to be compared again."""
+        change = self._pending.newest(key)
+        if change is not None:
+            try:
+                await self._pending.wait(change.revision)
+            except errors.ServerError:
+                return
+        raise error
+
+    def _next(self, key: str, manifest: Manifest) -> Entry:
+        if self._is_closed:
+            raise refusals.closed()
+        self._assigned += 1
+        return Entry.of(key, manifest, self._assigned)
+
+    async def _write(self, change: Change) -> Entry:
+        if self._log.keeps and change.type != "DELETED":
+            _ = change.entry.json  # what is no JSON is refused before it has any effect
+        self._pending.add(change)
+        self._log.append(change)
+        if self._state.revision < change.revision:
+            await self._pending.wait(change.revision)
+        return change.entry
+
+    def _forget_old(self) -> None:
+        """Compact when it is time; an idle cluster keeps what it has."""
+        now = clock.monotonic()
+        limit = self._retention.events
+        until = 0
+        if self._ages.mark(now, self.revision):
+            until = self._ages.outdated(now)
+        changes = self._state.history.changes
+        if len(changes) > limit + limit // 10:  # some at a time, since each compaction has a price
+            until = max(until, changes[-limit - 1].revision)
+        if until <= self.compacted:
+            return
+        unseen = self._state.forget(until)
+        if self._log.keeps:
+            task = asyncio.create_task(self._compact_log(self.compacted, unseen))
+            self._compactions.add(task)
+            task.add_done_callback(self._compactions.discard)
+
+    async def _compact_log(self, revision: int, unseen: Sequence[int]) -> None:
+        try:
+            await self._log.compact(revision, unseen)
+        except Exception as error:
+            _logger.warning("the log was not compacted and stays long until it is: %s", error)

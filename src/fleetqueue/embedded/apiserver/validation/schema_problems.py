@@ -1,0 +1,152 @@
+"""What is wrong with the schema of a CRD, in the words of the real server; a CRD with any of these is refused."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fleetqueue.embedded.apiserver.kinds.causes import Cause, forbidden, invalid_value, not_supported
+from fleetqueue.embedded.apiserver.validation.default_problems import default_problems
+from fleetqueue.embedded.apiserver.validation.list_problems import list_problems
+from fleetqueue.embedded.apiserver.validation.rule_problems import compile_problems, form_problems
+from fleetqueue.embedded.apiserver.validation.structure_problems import structure_problems
+
+Openapi = Mapping[str, Any]
+_TYPES = ["array", "boolean", "integer", "number", "object", "string"]
+_META = frozenset({"apiVersion", "kind", "metadata"})
+_UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
+_ROOT_WITH_STATUS = (
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern "
+    "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "
+    "XValidations"
+)
+_ROOT_WORDS = frozenset(word[0].lower() + word[1:] for word in _ROOT_WITH_STATUS.split()) | {
+    "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node stands, as far as that decides what it may contain."""
+
+    no_defaults: str | None = None
+    """Why there may be no defaults; None where there may be."""
+    inside_meta: bool = False
+    uncorrelatable: str = ""
+    """The path of the list whose items cannot be found again in the old object, if the node is below one."""
+
+
+@dataclass
+class Found:
+    """Problems of the schema come before those of its rules."""
+
+    schema: list[Cause] = field(default_factory=list)
+    rules: list[Cause] = field(default_factory=list)
+
+
+def schema_problems(openapi: Openapi, path: str, *, has_status: bool = False) -> list[Cause]:
+    """Return all that is wrong with an `openAPIV3Schema`; `path` is its own, in the CRD."""
+    found = [*_root_problems(openapi, path, has_status)]
+    is_readable = not _has_unsupported(openapi)
+    structural = (structure_problems(openapi, path) or list(default_problems(openapi, path))) if is_readable else []
+    below = Found()
+    _walk(openapi, path, Place(), below, is_root=True, compiles=is_readable and not structural)
+    return [*found, *structural, *below.schema, *below.rules]
+
+
+def _has_unsupported(openapi: Openapi) -> bool:
+    """Whether words occur that no structural schema has; the rest of it is then not looked at as one."""
+    if any(openapi.get(word) is not None for word in _UNSUPPORTED) or isinstance(openapi.get("items"), list):
+        return True
+    below = [*(openapi.get("properties") or {}).values()]
+    below += [openapi[word] for word in ("items", "additionalProperties", "not") if isinstance(openapi.get(word), dict)]
+    below += [part for word in ("allOf", "anyOf", "oneOf") for part in openapi.get(word) or ()]
+    return any(map(_has_unsupported, below))
+
+
+def _root_problems(openapi: Openapi, path: str, has_status: bool) -> Iterator[Cause]:
+    kind = openapi.get("type") or ""
+    if has_status and kind not in ("", "object"):
+        told = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+        yield invalid_value(f"{path}.type", kind, told)
+    elif has_status and any(value for word, value in openapi.items() if word not in _ROOT_WORDS):
+        told = "fields are allowed at the root of the schema if the status subresource is enabled"
+        yield invalid_value(path, openapi, f"only [{_ROOT_WITH_STATUS}] {told}")
+    if openapi.get("nullable"):
+        yield forbidden(f"{path}.nullable", "nullable cannot be true at the root")
+
+
+def _walk(
+    openapi: Openapi, path: str, place: Place, found: Found, *, is_root: bool = False, compiles: bool = False
+) -> bool:
+    """Collect the problems of a node and all below it; returns whether the schema is right so far down."""
+    before = len(found.schema)
+    found.schema += _own_problems(openapi, path, place)
+    _walk_additional(openapi, path, place, found, compiles)
+    _walk_properties(openapi, path, place, found, is_root, compiles)
+    for word in ("allOf", "oneOf", "anyOf"):
+        for position, part in enumerate(openapi.get(word) or ()):
+            _walk(part, f"{path}.{word}[{position}]", place, found)
+    if isinstance(openapi.get("not"), dict):
+        _walk(openapi["not"], f"{path}.not", place, found)
+    if isinstance(openapi.get("items"), dict):
+        lost = openapi.get("x-kubernetes-list-type") != "map"
+        _walk(openapi["items"], f"{path}.items", _without_old(place, path) if lost else place, found, compiles=compiles)
+    found.schema += list_problems(openapi, path)
+    found.schema += form_problems(openapi, path)
+    is_right = len(found.schema) == before
+    if is_right and compiles:
+        is_object = is_root or bool(openapi.get("x-kubernetes-embedded-resource"))
+        found.rules += compile_problems(openapi, path, place.uncorrelatable, is_object=is_object)
+    return is_right
+
+
+def _without_old(place: Place, path: str) -> Place:
+    return place if place.uncorrelatable else replace(place, uncorrelatable=path)
+
+
+def _walk_additional(openapi: Openapi, path: str, place: Place, found: Found, compiles: bool) -> None:
+    additional = openapi.get("additionalProperties")
+    if additional is None:
+        return
+    if openapi.get("properties") and additional is not True:
+        told = "additionalProperties and properties are mutual exclusive"
+        found.schema.append(forbidden(f"{path}.additionalProperties", told))
+    if isinstance(additional, dict):
+        if place.inside_meta:
+            place = replace(place, no_defaults="inside additionalProperties applying to object metadata")
+        _walk(additional, f"{path}.additionalProperties", place, found, compiles=compiles)
+
+
+def _walk_properties(openapi: Openapi, path: str, place: Place, found: Found, is_root: bool, compiles: bool) -> None:
+    is_object = is_root or bool(openapi.get("x-kubernetes-embedded-resource"))
+    if openapi.get("x-kubernetes-map-type") not in (None, "granular", "atomic"):
+        place = _without_old(place, path)
+    for name, child in (openapi.get("properties") or {}).items():
+        inner = place
+        if is_object and name in _META:
+            inner = replace(inner, inside_meta=True)
+            if is_root:
+                inner = replace(inner, no_defaults=f"in top-level {name}")
+        _walk(child, f"{path}.properties[{name}]", inner, found, compiles=compiles)
+
+
+def _own_problems(openapi: Openapi, path: str, place: Place) -> Iterator[Cause]:
+    kind = openapi.get("type") or ""
+    if kind and kind not in _TYPES:
+        yield not_supported(f"{path}.type", kind, _TYPES)
+    if openapi.get("default") is not None and place.no_defaults is not None:
+        yield forbidden(f"{path}.default", f"must not be set {place.no_defaults}")
+    for word in _UNSUPPORTED:
+        if openapi.get(word) is not None:
+            yield forbidden(f"{path}.{word}", f"{word} is not supported")
+    if kind == "null":
+        yield forbidden(f"{path}.type", "type cannot be set to null, use nullable as an alternative")
+    if isinstance(openapi.get("items"), list):
+        yield forbidden(f"{path}.items", "items must be a schema object and not an array")
+    if place.inside_meta and openapi.get("x-kubernetes-embedded-resource"):
+        yield forbidden(f"{path}.x-kubernetes-embedded-resource", "must not be used inside of resource meta")
+    if openapi.get("uniqueItems"):
+        told = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield forbidden(f"{path}.uniqueItems", told)
+    if openapi.get("x-kubernetes-preserve-unknown-fields") is False:
+        yield invalid_value(f"{path}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined")

@@ -1,0 +1,96 @@
+"""From the schema that a CRD carries to the shared description of shapes, and to the checks made of it."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import orjson
+from msgspec import UNSET
+
+from fleetqueue.embedded.apiserver.kinds.schema import ATOMIC, Schema
+from fleetqueue.embedded.apiserver.validation import checks
+from fleetqueue.embedded.apiserver.validation.checks import Check
+from fleetqueue.embedded.apiserver.validation.known_parts import KnownParts
+from fleetqueue.embedded.apiserver.validation.rules import RuleNode, compiled_rules
+
+_STRUCTURE = frozenset({
+    "type", "format", "properties", "items", "additionalProperties", "default", "nullable", "required", "description",
+    "title", "example", "externalDocs", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
+    "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string",
+})  # fmt: skip
+"""The words of a schema that `Schema` has fields for, or that mean nothing to a server; all others are its rules."""
+
+NOTHING = Schema()
+"""The schema of a map's values where the CRD says only that there may be some: their own fields are not known."""
+
+
+class CustomSchema:
+    """The schema of one version of a custom kind: its shape and, built when first needed, its checks."""
+
+    def __init__(self, openapi: Mapping[str, Any]) -> None:
+        self.openapi = openapi
+        self.schema = shape(openapi)
+        # Fields of objects that need no second look:
+        self.pruned = KnownParts()
+        self.defaulted = KnownParts()
+        self.unique = KnownParts()
+        self.fitting = KnownParts()
+
+    @cached_property
+    def check(self) -> Check:
+        """Whether an object fits, as far as the schema without its rules goes."""
+        return checks.compiled(self.openapi)
+
+    @cached_property
+    def status_check(self) -> Check:
+        return checks.compiled(self.openapi["properties"]["status"])
+
+    @cached_property
+    def rules(self) -> RuleNode | None:
+        """The validation rules, compiled; None if there are none."""
+        return compiled_rules(self.schema)
+
+
+def build(openapi: Mapping[str, Any]) -> CustomSchema:
+    """Return the schema for an `openAPIV3Schema`; equal ones, of whatever cluster, share one."""
+    key = orjson.dumps(openapi)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        found = _known[key] = CustomSchema(openapi)
+    return found
+
+
+_MOST_KNOWN = 500
+"""A fleet has some fifty CRDs; beyond, they are built anew."""
+_known: dict[bytes, CustomSchema] = {}
+
+
+def shape(openapi: Mapping[str, Any]) -> Schema:
+    """Translate one node and all below it."""
+    properties = openapi.get("properties")
+    items = openapi.get("items")
+    return Schema(
+        type=openapi.get("type") or "",
+        format=openapi.get("format") or "",
+        properties={name: shape(child) for name, child in properties.items()} if properties else {},
+        values=_values(openapi.get("additionalProperties")),
+        items=shape(items) if isinstance(items, dict) else None,
+        list_type=openapi.get("x-kubernetes-list-type") or ATOMIC,
+        list_keys=tuple(openapi.get("x-kubernetes-list-map-keys") or ()),
+        is_atomic=openapi.get("x-kubernetes-map-type") == "atomic",
+        keeps_unknown=bool(openapi.get("x-kubernetes-preserve-unknown-fields")),
+        is_embedded=bool(openapi.get("x-kubernetes-embedded-resource")),
+        is_int_or_string=bool(openapi.get("x-kubernetes-int-or-string")),
+        is_nullable=bool(openapi.get("nullable")),
+        default=openapi.get("default") if openapi.get("default") is not None else UNSET,
+        required=tuple(openapi.get("required") or ()),
+        rules={name: value for name, value in openapi.items() if name not in _STRUCTURE},
+    )
+
+
+def _values(additional: Any) -> Schema | None:
+    if isinstance(additional, dict):
+        return shape(additional)
+    return NOTHING if additional is not None else None

@@ -1,0 +1,168 @@
+"""A Workload with all that decides about it, and the steps that can be taken."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import FALSE, TRUE, Condition
+from fleetqueue.api.events_v1 import NORMAL
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.kueue import names as n
+from fleetqueue.embedded.kueue.scheduling import admission_status
+from fleetqueue.embedded.kueue.settings import KueueSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a Workload depends on."""
+
+    local_queue: kueue.LocalQueue | None
+    cluster_queue: kueue.ClusterQueue | None
+    is_open: bool = True
+    """Whether the ClusterQueue can admit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    reason: str
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be done now; all empty is nothing."""
+
+    status: Manifest | None = None
+    """Applied as admission's own fields."""
+    checks: Sequence[Manifest] | None = None
+    """All admission checks that it shall have."""
+    deactivates: bool = False
+    releases: bool = False
+    """Whether the finalizer goes."""
+    deletes: bool = False
+    says: Sequence[tuple[str, str, str]] = ()
+    """Events: kind, reason and note."""
+    eviction: Eviction | None = None
+    admits: bool = False
+    again_in: float | None = None
+    """Seconds after which to look again."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One Workload, and all that decides about it."""
+
+    raw: Manifest
+    view: kueue.Workload
+    around: Surroundings
+    settings: KueueSettings
+    now: datetime
+
+    @cached_property
+    def status(self) -> Manifest:
+        found: Manifest = self.raw.get("status") or {}
+        return found
+
+    @cached_property
+    def _conditions(self) -> dict[str, Condition]:
+        return {condition.type: condition for condition in self.view.status.conditions}
+
+    def condition(self, kind: str) -> Condition | None:
+        return self._conditions.get(kind)
+
+    def says(self, kind: str) -> bool:
+        """Tell whether a condition is true."""
+        told = self._conditions.get(kind)
+        return told is not None and told.is_true
+
+    def since(self, kind: str) -> timedelta:
+        """Return for how long a condition has been as it is."""
+        found = self.condition(kind)
+        began = found.last_transition_time if found is not None else None
+        return self.now - began if began is not None else timedelta()
+
+    @cached_property
+    def has_quota(self) -> bool:
+        return self.says(kueue.QUOTA_RESERVED)
+
+    @cached_property
+    def is_admitted(self) -> bool:
+        return self.says(kueue.ADMITTED)
+
+    @cached_property
+    def is_evicted(self) -> bool:
+        return self.says(kueue.EVICTED)
+
+    @property
+    def generation(self) -> int:
+        return self.view.metadata.generation
+
+    @property
+    def queue_stop(self) -> str:
+        return self.around.local_queue.spec.stop_policy if self.around.local_queue is not None else "None"
+
+    def with_condition(self, kind: str, value: str, reason: str, message: str) -> Manifest:
+        return admission_status.with_condition(self.status, kind, value, reason, message, self.generation, self.now)
+
+    def requeued(self, reason: str, message: str) -> Step:
+        """Let it queue again."""
+        return Step(status=self.with_condition(kueue.REQUEUED, TRUE, reason, message))
+
+    def evict(self, reason: str, message: str, *, cause: str = "", status: Manifest | None = None) -> Step:
+        """Ask it to give its quota back."""
+        raw = self.raw if status is None else {**self.raw, "status": status}
+        deactivated = reason == n.DEACTIVATED
+        changed = _evicted(raw, reason, message, self.now, cause=cause, is_shown=deactivated)
+        said = f"EvictedDueTo{reason}" + (f"DueTo{cause}" if cause and deactivated else "")
+        says = [(NORMAL, said, message)] if self.view.status.admission is not None else []
+        return Step(status=changed, says=says, eviction=Eviction(reason, cause))
+
+    def without_quota(self, reason: str, message: str) -> Step | None:
+        """Take its quota, and say why."""
+        status = self.with_condition(kueue.QUOTA_RESERVED, FALSE, reason, message)
+        status.pop("admission", None)
+        status = admitted_or_not(status, self.generation, self.now)
+        return None if status == self.status else Step(status=status)
+
+
+def admitted_or_not(status: Manifest, generation: int, now: datetime) -> Manifest:
+    """Return a status that says rightly whether its Workload is admitted; one that never was does not speak of it."""
+    said = {each["type"]: each for each in status.get("conditions") or ()}
+    has_quota = is_true(said, kueue.QUOTA_RESERVED)
+    has_checks = all(check["state"] == kueue.READY for check in status.get("admissionChecks") or ())
+    was_admitted = is_true(said, kueue.ADMITTED)
+    if was_admitted == (has_quota and has_checks):
+        return status
+    if was_admitted:
+        since = datetime.fromisoformat(said[kueue.ADMITTED]["lastTransitionTime"])
+        past = (status.get("accumulatedPastExecutionTimeSeconds") or 0) + int((now - since).total_seconds())
+        status = {**status, "accumulatedPastExecutionTimeSeconds": past}
+    value, reason, message = _admission(has_quota, has_checks)
+    return admission_status.with_condition(status, kueue.ADMITTED, value, reason, message, generation, now)
+
+
+def _evicted(raw: Manifest, reason: str, message: str, now: datetime, *, cause: str, is_shown: bool) -> Manifest:
+    """Return the status of an evicted one; only of a deactivated one the condition names the cause."""
+    status = admission_status.evicted(raw, reason, message, now, cause=cause)
+    if cause and not is_shown:
+        for each in status["conditions"]:
+            if each["type"] == kueue.EVICTED:
+                each["reason"] = reason
+    return status
+
+
+def _admission(has_quota: bool, has_checks: bool) -> tuple[str, str, str]:
+    if has_quota and has_checks:
+        return TRUE, "Admitted", "The workload is admitted"
+    if has_quota:
+        return FALSE, "UnsatisfiedChecks", "The workload has not all checks ready"
+    if has_checks:
+        return FALSE, "NoReservation", "The workload has no reservation"
+    reason = "NoReservationUnsatisfiedChecks"
+    return FALSE, reason, "The workload has no reservation and not all checks ready"
+
+
+def is_true(said: dict[str, Manifest], kind: str) -> bool:
+    return kind in said and said[kind]["status"] == TRUE

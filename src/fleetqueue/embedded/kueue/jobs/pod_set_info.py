@@ -1,0 +1,175 @@
+"""What the pods of a set get when their job starts, and get back when it stops.
+
+Mirrors: Kueue pkg/podset
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.kueue import names
+
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+Flavor = Callable[[str], Manifest | None]
+"""Finds a ResourceFlavor by its name."""
+
+
+class CannotStart(Exception):
+    """A job can never be started with what it was given; the text says why."""
+
+
+class FlavorMissing(Exception):
+    """A flavor that was given is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetInfo:
+    name: str
+    count: int
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: Sequence[Manifest] = ()
+    gates: Sequence[Manifest] = ()
+
+
+def of_admission(workload: Manifest, flavor: Flavor) -> list[PodSetInfo]:
+    """Return what an admitted Workload gives to each of its pod sets; raises CannotStart, FlavorMissing."""
+    admission = workload["status"]["admission"]
+    counts = {pod_set["name"]: pod_set.get("count", 1) for pod_set in workload["spec"]["podSets"]}
+    return [_given(workload, part, counts, flavor) for part in admission.get("podSetAssignments") or ()]
+
+
+def of_pod_sets(workload: Manifest) -> list[PodSetInfo]:
+    """Return what the pods had before they were started."""
+    return [_original(pod_set) for pod_set in workload["spec"]["podSets"]]
+
+
+def merged(template: Manifest, info: PodSetInfo) -> Manifest:
+    """Return a pod template with what its set was given; raises CannotStart where they contradict each other."""
+    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    had = PodSetInfo(
+        info.name,
+        info.count,
+        metadata.get("annotations") or {},
+        metadata.get("labels") or {},
+        spec.get("nodeSelector") or {},
+        spec.get("tolerations") or (),
+        spec.get("schedulingGates") or (),
+    )
+    return _written(template, _together(had, info))
+
+
+def restored(template: Manifest, info: PodSetInfo) -> Manifest:
+    """Return a pod template with what it had before."""
+    return _written(template, info)
+
+
+def _given(workload: Manifest, part: Manifest, counts: Mapping[str, int], flavor: Flavor) -> PodSetInfo:
+    name = part["name"]
+    info = PodSetInfo(
+        name=name,
+        count=part.get("count", counts.get(name, 1)),
+        annotations={names.WORKLOAD: workload["metadata"]["name"]},
+        labels=_labels(workload, name),
+        **_from_flavors(part, flavor),
+    )
+    for check in workload["status"].get("admissionChecks") or ():
+        for update in check.get("podSetUpdates") or ():
+            if update["name"] == name:
+                info = _updated(info, update, check["name"])
+    return info
+
+
+def _labels(workload: Manifest, pod_set: str) -> dict[str, str]:
+    queue = workload["status"]["admission"]["clusterQueue"]
+    labels = {names.POD_SET: pod_set, names.LOCAL_QUEUE: workload["spec"].get("queueName", "")}
+    if kueue.ORIGIN_LABEL in (workload["metadata"].get("labels") or {}):
+        labels[names.WORKER_POD] = "true"
+    if _LABEL.fullmatch(queue):
+        labels[names.CLUSTER_QUEUE] = queue
+    return labels
+
+
+def _from_flavors(part: Manifest, flavor: Flavor) -> dict[str, Any]:
+    selector: dict[str, str] = {}
+    tolerations: list[Manifest] = []
+    given = part.get("flavors") or {}
+    for name in dict.fromkeys(given[resource] for resource in sorted(given)):
+        found = flavor(name)
+        if found is None:
+            raise FlavorMissing(f'resourceflavors.kueue.x-k8s.io "{name}" not found')
+        spec = found.get("spec") or {}
+        selector |= spec.get("nodeLabels") or {}
+        tolerations += spec.get("tolerations") or []
+    return {"node_selector": selector, "tolerations": tolerations}
+
+
+def _updated(info: PodSetInfo, update: Manifest, check: str) -> PodSetInfo:
+    more = PodSetInfo(
+        info.name,
+        info.count,
+        update.get("annotations") or {},
+        update.get("labels") or {},
+        update.get("nodeSelector") or {},
+        update.get("tolerations") or (),
+    )
+    try:
+        return _together(info, more)
+    except CannotStart as error:
+        raise CannotStart(f'in admission check "{check}": {error}') from None
+
+
+def _original(pod_set: Manifest) -> PodSetInfo:
+    template = pod_set.get("template") or {}
+    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    return PodSetInfo(
+        pod_set["name"],
+        pod_set.get("count", 1),
+        metadata.get("annotations") or {},
+        metadata.get("labels") or {},
+        spec.get("nodeSelector") or {},
+        spec.get("tolerations") or (),
+        spec.get("schedulingGates") or (),
+    )
+
+
+def _together(some: PodSetInfo, more: PodSetInfo) -> PodSetInfo:
+    return PodSetInfo(
+        some.name,
+        some.count,
+        _joined("annotations", some.annotations, more.annotations),
+        _joined("labels", some.labels, more.labels),
+        _joined("nodeSelector", some.node_selector, more.node_selector),
+        [*some.tolerations, *(each for each in more.tolerations if each not in some.tolerations)],
+        [*some.gates, *(each for each in more.gates if each not in some.gates)],
+    )
+
+
+def _joined(what: str, some: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    for key, value in some.items():
+        if more.get(key, value) != value:
+            conflict = f"conflict for key={key}, value1={value}, value2={more[key]}"
+            raise CannotStart(f"invalid admission check PodSetUpdate: conflict for {what}: {conflict}")
+    return {**some, **more}
+
+
+def _written(template: Manifest, info: PodSetInfo) -> Manifest:
+    metadata = _with(template.get("metadata") or {}, annotations=dict(info.annotations), labels=dict(info.labels))
+    spec = _with(
+        template.get("spec") or {},
+        nodeSelector=dict(info.node_selector),
+        tolerations=[*info.tolerations],
+        schedulingGates=[*info.gates],
+    )
+    return _with(template, metadata=metadata, spec=spec)
+
+
+def _with(obj: Manifest, **fields: Any) -> Manifest:
+    """Return an object with some fields; what is empty is not there."""
+    rest = {name: value for name, value in obj.items() if name not in fields}
+    return rest | {name: value for name, value in fields.items() if value}

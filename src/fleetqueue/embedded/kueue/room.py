@@ -1,0 +1,53 @@
+"""Put the room together: what a Kueue manager does on its cluster.
+
+It needs, beside what scheduling needs (see `scheduling.room`): to create, patch and delete workloads; to patch
+clusterqueues, resourceflavors and admissionchecks, for their finalizers; to patch the status of clusterqueues and
+localqueues; to get, list, watch, patch and delete the jobs that it manages, and to patch their status; to list and
+watch priority classes; and to create and patch events.
+"""
+
+from collections.abc import Sequence
+
+from fleetqueue.embedded.kueue.in_use import checks_in_use, flavors_in_use
+from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobs
+from fleetqueue.embedded.kueue.jobs.controller import JobController
+from fleetqueue.embedded.kueue.jobs.integration import Integration
+from fleetqueue.embedded.kueue.jobs.job_set import JobSets
+from fleetqueue.embedded.kueue.measures import LifeMeasures
+from fleetqueue.embedded.kueue.priority_classes import PriorityClassController
+from fleetqueue.embedded.kueue.queues import ClusterQueueController, LocalQueueController
+from fleetqueue.embedded.kueue.scheduling import room as scheduling
+from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.measures import Measures
+from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
+from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.embedded.kueue.workloads import WorkloadController
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
+from fleetqueue.runtime.metrics import Metrics
+
+INTEGRATIONS: tuple[Integration, ...] = (BatchJobs(), JobSets())
+"""The kinds of jobs that can be managed."""
+
+
+def controllers(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> Sequence[Controller]:
+    """Return the controllers of one manager. The scheduler comes first: its books are right before others are woken."""
+    pods_ready = settings.pods_ready
+    books = Books(SchedulingSettings(order_by_eviction=pods_ready is None or pods_ready.by_eviction))
+    measures, life = Measures(metrics.registry), LifeMeasures(metrics.registry)
+    return (
+        *scheduling.controllers(hub, metrics, books, measures),
+        WorkloadController(hub, metrics, books, measures=measures, life=life, settings=settings),
+        PriorityClassController(hub, metrics),
+        ClusterQueueController(hub, metrics, books, measures=measures, life=life),
+        LocalQueueController(hub, metrics, books),
+        flavors_in_use(hub, metrics),
+        checks_in_use(hub, metrics),
+        *_of_jobs(hub, metrics, settings),
+    )
+
+
+def _of_jobs(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> list[JobController]:
+    enabled = [each for each in INTEGRATIONS if each.framework in settings.frameworks]
+    kinds = [each.kind for each in enabled]
+    return [JobController(hub, metrics, each, settings, kinds) for each in enabled]

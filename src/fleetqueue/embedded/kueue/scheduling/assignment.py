@@ -1,0 +1,166 @@
+"""What the search for flavors found: for each pod set its flavors, how well they fit, and what is missing.
+
+Mirrors: Kueue pkg/scheduler/flavorassigner (Assignment, FlavorAssignmentAttempt)
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.kueue.scheduling.amounts import Requests, all_written
+from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Quantities
+from fleetqueue.embedded.kueue.scheduling.work import Tried
+
+
+class Mode(IntEnum):
+    """How well something fits; the more the better."""
+
+    NO_FIT = 0
+    PREEMPT = 1
+    FIT = 2
+
+    def __str__(self) -> str:
+        return ("NoFit", "Preempt", "Fit")[self]
+
+
+class Finely(IntEnum):
+    """The same, told apart by who would have to go."""
+
+    NO_FIT = 0
+    NO_CANDIDATES = 1
+    """Preemption is allowed, but nobody can be preempted."""
+    PREEMPT = 2
+    RECLAIM = 3
+    """Only others who borrow would have to go."""
+    FIT = 4
+
+    @property
+    def mode(self) -> Mode:
+        if self in (Finely.NO_FIT, Finely.FIT):
+            return Mode.FIT if self is Finely.FIT else Mode.NO_FIT
+        return Mode.PREEMPT
+
+    @property
+    def possibility(self) -> str:
+        """How events tell of it; nothing where preemption is no question."""
+        return ("", "NoCandidates", "Preempt", "Reclaim", "")[self]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A flavor for one resource of one pod set."""
+
+    flavor: str
+    mode: Mode
+    borrows: int
+    """How high up in the tree it must borrow; 0 is not at all."""
+    tried: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How one flavor did for a pod set, for the event."""
+
+    flavor: str
+    finely: Finely
+    borrows: int = 0
+    reasons: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        possibility = self.finely.possibility
+        said = [f"preemptionMode={possibility}" if possibility else str(self.finely.mode)]
+        if self.borrows:
+            said.append(f"borrow={self.borrows}")
+        return f"{self.flavor}({';'.join((*said, *self.reasons))})"
+
+    def merged(self, other: "Attempt") -> "Attempt":
+        """Return how the flavor did for two resources: as badly as for the worse."""
+        return Attempt(
+            self.flavor,
+            min(self.finely, other.finely),
+            max(self.borrows, other.borrows),
+            tuple(sorted({*self.reasons, *other.reasons})),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PartAssignment:
+    name: str
+    count: int
+    requests: Requests
+    given: Mapping[str, Given] = field(default_factory=dict)
+    """By resource; empty where no flavor was found for something."""
+    reasons: Sequence[str] = ()
+    """Why it does not fit."""
+    attempts: Sequence[Attempt] = ()
+
+    @property
+    def mode(self) -> Mode:
+        if not self.reasons:
+            return Mode.FIT
+        return min((each.mode for each in self.given.values()), default=Mode.NO_FIT)
+
+    @property
+    def manifest(self) -> Manifest:
+        """As it is written into a Workload's admission."""
+        if not self.given:
+            return {"name": self.name, "count": self.count}
+        used = {name: value for name, value in self.requests.items() if name in self.given}
+        flavors = {name: self.given[name].flavor for name in sorted(self.given)}
+        return {"name": self.name, "flavors": flavors, "resourceUsage": all_written(used), "count": self.count}
+
+
+@dataclass(slots=True)
+class Assignment:
+    parts: list[PartAssignment]
+    usage: Quantities
+    """What it would hold of each flavor."""
+    borrows: int
+    tried: Tried
+
+    @property
+    def mode(self) -> Mode:
+        return min((part.mode for part in self.parts), default=Mode.NO_FIT)
+
+    @property
+    def message(self) -> str:
+        return "; ".join(
+            f"couldn't assign flavors to pod set {part.name}: {', '.join(sorted(part.reasons))}"
+            for part in self.parts
+            if part.reasons
+        )
+
+    @property
+    def needing_preemption(self) -> set[FlavorResource]:
+        return {
+            FlavorResource(given.flavor, resource)
+            for part in self.parts
+            for resource, given in part.given.items()
+            if given.mode is Mode.PREEMPT
+        }
+
+    @property
+    def considered(self) -> str:
+        """Say how the flavors did, for the event; nothing where all went well at once."""
+        told = ((part.name, [a for a in part.attempts if not _is_plain(a)]) for part in self.parts)
+        return " | ".join(f"{name}: {', '.join(map(str, some))}" for name, some in told if some)
+
+
+def merged_attempts(groups: Iterable[tuple[str, Sequence[str], Sequence[Attempt]]]) -> list[Attempt]:
+    """Bring together how flavors did for each resource of a pod set, given with the flavors that have the resource."""
+    found: dict[str, Attempt] = {}
+    for resource, flavors, attempts in groups:
+        for attempt in attempts:
+            known = found.get(attempt.flavor)
+            found[attempt.flavor] = attempt if known is None else known.merged(attempt)
+        tried = {attempt.flavor for attempt in attempts}
+        for name in [*found] if attempts else ():
+            if name in flavors and name not in tried:
+                reason = f"flavor {name} does not provide resource {resource}"
+                found[name] = found[name].merged(Attempt(name, Finely.NO_FIT, 0, (reason,)))
+    return [found[name] for name in sorted(found)]
+
+
+def _is_plain(attempt: Attempt) -> bool:
+    return attempt.finely is Finely.FIT and not attempt.borrows

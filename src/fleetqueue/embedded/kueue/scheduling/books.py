@@ -1,0 +1,321 @@
+"""The scheduler's books: quota, who holds it, who waits, and what the queues allow.
+
+They are kept from what informers tell and from what the scheduler itself has decided but not yet seen written: an
+assumption stands until the cluster shows the write, or the write failed. One change costs work in proportion to what
+it changes.
+
+Mirrors: Kueue pkg/cache
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from fleetqueue import clock
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.quantity import Quantity
+from fleetqueue.embedded.kueue.scheduling.adjusting import Summary
+from fleetqueue.embedded.kueue.scheduling.open_books import CLUSTER_QUEUE, LOCAL_QUEUE, OpenBooks
+from fleetqueue.embedded.kueue.scheduling.queues import Requeue
+from fleetqueue.embedded.kueue.scheduling.quota import quotas
+from fleetqueue.embedded.kueue.scheduling.seen_workloads import SeenWorkloads
+from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
+from fleetqueue.embedded.kueue.scheduling.work import (
+    Work,
+    holding,
+    holds_quota,
+    is_backing_off,
+    local_queue,
+    may_wait,
+    waiting,
+)
+
+
+class Books(OpenBooks):
+    """Everything here happens at once: nothing is awaited, so a reader always sees a whole state."""
+
+    def __init__(self, settings: SchedulingSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.seen = SeenWorkloads()
+        self.stir: Callable[[], None] = _nobody
+        """Called when somebody is to be tried."""
+        self.retry: Callable[[str], None] = _nobody_of
+        """Called with a tree in which the parked are to be tried again, soon."""
+        self._assumed: dict[str, int] = {}
+        """The version that our admission of a Workload was written as; 0 while it is being written."""
+        self._preempting: dict[str, str] = {}
+        """The uids of Workloads that we preempt, until they say that they are evicted."""
+
+    # What the cluster tells
+
+    def set_workload(self, view: kueue.QueuedWorkload) -> None:
+        self.seen.put(view)
+        assumed = self._assumed.get(view.key)
+        if assumed is not None:
+            if not assumed or _version(view) < assumed:
+                return  # it tells of a time before our admission was written
+            del self._assumed[view.key]
+        self._place(view)
+
+    def drop_workload(self, key: str) -> None:
+        self.seen.drop(key)
+        self._assumed.pop(key, None)
+        self._preempting.pop(key, None)
+        self._release(key)
+        self._give_up(key)
+
+    def set_cluster_queue(self, queue: kueue.ClusterQueue) -> None:
+        name, is_new = queue.name, queue.name not in self.around.queues
+        if not self.around.set_queue(queue):
+            return
+        self.forest.set_queue(name, queue.spec.cohort_name, quotas(queue.spec.resource_groups))
+        self.lines.open(name, queue.spec.queueing_strategy)
+        if is_new:
+            self.holdings.adopt(name)
+            self._place_all(key for local in self.lines.leading_to(name) for key in self.seen.of(local))
+        self._concern((name,))
+
+    def drop_cluster_queue(self, name: str) -> None:
+        tree = self.forest.tree(name)
+        self.around.drop_queue(name)
+        self.forest.remove_queue(name)
+        self.lines.close(name)
+        self._tell(CLUSTER_QUEUE, name)
+        for other in self.forest.queues_of(tree)[:1]:
+            self._ask_again(other)
+
+    def set_local_queue(self, queue: kueue.LocalQueue) -> None:
+        target = queue.spec.cluster_queue if queue.spec.stop_policy == "None" else ""
+        if self.lines.target(queue.key) == target:
+            return
+        self.drop_local_queue(queue.key)
+        if target:
+            self.lines.open_local(queue.key, target)
+            self._place_all(self.seen.of(queue.key))
+
+    def drop_local_queue(self, key: str) -> None:
+        target = self.lines.target(key)
+        self.lines.close_local(key)
+        self._tell(LOCAL_QUEUE, key)
+        if target:
+            self._tell(CLUSTER_QUEUE, target)
+            self.stir()
+
+    def set_cohort(self, cohort: kueue.Cohort) -> None:
+        self.forest.set_cohort(cohort.name, cohort.spec.parent_name, quotas(cohort.spec.resource_groups))
+        self._ask_cohort_again(cohort.name)
+
+    def drop_cohort(self, name: str) -> None:
+        self.forest.remove_cohort(name)
+        self._ask_cohort_again(name)
+
+    def set_flavor(self, flavor: kueue.ResourceFlavor) -> None:
+        self._concern(self.around.set_flavor(flavor))
+
+    def drop_flavor(self, name: str) -> None:
+        self._concern(self.around.drop_flavor(name))
+
+    def set_check(self, check: kueue.AdmissionCheck) -> None:
+        self._concern(self.around.set_check(check))
+
+    def drop_check(self, name: str) -> None:
+        self._concern(self.around.drop_check(name))
+
+    def set_namespace(self, name: str, labels: Mapping[str, str]) -> None:
+        for queue in self.around.set_namespace(name, labels):
+            self._ask_again(queue)
+
+    def drop_namespace(self, name: str) -> None:
+        self.around.drop_namespace(name)
+
+    def set_limits(self, namespace: str, limits: Summary) -> None:
+        """Take what the LimitRanges of a namespace say together."""
+        self.around.set_limits(namespace, limits)
+        self._place_all(key for key in self.lines.waiting() if key.startswith(f"{namespace}/"))
+
+    def set_overhead(self, runtime_class: str, overhead: Mapping[str, Quantity] | None) -> None:
+        self.around.set_overhead(runtime_class, overhead)
+        self._place_all(key for key in self.lines.waiting() if _runs_as(self.seen[key], runtime_class))
+
+    # What the scheduler decides
+
+    def heads(self) -> list[Work]:
+        return self.lines.heads(self.around.is_open)
+
+    def back(self, work: Work, why: Requeue) -> bool:
+        """Put a head back; return whether it will be tried again without a change."""
+        key, queue = work.key, self.lines.queues.get(work.cluster_queue)
+        view = self.seen.get(key)
+        target = self.lines.target(local_queue(view)) if view is not None else ""
+        if queue is None or view is None or not may_wait(view) or target != work.cluster_queue:
+            self._leave(key)
+            if view is not None and key not in self._assumed:
+                self._place(view)
+            return False
+        fresh = work
+        if view is not work.view:
+            fresh = self._waiting(view, work.cluster_queue)
+            fresh.tried = work.tried
+        self._tell_of(fresh)
+        return queue.back(fresh, why, clock.now())
+
+    def assume(self, work: Work, *, is_admitted: bool) -> None:
+        """Count what a Workload was given before it is written."""
+        self._assumed[work.key] = 0
+        self.lines.remove(work.key)
+        self.holdings.put(work, is_admitted=is_admitted)
+        self._tell_of(work)
+
+    def confirm(self, key: str, version: str) -> None:
+        """Note that an admission was written; what comes after it is heard again."""
+        if key not in self._assumed:
+            return
+        self._assumed[key] = int(version)
+        view = self.seen.get(key)
+        if view is not None and _version(view) >= int(version):
+            del self._assumed[key]
+            self._place(view)
+
+    def forget(self, key: str) -> None:
+        """Take an assumption back, since it could not be written."""
+        self._assumed.pop(key, None)
+        self._release(key)
+        view = self.seen.get(key)
+        if view is not None:
+            self._place(view)
+
+    def is_being_preempted(self, work: Work) -> bool:
+        return self._preempting.get(work.key) == work.view.uid
+
+    def preempt(self, work: Work) -> None:
+        self._preempting[work.key] = work.view.uid
+
+    def spare(self, work: Work) -> None:
+        """Note that a preemption could not be written."""
+        self._preempting.pop(work.key, None)
+
+    def wake(self, tree: str) -> None:
+        """Let those be tried again who are parked anywhere in a tree."""
+        if self.lines.wake(self.forest.queues_of(tree), self._may_be_tried):
+            self.stir()
+
+    # Within
+
+    def _place(self, view: kueue.QueuedWorkload) -> None:
+        """Put a Workload where it belongs: among those who hold quota, those who wait, or neither."""
+        key = view.key
+        if view.is_true(kueue.EVICTED) or not view.is_true(kueue.QUOTA_RESERVED):
+            self._preempting.pop(key, None)
+        if holds_quota(view):
+            self._leave(key)
+            self._hold(view)
+            return
+        self._release(key)
+        if not may_wait(view):
+            self._give_up(key)
+            return
+        target = self.lines.target(local_queue(view))
+        if not target:
+            self._leave(key)
+            return
+        work = self._waiting(view, target)
+        if self.lines.put(work, clock.now()):
+            self.stir()
+        self._tell_of(work)
+
+    def _hold(self, view: kueue.QueuedWorkload) -> None:
+        assert view.status.admission is not None
+        before = self.holdings.get(view.key)
+        if before is not None and _holds_the_same(before.view, view):
+            before.view = view
+            return
+        work = holding(view, view.status.admission, by_eviction=self.settings.order_by_eviction)
+        self.holdings.put(work)
+        self._tell_of(work)
+        if before is not None and _gives_way(before, work):
+            self._ask_again(before.cluster_queue)
+
+    def _release(self, key: str) -> None:
+        work = self.holdings.remove(key)
+        if work is not None:
+            self._tell_of(work)
+            self._ask_again(work.cluster_queue)
+
+    def _give_up(self, key: str) -> None:
+        """Let a Workload go that wants no quota any more, and look again at those behind it."""
+        _, name = self.lines.place(key)
+        self._leave(key)
+        if name:
+            self._ask_again(name)
+
+    def _leave(self, key: str) -> None:
+        local, name = self.lines.place(key)
+        if self.lines.remove(key):
+            self.stir()
+        if name:
+            self._tell(CLUSTER_QUEUE, name)
+            self._tell(LOCAL_QUEUE, local)
+
+    def _place_all(self, keys: Iterable[str]) -> None:
+        for key in [*keys]:
+            if key not in self._assumed:
+                self._place(self.seen[key])
+
+    def _waiting(self, view: kueue.QueuedWorkload, cluster_queue: str) -> Work:
+        return waiting(
+            view,
+            cluster_queue,
+            limits=self.around.limits(view.namespace),
+            overheads=self.around.overheads,
+            by_eviction=self.settings.order_by_eviction,
+        )
+
+    def _concern(self, queues: Iterable[str]) -> None:
+        """Look again at ClusterQueues of which something changed."""
+        for name in queues:
+            self._tell(CLUSTER_QUEUE, name)
+            self._ask_again(name)
+
+    def _ask_again(self, name: str) -> None:
+        """Have the parked of a tree tried again soon, and those who wait at once."""
+        if tree := self.forest.tree(name):
+            self.retry(tree)
+        self.stir()
+
+    def _ask_cohort_again(self, name: str) -> None:
+        if queue := self.forest.a_queue_below(name):
+            self._ask_again(queue)  # one stands for all of the tree
+
+    def _may_be_tried(self, name: str, work: Work) -> bool:
+        return self.selects(name, work.view.namespace) and not is_backing_off(work.view, clock.now())
+
+
+def _holds_the_same(old: kueue.QueuedWorkload, new: kueue.QueuedWorkload) -> bool:
+    """Tell whether a Workload holds what it held, and stands where it stood, whatever else it says."""
+    return old.uid == new.uid and _hold_of(old) == _hold_of(new)
+
+
+def _hold_of(view: kueue.QueuedWorkload) -> tuple[object, ...]:
+    told = view.is_true(kueue.QUOTA_RESERVED), view.is_true(kueue.ADMITTED), view.is_true(kueue.EVICTED)
+    return view.metadata.generation, view.status.admission, view.status.reclaimable_pods, told
+
+
+def _gives_way(before: Work, now: Work) -> bool:
+    """Tell whether others may have better chances since somebody holds less, or comes later in line."""
+    return before.usage != now.usage or before.priority != now.priority or before.cluster_queue != now.cluster_queue
+
+
+def _version(view: kueue.QueuedWorkload) -> int:
+    return int(view.metadata.resource_version or 0)
+
+
+def _runs_as(view: kueue.QueuedWorkload, runtime_class: str) -> bool:
+    specs = (pod_set.get("template", {}).get("spec") or {} for pod_set in view.spec.pod_sets)
+    return any(spec.get("runtimeClassName") == runtime_class for spec in specs)
+
+
+def _nobody() -> None:
+    pass
+
+
+def _nobody_of(name: str) -> None:
+    pass

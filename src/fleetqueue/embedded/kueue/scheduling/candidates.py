@@ -1,0 +1,181 @@
+"""Who could be preempted for a Workload, in the order in which they are asked.
+
+Mirrors: Kueue pkg/scheduler/preemption/classical
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from fleetqueue.api.kueue_v1beta2 import Preemption
+from fleetqueue.embedded.kueue.scheduling.cohorts import CohortNode, Queue
+from fleetqueue.embedded.kueue.scheduling.quota import Node, remaining
+from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Quantities
+from fleetqueue.embedded.kueue.scheduling.work import Work
+
+NEVER = "Never"
+IN_CLUSTER_QUEUE = "InClusterQueue"
+RECLAMATION = "InCohortReclamation"
+WHILE_BORROWING = "InCohortReclaimWhileBorrowing"
+
+Holders = Callable[[str], Iterable[Work]]
+"""Return the Workloads that hold quota in a ClusterQueue."""
+
+
+class Variant(Enum):
+    """By what right somebody may be preempted."""
+
+    WITHIN_QUEUE = IN_CLUSTER_QUEUE
+    HIERARCHY = RECLAMATION
+    WITHOUT_BORROWING = "reclaim, but only while the preemptor does not borrow"
+    WHILE_BORROWING = WHILE_BORROWING
+
+    @property
+    def reason(self) -> str:
+        return RECLAMATION if self is Variant.WITHOUT_BORROWING else str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    work: Work
+    queue: Queue
+    top: CohortNode | None
+    """Where its path and the preemptor's meet; None within one queue."""
+    variant: Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Preemptor:
+    """Who preempts, for what."""
+
+    work: Work
+    queue: Queue
+    rules: Preemption
+    wanted: Quantities
+    scarce: Set[FlavorResource]
+    """Of what there is not enough."""
+
+    @property
+    def may_borrow(self) -> bool:
+        return self.rules.borrow_within_cohort.policy != NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    hierarchy: list[Candidate]
+    others: list[Candidate]
+    own: list[Candidate]
+
+    @property
+    def in_order(self) -> list[Candidate]:
+        """Those who are leaving anyway first; then those of other queues."""
+        classes = (self.hierarchy, self.others, self.own)
+        leaving = [each for some in classes for each in some if each.work.is_evicted]
+        return leaving + [each for some in classes for each in some if not each.work.is_evicted]
+
+
+def candidates(preemptor: Preemptor, holders: Holders, now: datetime) -> Candidates:
+    hierarchy, others = _of_cohort(preemptor, holders)
+    own = []
+    if preemptor.rules.within_cluster_queue != NEVER:
+        own = [*_of_queue(preemptor, preemptor.queue, None, holders, has_advantage=False)]
+    return Candidates(
+        *(sorted(some, key=lambda each: _order(each, preemptor, now)) for some in (hierarchy, others, own))
+    )
+
+
+def is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:
+    """Tell whether preempting somebody, after those before, still is right: others only while they borrow."""
+    if candidate.queue is preemptor.queue:
+        return True
+    if may_borrow and candidate.variant is Variant.WITHOUT_BORROWING:
+        return False
+    if candidate.queue.is_within_quota(preemptor.scarce):
+        return False
+    for node in candidate.queue.ancestors():
+        if node is candidate.top:
+            break
+        if node.is_within_quota(preemptor.scarce):
+            return False
+    return True
+
+
+def _of_cohort(preemptor: Preemptor, holders: Holders) -> tuple[list[Candidate], list[Candidate]]:
+    """Walk up the tree; from where the quota of a subtree holds what is wanted, those outside owe it."""
+    hierarchy: list[Candidate] = []
+    others: list[Candidate] = []
+    if preemptor.rules.reclaim_within_cohort == NEVER:
+        return hierarchy, others
+    has_advantage, left = remaining(preemptor.queue, preemptor.wanted)
+    below: Node | None = None
+    for top in _cohorts_above(preemptor.queue):
+        found = hierarchy if has_advantage else others
+        for queue in _borrowing_queues(top, below, preemptor):
+            found.extend(_of_queue(preemptor, queue, top, holders, has_advantage=has_advantage))
+        fits, left = remaining(top, left)
+        has_advantage = has_advantage or fits
+        below = top
+    return hierarchy, others
+
+
+def _cohorts_above(queue: Queue) -> Iterator[CohortNode]:
+    for node in queue.ancestors():
+        assert isinstance(node, CohortNode)  # above a queue there are only cohorts
+        yield node
+
+
+def _borrowing_queues(cohort: CohortNode, besides: Node | None, preemptor: Preemptor) -> Iterator[Queue]:
+    for child in cohort.cohorts.values():
+        if child is not besides and not child.is_within_quota(preemptor.scarce):
+            yield from _borrowing_queues(child, besides, preemptor)
+    for queue in cohort.queues.values():
+        if queue is not preemptor.queue and not queue.is_within_quota(preemptor.scarce):
+            yield queue
+
+
+def _of_queue(
+    preemptor: Preemptor, queue: Queue, top: CohortNode | None, holders: Holders, *, has_advantage: bool
+) -> Iterator[Candidate]:
+    for work in holders(queue.name):
+        variant = _variant(preemptor, work, has_advantage=has_advantage)
+        if variant is not None:
+            yield Candidate(work, queue, top, variant)
+
+
+def _variant(preemptor: Preemptor, work: Work, *, has_advantage: bool) -> Variant | None:
+    if preemptor.scarce.isdisjoint(work.usage):
+        return None
+    is_own = work.cluster_queue == preemptor.queue.name
+    rules = preemptor.rules
+    if not _is_allowed(preemptor.work, work, rules.within_cluster_queue if is_own else rules.reclaim_within_cohort):
+        return None
+    if is_own:
+        return Variant.WITHIN_QUEUE
+    if has_advantage:
+        return Variant.HIERARCHY
+    if not preemptor.may_borrow or _is_above_threshold(preemptor, work):
+        return Variant.WITHOUT_BORROWING
+    return Variant.WHILE_BORROWING
+
+
+def _is_allowed(preemptor: Work, work: Work, policy: str) -> bool:
+    is_lower = work.priority < preemptor.priority
+    match policy:
+        case "LowerPriority":
+            return is_lower
+        case "LowerOrNewerEqualPriority":
+            return is_lower or (work.priority == preemptor.priority and preemptor.since < work.since)
+    return policy == "Any"
+
+
+def _is_above_threshold(preemptor: Preemptor, work: Work) -> bool:
+    threshold = preemptor.rules.borrow_within_cohort.max_priority_threshold
+    return work.priority >= preemptor.work.priority or (threshold is not None and work.priority > threshold)
+
+
+def _order(candidate: Candidate, preemptor: Preemptor, now: datetime) -> tuple[object, ...]:
+    work = candidate.work
+    reserved = work.reserved_at or now
+    is_own = candidate.queue is preemptor.queue
+    return not work.is_evicted, is_own, work.priority, -reserved.timestamp(), work.view.uid

@@ -1,0 +1,204 @@
+"""One cycle of the scheduler: from the heads of the queues to what shall happen to each.
+
+Everything is decided at one moment and in thought: what a head would use is noted while those behind it are looked at,
+and taken back at the end. What comes out is written by the shell.
+
+Mirrors: Kueue pkg/scheduler/scheduler.go
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum, auto
+from functools import partial
+from typing import Protocol
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.embedded.kueue.scheduling import partial as partial_admission
+from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, Finely, Mode
+from fleetqueue.embedded.kueue.scheduling.candidates import Preemptor
+from fleetqueue.embedded.kueue.scheduling.cohorts import Queue
+from fleetqueue.embedded.kueue.scheduling.flavors import FlavorSearch
+from fleetqueue.embedded.kueue.scheduling.preemption import Target, simulated, targets, without
+from fleetqueue.embedded.kueue.scheduling.queues import Requeue
+from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Quantities
+from fleetqueue.embedded.kueue.scheduling.work import Tried, Work
+
+FAILED_CHECKS = "The workload has failed admission checks"
+WRONG_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
+OVERLAPPING = "Workload has overlapping preemption targets with another workload"
+NO_LONGER_FITS = "Workload no longer fits after processing another workload"
+
+
+class Scene(Protocol):
+    """What a cycle looks at."""
+
+    @property
+    def flavors(self) -> Mapping[str, kueue.ResourceFlavor]: ...
+    def queue(self, name: str) -> Queue | None: ...
+    def spec(self, name: str) -> kueue.ClusterQueueSpec: ...
+    def is_closed(self, name: str) -> bool:
+        """Tell whether a ClusterQueue cannot admit."""
+        ...
+
+    def holders(self, name: str) -> Iterable[Work]: ...
+    def selects(self, name: str, namespace: str) -> bool:
+        """Tell whether a ClusterQueue takes Workloads of a namespace."""
+        ...
+
+
+class Fate(Enum):
+    PENDING = auto()
+    SKIPPED = auto()
+    """It could have been admitted, had another not been quicker."""
+    PREEMPTS = auto()
+    ADMITTED = auto()
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    work: Work
+    queue: Queue | None
+    assignment: Assignment | None = None
+    targets: Sequence[Target] = ()
+    fate: Fate = Fate.PENDING
+    message: str = ""
+    why: Requeue = Requeue.GENERIC
+
+
+@dataclass(slots=True)
+class Cycle:
+    scene: Scene
+    number: int
+    now: datetime
+    preempted: dict[str, Target] = field(default_factory=dict)
+    """Whom this cycle preempts, by key."""
+    _noted: list[tuple[Queue, Quantities]] = field(default_factory=list)
+
+    def run(self, heads: Iterable[Work]) -> list[Entry]:
+        """Decide on each head."""
+        entries = [self._nominated(work) for work in heads]
+        try:
+            for entry in sorted((entry for entry in entries if entry.assignment is not None), key=_turn):
+                self._process(entry)
+        finally:
+            for queue, usage in reversed(self._noted):
+                queue.add_all(usage, -1)
+            self._noted.clear()
+        return entries
+
+    def _nominated(self, work: Work) -> Entry:
+        """Look what a head could get, as things stand before the cycle."""
+        entry = Entry(work, self.scene.queue(work.cluster_queue))
+        entry.message, entry.why = self._refusal(entry)
+        if not entry.message and entry.queue is not None:
+            entry.assignment, entry.targets = self._assigned(work, entry.queue)
+            entry.message = entry.assignment.message
+            work.tried = entry.assignment.tried
+        return entry
+
+    def _refusal(self, entry: Entry) -> tuple[str, Requeue]:
+        work, name = entry.work, entry.work.cluster_queue
+        if any(check.state in (kueue.RETRY, kueue.REJECTED) for check in work.view.status.admission_checks):
+            return FAILED_CHECKS, Requeue.GENERIC
+        if entry.queue is None:
+            return f"ClusterQueue {name} not found", Requeue.GENERIC
+        if self.scene.is_closed(name):
+            return f"ClusterQueue {name} is inactive", Requeue.GENERIC
+        if not self.scene.selects(name, work.view.namespace):
+            return WRONG_NAMESPACE, Requeue.NAMESPACE_MISMATCH
+        return work.wrong, Requeue.GENERIC
+
+    def _assigned(self, work: Work, queue: Queue) -> tuple[Assignment, Sequence[Target]]:
+        spec = self.scene.spec(queue.name)
+        if work.tried is not None and self._is_outdated(work.tried, work, queue):
+            work.tried = None
+        simulate = partial(self._simulate, work, queue, spec.preemption)
+        search = FlavorSearch(work, queue, spec, self.scene.flavors, simulate, self.number)
+        whole = search.assign()
+        chosen = self._targets(work, queue, spec.preemption, whole)
+        if chosen is not None:
+            return whole, chosen
+        if partial_admission.can_shrink(work.pod_sets):
+
+            def fits(counts: list[int]) -> tuple[Assignment, Sequence[Target]] | None:
+                assignment = search.assign(counts)
+                chosen = self._targets(work, queue, spec.preemption, assignment)
+                return None if chosen is None else (assignment, chosen)
+
+            if (found := partial_admission.largest(work.pod_sets, fits)) is not None:
+                return found
+        return whole, ()
+
+    def _targets(
+        self, work: Work, queue: Queue, rules: kueue.Preemption, assignment: Assignment
+    ) -> Sequence[Target] | None:
+        """Return whom an assignment needs to be preempted; None where it cannot work."""
+        if assignment.mode is not Mode.PREEMPT:
+            return () if assignment.mode is Mode.FIT else None
+        wanted = {what: value for what, value in assignment.usage.items() if value}
+        preemptor = Preemptor(work, queue, rules, wanted, assignment.needing_preemption)
+        return targets(preemptor, self.scene.holders, self.now) or None
+
+    def _simulate(
+        self, work: Work, queue: Queue, rules: kueue.Preemption, what: FlavorResource, value: int
+    ) -> tuple[Finely, int]:
+        preemptor = Preemptor(work, queue, rules, {what: value}, {what})
+        return simulated(preemptor, self.scene.holders, self.now)
+
+    def _is_outdated(self, tried: Tried, work: Work, queue: Queue) -> bool:
+        if tried.shape != work.shape:
+            return True
+        return self.number - tried.cycle > 1 and queue.generation > tried.generation
+
+    def _process(self, entry: Entry) -> None:
+        """Decide on one head, after those before it."""
+        assignment, queue = entry.assignment, entry.queue
+        assert assignment is not None
+        assert queue is not None
+        if assignment.mode is Mode.NO_FIT:
+            entry.why = Requeue.NO_FIT
+        elif assignment.mode is Mode.PREEMPT and not entry.targets:
+            entry.why = Requeue.NO_CANDIDATES
+            if self.scene.spec(queue.name).preemption.reclaim_within_cohort != "Any":
+                self._note(queue, _to_keep_free(assignment, queue))
+        elif any(target.key in self.preempted for target in entry.targets):
+            _skip(entry, OVERLAPPING)
+        elif not self._still_fits(entry, queue, assignment):
+            _skip(entry, NO_LONGER_FITS)
+        else:
+            self._note(queue, assignment.usage)
+            self.preempted |= {target.key: target for target in entry.targets}
+            entry.fate = Fate.PREEMPTS if assignment.mode is Mode.PREEMPT else Fate.ADMITTED
+
+    def _still_fits(self, entry: Entry, queue: Queue, assignment: Assignment) -> bool:
+        with without((*self.preempted.values(), *entry.targets)):
+            return queue.fits(assignment.usage)
+
+    def _note(self, queue: Queue, usage: Quantities) -> None:
+        queue.add_all(usage)
+        self._noted.append((queue, dict(usage)))
+
+
+def _turn(entry: Entry) -> tuple[object, ...]:
+    """Who comes first in a cycle: whoever borrows less, then by priority, then the oldest."""
+    assert entry.assignment is not None
+    return entry.assignment.borrows, *entry.work.order
+
+
+def _skip(entry: Entry, message: str) -> None:
+    entry.fate, entry.message, entry.why = Fate.SKIPPED, message, Requeue.FAILED_AFTER_NOMINATION
+
+
+def _to_keep_free(assignment: Assignment, queue: Queue) -> Quantities:
+    """Return what others must leave for a head that waits: what it may claim, and not more."""
+    kept = {}
+    for what, value in assignment.usage.items():
+        quota, used = queue.quota(what), queue.usage.get(what, 0)
+        if not assignment.borrows:
+            kept[what] = max(0, min(value, quota.nominal - used))
+        elif quota.borrowing_limit is None:
+            kept[what] = value
+        else:
+            kept[what] = min(value, quota.nominal + quota.borrowing_limit - used)
+    return kept

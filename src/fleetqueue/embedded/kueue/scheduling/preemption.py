@@ -1,0 +1,132 @@
+"""Choose whom to preempt: as few as needed, those who have the least right first.
+
+Candidates are taken away one by one until the Workload fits; then it is tried whether some of them can stay after all.
+Nothing is changed for good: whoever is taken away in thought is put back before the answer is given.
+
+Mirrors: Kueue pkg/scheduler/preemption
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from fleetqueue.embedded.kueue.scheduling.assignment import Finely
+from fleetqueue.embedded.kueue.scheduling.candidates import (
+    Candidate,
+    Candidates,
+    Holders,
+    Preemptor,
+    candidates,
+    is_valid,
+)
+from fleetqueue.embedded.kueue.scheduling.cohorts import Queue
+from fleetqueue.embedded.kueue.scheduling.flavors import lowest_that_fits
+from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Somebody who shall be preempted, and by what right."""
+
+    candidate: Candidate
+
+    @property
+    def key(self) -> str:
+        return self.candidate.work.key
+
+    @property
+    def reason(self) -> str:
+        return self.candidate.variant.reason
+
+
+def targets(preemptor: Preemptor, holders: Holders, now: datetime) -> list[Target]:
+    """Return whom to preempt; nobody where that cannot help."""
+    found = candidates(preemptor, holders, now)
+    in_order = found.in_order
+    for may_borrow in _attempts(preemptor, found):
+        if chosen := _fewest(preemptor, in_order, may_borrow=may_borrow):
+            return [Target(candidate) for candidate in chosen]
+    return []
+
+
+def simulated(preemptor: Preemptor, holders: Holders, now: datetime) -> tuple[Finely, int]:
+    """Say what preemption would give for one resource: how, and how high up one must borrow afterwards."""
+    ((what, value),) = preemptor.wanted.items()
+    chosen = targets(preemptor, holders, now)
+    with without(chosen):
+        borrows, _ = lowest_that_fits(preemptor.queue, what, value)
+    if not chosen:
+        return Finely.NO_CANDIDATES, borrows
+    is_own = any(target.candidate.queue is preemptor.queue for target in chosen)
+    return (Finely.PREEMPT if is_own else Finely.RECLAIM), borrows
+
+
+@contextmanager
+def without(some: Iterable[Target]) -> Iterator[None]:
+    """Look at the quota as if these were gone."""
+    gone = [target.candidate for target in some]
+    for candidate in gone:
+        _take(candidate)
+    try:
+        yield
+    finally:
+        for candidate in gone:
+            _put_back(candidate)
+
+
+def _attempts(preemptor: Preemptor, found: Candidates) -> tuple[bool, ...]:
+    """Return whether to borrow, in the order in which it is tried."""
+    has_others = bool(found.hierarchy or found.others)
+    if not has_others or (not preemptor.may_borrow and not _is_under_nominal(preemptor.queue, preemptor.scarce)):
+        return (True,)
+    if not preemptor.may_borrow and not found.hierarchy:
+        return (False, True)
+    return (True, False)
+
+
+def _is_under_nominal(queue: Queue, some: Iterable[FlavorResource]) -> bool:
+    return all(queue.usage.get(what, 0) < queue.quota(what).nominal for what in some)
+
+
+def _fewest(preemptor: Preemptor, in_order: Iterable[Candidate], *, may_borrow: bool) -> list[Candidate]:
+    chosen: list[Candidate] = []
+    try:
+        for candidate in in_order:
+            if not is_valid(candidate, preemptor, may_borrow=may_borrow):
+                continue
+            _take(candidate)
+            chosen.append(candidate)
+            if _fits(preemptor, may_borrow=may_borrow):
+                return _without_needless(preemptor, chosen, may_borrow=may_borrow)
+        return []
+    finally:
+        for candidate in chosen:
+            _put_back(candidate)
+
+
+def _without_needless(preemptor: Preemptor, chosen: list[Candidate], *, may_borrow: bool) -> list[Candidate]:
+    """Let those stay without whom it fits as well, asked from the last to the first; changes `chosen`."""
+    for number in range(len(chosen) - 2, -1, -1):
+        _put_back(chosen[number])
+        if _fits(preemptor, may_borrow=may_borrow):
+            chosen[number] = chosen[-1]
+            chosen.pop()
+        else:
+            _take(chosen[number])
+    return [*chosen]
+
+
+def _fits(preemptor: Preemptor, *, may_borrow: bool) -> bool:
+    queue, wanted = preemptor.queue, preemptor.wanted
+    if not may_borrow and any(queue.would_borrow(what, value) for what, value in wanted.items()):
+        return False
+    return queue.fits(wanted)
+
+
+def _take(candidate: Candidate) -> None:
+    candidate.queue.add_all(candidate.work.usage, -1)
+
+
+def _put_back(candidate: Candidate) -> None:
+    candidate.queue.add_all(candidate.work.usage)

@@ -1,0 +1,20 @@
+"""Put scheduling together: what the scheduler of Kueue's manager does.
+
+It needs, as upstream's manager does: to get, list and watch workloads, clusterqueues, localqueues, cohorts,
+resourceflavors, admissionchecks, namespaces, limitranges and runtimeclasses; to update and patch the status of
+workloads; and to create and patch events.
+"""
+
+from collections.abc import Sequence
+
+from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.measures import Measures
+from fleetqueue.embedded.kueue.scheduling.scheduler import SchedulerController
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
+from fleetqueue.runtime.metrics import Metrics
+
+
+def controllers(hub: Cluster, metrics: Metrics, books: Books, measures: Measures) -> Sequence[Controller]:
+    """Return the controllers of a cluster; `books` are also what queue statuses are read from."""
+    return (SchedulerController(hub, metrics, books, measures),)

@@ -1,0 +1,145 @@
+"""Give quota to the Workloads that wait for it: cycle after cycle, one head of every ClusterQueue at a time.
+
+A cycle runs when somebody is to be tried, and again at once while cycles come forward: somebody was admitted, parked or
+preempted. A head that stays in its line without any of this, since its queue is strict or it waits for those whom it
+preempted, is looked at again when something changes; the real scheduler looks every ten milliseconds.
+
+Reads:   what `hearing` names
+Writes:  what `writing` names
+Mirrors: Kueue pkg/scheduler
+Simplified: fair sharing, waiting for the pods of others, workload slices and resource claims are not served.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, Entry, Fate
+from fleetqueue.embedded.kueue.scheduling.hearing import listen
+from fleetqueue.embedded.kueue.scheduling.measures import ROLE, Measures
+from fleetqueue.embedded.kueue.scheduling.open_books import CLUSTER_QUEUE
+from fleetqueue.embedded.kueue.scheduling.queues import Requeue
+from fleetqueue.embedded.kueue.scheduling.work import Work
+from fleetqueue.embedded.kueue.scheduling.writing import Asked, Writer
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller, Watch
+from fleetqueue.runtime.metrics import Metrics
+
+CYCLE: Final = "cycle"
+RETRY: Final = "retry "
+"""What the keys of trees begin with whose parked are to be tried again."""
+
+
+class SchedulerController(Controller):
+    name = "kueue-scheduler"
+
+    def __init__(self, hub: Cluster, metrics: Metrics, books: Books, measures: Measures) -> None:
+        super().__init__(hub, metrics)
+        self.books = books
+        self.measures = measures
+        self.writer = Writer(hub, books, measures)
+        self._tasks: asyncio.TaskGroup | None = None
+        self._number = 0
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        return ()
+
+    def subscribe(self) -> None:
+        self.books.stir = lambda: self.wake(CYCLE)
+        self.books.retry = self._retry_soon
+        self.books.subscribe(self._measure)
+        listen(self.hub, self.books)
+
+    async def work(self) -> None:
+        """Work until cancelled; admissions are written while the next cycle is decided."""
+        async with asyncio.TaskGroup() as self._tasks:
+            await super().work()
+
+    async def reconcile(self, key: str) -> None:
+        if key.startswith(RETRY):
+            self.books.wake(key.removeprefix(RETRY))
+        else:
+            await self._cycle()
+
+    async def _cycle(self) -> None:
+        await self.writer.ready()
+        heads = self.books.heads()
+        if not heads:
+            return
+        started = clock.monotonic()
+        self._number += 1
+        entries = self._decide(heads)
+        admitted = [entry for entry in entries if entry.fate is Fate.ADMITTED]
+        for entry in admitted:
+            self.writer.assume(entry)
+        for entry in admitted:
+            await self._meanwhile(self.writer.admit(entry))
+        waiting = [entry for entry in entries if entry.fate is not Fate.ADMITTED]
+        comes_forward, problems = await self._put_back(waiting)
+        self._measure_cycle(entries, clock.monotonic() - started)
+        if admitted or comes_forward:
+            self.wake(CYCLE)
+        if problems:
+            raise problems[0]  # those are in their lines again, and are tried again later and later
+
+    def _decide(self, heads: Sequence[Work]) -> list[Entry]:
+        try:
+            return Cycle(self.books, self._number, clock.now()).run(heads)
+        except Exception:
+            for work in heads:  # a defect of ours must not make them vanish
+                self.books.back(work, Requeue.FAILED_AFTER_NOMINATION)
+            raise
+
+    async def _put_back(self, entries: Sequence[Entry]) -> tuple[bool, list[Exception]]:
+        """Put back all who were not admitted; return whether another cycle can bring more, and what went wrong."""
+        results = await asyncio.gather(*map(self._put_one_back, entries), return_exceptions=True)
+        problems = [result for result in results if isinstance(result, Exception)]
+        return any(result is True for result in results), problems
+
+    async def _put_one_back(self, entry: Entry) -> bool:
+        """Return whether another cycle can bring more: others are tried, or other flavors, or somebody leaves."""
+        asked = Asked(0, None)
+        try:
+            if entry.fate is Fate.PREEMPTS:
+                asked = await self.writer.preempt(entry)
+            await self.writer.say_why(entry)
+        except errors.NotFound:
+            entry.why = Requeue.GENERIC
+        except BaseException:
+            self.books.back(entry.work, Requeue.FAILED_AFTER_NOMINATION)
+            raise
+        is_in_line = self.books.back(entry.work, entry.why)
+        if asked.problem is not None:
+            raise asked.problem
+        has_more = entry.work.tried is not None and entry.work.tried.has_more
+        return asked.now > 0 or not is_in_line or has_more
+
+    async def _meanwhile(self, doing: Coroutine[Any, Any, None]) -> None:
+        """Do something beside the next cycles; or now, where nobody would wait for it."""
+        if self._tasks is None:
+            await doing
+        else:
+            self._tasks.create_task(doing)
+
+    def _retry_soon(self, tree: str) -> None:
+        """Gather what changes in a tree."""
+        self.queue.add_after(RETRY + tree, self.books.settings.retry_batch)
+
+    def _measure(self, kind: str, key: str) -> None:
+        if kind == CLUSTER_QUEUE and self.hub.get(kueue.ClusterQueue, key) is not None:
+            queue = self.books.lines.queues.get(key)
+            parked, everybody = (queue.parked, len(queue)) if queue is not None else (0, 0)
+            self.measures.pending.labels(key, "active", ROLE).set(everybody - parked)
+            self.measures.pending.labels(key, "inadmissible", ROLE).set(parked)
+
+    def _measure_cycle(self, entries: Sequence[Entry], seconds: float) -> None:
+        result = "success" if any(entry.fate is Fate.ADMITTED for entry in entries) else "inadmissible"
+        self.measures.attempts.labels(result, ROLE).inc()
+        self.measures.attempt_seconds.labels(result, ROLE).observe(seconds)
+        for name in sorted({entry.work.cluster_queue for entry in entries}):
+            skipped = [e for e in entries if e.work.cluster_queue == name and e.fate is Fate.SKIPPED and e.targets]
+            self.measures.skips.labels(name, ROLE).set(len(skipped))

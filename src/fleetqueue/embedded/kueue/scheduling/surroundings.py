@@ -1,0 +1,109 @@
+"""What the owners of a cluster have set up: ClusterQueues, flavors, checks, and the namespaces that may queue.
+
+Whoever changes something here is told which ClusterQueues that concerns.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.quantity import Quantity
+from fleetqueue.embedded.kueue.scheduling.adjusting import Summary
+from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names, problems
+from fleetqueue.embedded.kueue.scheduling.standings import Problem
+
+UNKNOWN = kueue.ClusterQueueSpec()
+
+
+class Surroundings:
+    def __init__(self) -> None:
+        self.queues: dict[str, kueue.ClusterQueue] = {}
+        self.flavors: dict[str, kueue.ResourceFlavor] = {}
+        self.overheads: dict[str, Mapping[str, Quantity]] = {}
+        """What each RuntimeClass adds to a pod."""
+        self._checks: dict[str, kueue.AdmissionCheck] = {}
+        self._namespaces: dict[str, Mapping[str, str]] = {}
+        self._limits: dict[str, Summary] = {}
+        self._problems: dict[str, Sequence[Problem]] = {}
+
+    def spec(self, name: str) -> kueue.ClusterQueueSpec:
+        queue = self.queues.get(name)
+        return queue.spec if queue is not None else UNKNOWN
+
+    def problems(self, name: str) -> Sequence[Problem]:
+        return self._problems.get(name, ())
+
+    def is_open(self, name: str) -> bool:
+        """Tell whether a ClusterQueue may admit, as far as it is up to itself."""
+        queue = self.queues.get(name)
+        return queue is not None and not queue.is_deleting and not self.problems(name)
+
+    def labels(self, namespace: str) -> Mapping[str, str] | None:
+        return self._namespaces.get(namespace)
+
+    def limits(self, namespace: str) -> Summary:
+        return self._limits.get(namespace, {})
+
+    def selects(self, name: str, namespace: str) -> bool:
+        """Tell whether a ClusterQueue takes Workloads of a namespace."""
+        labels, selector = self.labels(namespace), self.spec(name).namespace_selector
+        return labels is not None and selector is not None and selector.matches(labels)
+
+    def set_queue(self, queue: kueue.ClusterQueue) -> bool:
+        """Take a ClusterQueue; return whether it now wants something else."""
+        old = self.queues.get(queue.name)
+        self.queues[queue.name] = queue
+        self._judge(queue)
+        return old is None or (old.spec, old.is_deleting) != (queue.spec, queue.is_deleting)
+
+    def drop_queue(self, name: str) -> None:
+        self.queues.pop(name, None)
+        self._problems.pop(name, None)
+
+    def set_flavor(self, flavor: kueue.ResourceFlavor) -> list[str]:
+        self.flavors[flavor.name] = flavor
+        return self._judge_those(lambda queue: flavor.name in flavor_names(queue))
+
+    def drop_flavor(self, name: str) -> list[str]:
+        self.flavors.pop(name, None)
+        return self._judge_those(lambda queue: name in flavor_names(queue))
+
+    def set_check(self, check: kueue.AdmissionCheck) -> list[str]:
+        old = self._checks.get(check.name)
+        self._checks[check.name] = check
+        if old is not None and old.is_active == check.is_active:
+            return []
+        return self._judge_those(lambda queue: check.name in _checks_of(queue))
+
+    def drop_check(self, name: str) -> list[str]:
+        self._checks.pop(name, None)
+        return self._judge_those(lambda queue: name in _checks_of(queue))
+
+    def set_namespace(self, name: str, labels: Mapping[str, str]) -> list[str]:
+        old = self._namespaces.get(name)
+        self._namespaces[name] = labels
+        return [] if old == labels else [queue for queue in self.queues if self.selects(queue, name)]
+
+    def drop_namespace(self, name: str) -> None:
+        self._namespaces.pop(name, None)
+
+    def set_limits(self, namespace: str, limits: Summary) -> None:
+        self._limits[namespace] = limits
+
+    def set_overhead(self, runtime_class: str, overhead: Mapping[str, Quantity] | None) -> None:
+        if overhead is None:
+            self.overheads.pop(runtime_class, None)
+        else:
+            self.overheads[runtime_class] = overhead
+
+    def _judge_those(self, concerns: Callable[[kueue.ClusterQueue], bool]) -> list[str]:
+        concerned = [queue for queue in self.queues.values() if concerns(queue)]
+        for queue in concerned:
+            self._judge(queue)
+        return [queue.name for queue in concerned]
+
+    def _judge(self, queue: kueue.ClusterQueue) -> None:
+        self._problems[queue.name] = problems(queue, self.flavors.get, self._checks.get)
+
+
+def _checks_of(queue: kueue.ClusterQueue) -> Iterable[str]:
+    return [check.name for check in queue.spec.admission_checks_strategy.admission_checks]

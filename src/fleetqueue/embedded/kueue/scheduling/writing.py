@@ -1,0 +1,223 @@
+"""Write what a cycle decided: admissions, preemptions, and why somebody still waits.
+
+Writes: Workload status (as `kueue-admission`), Events
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from fleetqueue import clock
+from fleetqueue.api import conditions, errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.workload_admission import applied
+from fleetqueue.embedded.kueue.scheduling import admission_status, messages
+from fleetqueue.embedded.kueue.scheduling.amounts import all_written
+from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, PartAssignment
+from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.cycle import Entry
+from fleetqueue.embedded.kueue.scheduling.measures import ROLE, Measures
+from fleetqueue.embedded.kueue.scheduling.preemption import Target
+from fleetqueue.embedded.kueue.scheduling.queues import Requeue
+from fleetqueue.embedded.kueue.scheduling.readiness import required_checks
+from fleetqueue.embedded.kueue.scheduling.work import Part, Work
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.events import SeriesRecorder
+from fleetqueue.runtime.logs import Log
+
+AT_ONCE: Final = 32
+"""Admissions that are written at a time; more only wait for each other at the server."""
+PREEMPTIONS_AT_ONCE: Final = 8
+FIRST_DELAY, LAST_DELAY = 0.05, 1.0
+"""Seconds for which a Workload keeps its quota after its admission could not be written: who tries again at once, would
+do so as fast as the server can refuse."""
+
+log = Log("kueue")
+
+
+class Asked(NamedTuple):
+    """What came of preempting."""
+
+    now: int
+    """How many were asked to go just now; others knew already."""
+    problem: Exception | None
+
+
+class Writer:
+    def __init__(self, hub: Cluster, books: Books, measures: Measures) -> None:
+        self._hub = hub
+        self._books = books
+        self._measures = measures
+        self._events = SeriesRecorder(hub.client, kueue.ADMISSION_MANAGER)
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._preempting_turns = asyncio.Semaphore(PREEMPTIONS_AT_ONCE)
+        self._failures: dict[str, int] = {}
+
+    def assume(self, entry: Entry) -> None:
+        """Count what is about to be written, before anybody else is looked at."""
+        assert entry.assignment is not None
+        parts = [_held(part) for part in entry.assignment.parts]
+        work = entry.work
+        given = Work(work.view, work.cluster_queue, parts, work.pod_sets, work.shape, work.since)
+        self._books.assume(given, is_admitted=self._is_admitted(entry))
+
+    async def ready(self) -> None:
+        """Wait while as many admissions are being written as may be at once; and always let others have their turn."""
+        await asyncio.sleep(0)
+        async with self._turns:
+            pass
+
+    async def admit(self, entry: Entry) -> None:
+        """Write an admission that is assumed; where that fails, take the assumption back."""
+        async with self._turns:
+            problem = await self._try_to_admit(entry)
+        if problem is not None:
+            await self._take_back(entry, problem)
+
+    async def preempt(self, entry: Entry) -> Asked:
+        """Evict those for whom a head waits, and note with it what came of that."""
+        told = await asyncio.gather(*(self._preempt(entry, target) for target in entry.targets))
+        problems = [each for each in told if isinstance(each, Exception)]
+        preempted = len(told) - len(problems)
+        entry.message += messages.waits_for(preempted, len(problems))
+        entry.why = Requeue.PENDING_PREEMPTION if preempted else Requeue.PREEMPTION_FAILED
+        entry.work.tried = None
+        return Asked(sum(each is True for each in told), problems[0] if problems else None)
+
+    async def say_why(self, entry: Entry) -> None:
+        """Tell a Workload why it waits, if it does not say so already."""
+        raw = self._raw(entry.work)
+        if raw is None:
+            return
+        status = admission_status.pending(raw, entry.message, _requests(entry.work), clock.now())
+        if status is not None:
+            await self._apply(raw, status)
+            await self._events.warning(entry.work.view, kueue.PENDING, entry.message)
+            log.info("waits", workload=entry.work.key, queue=entry.work.cluster_queue, why=entry.message)
+
+    async def _try_to_admit(self, entry: Entry) -> Exception | None:
+        try:
+            await self._admit(entry)
+        except errors.NotFound:
+            self._failures.pop(entry.work.key, None)
+            self._books.forget(entry.work.key)
+        except (errors.ApiError, errors.Unreachable) as error:
+            return error
+        except Exception as error:  # a defect of ours must not keep the quota taken
+            log.exception("admission failed", workload=entry.work.key)
+            return error
+        return None
+
+    async def _admit(self, entry: Entry) -> None:
+        work, assignment = entry.work, entry.assignment
+        raw = self._raw(work)
+        if raw is None or assignment is None:
+            self._books.forget(work.key)
+            return
+        admission = {
+            "clusterQueue": work.cluster_queue,
+            "podSetAssignments": [part.manifest for part in assignment.parts],
+        }
+        is_admitted = self._is_admitted(entry)
+        status = admission_status.reserved(raw, admission, is_admitted=is_admitted, now=clock.now())
+        written = await self._apply(raw, status)
+        self._failures.pop(work.key, None)
+        self._books.confirm(work.key, written["metadata"]["resourceVersion"])
+        log.info("quota reserved", workload=work.key, queue=work.cluster_queue, admitted=is_admitted)
+        await self._tell_of_admission(entry, assignment, is_admitted=is_admitted)
+
+    async def _tell_of_admission(self, entry: Entry, assignment: Assignment, *, is_admitted: bool) -> None:
+        work, name = entry.work, entry.work.cluster_queue
+        waited = _waited(work)
+        labels = (name, work.view.spec.priority_class_ref.name, ROLE)
+        self._measures.reserved.labels(*labels).inc()
+        self._measures.reserved_wait.labels(*labels).observe(waited)
+        note = messages.quota_reserved(name, waited, assignment.considered)
+        await self._events.normal(work.view, admission_status.RESERVED, note)
+        if is_admitted:
+            self._measures.admitted.labels(*labels).inc()
+            self._measures.admitted_wait.labels(*labels).observe(waited)
+            await self._events.normal(work.view, kueue.ADMITTED, messages.admitted(name))
+
+    async def _take_back(self, entry: Entry, error: Exception) -> None:
+        key = entry.work.key
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        delay = clock.jitter(min(FIRST_DELAY * 2 ** min(failures, 8), LAST_DELAY))
+        log.warning("quota not reserved", workload=key, error=error, again_in=round(delay, 2))
+        await asyncio.sleep(delay)
+        self._books.forget(key)
+
+    async def _preempt(self, entry: Entry, target: Target) -> bool | Exception:
+        """Evict one; False if that was done before."""
+        victim, books = target.candidate.work, self._books
+        if victim.is_evicted or books.is_being_preempted(victim):
+            return False
+        books.preempt(victim)
+        assert entry.queue is not None
+        message = messages.preempted(entry.work, entry.queue.path, target)
+        try:
+            async with self._preempting_turns:
+                await self._write_preemption(victim, target, message)
+        except (errors.ApiError, errors.Unreachable) as error:
+            books.spare(victim)
+            log.warning("not preempted", workload=victim.key, error=error)
+            return error
+        await self._tell_of_preemption(entry.work, target, message)
+        return True
+
+    async def _write_preemption(self, victim: Work, target: Target, message: str) -> None:
+        raw = self._raw(victim)
+        if raw is not None:
+            await self._apply(raw, admission_status.preempted(raw, target.reason, message, clock.now()))
+
+    async def _tell_of_preemption(self, preemptor: Work, target: Target, message: str) -> None:
+        victim = target.candidate.work
+        class_name = victim.view.spec.priority_class_ref.name
+        self._measures.evicted.labels(victim.cluster_queue, kueue.PREEMPTED, "", class_name, ROLE).inc()
+        self._measures.preempted.labels(preemptor.cluster_queue, target.reason, ROLE).inc()
+        log.info("preempted", workload=victim.key, for_workload=preemptor.key, reason=target.reason)
+        await self._events.normal(victim.view, f"{kueue.EVICTED}DueTo{kueue.PREEMPTED}", message)
+        note = f"{message}; {messages.priorities(preemptor, victim)}"
+        await self._events.normal(victim.view, kueue.PREEMPTED, note)
+        await self._events.normal(preemptor.view, "PreemptedWorkload", messages.preempted_whom(preemptor, target))
+
+    async def _apply(self, raw: Manifest, status: Manifest) -> Manifest:
+        manifest = applied(raw, status)
+        kind, manager = kueue.Workload.resource, kueue.ADMISSION_MANAGER
+        return await self._hub.client.apply(kind, manifest, subresource="status", manager=manager)
+
+    def _raw(self, work: Work) -> Manifest | None:
+        """Return the object as it was last seen, if it still is the same one."""
+        raw = self._hub.informer(kueue.QueuedWorkload).store.raw(work.key)
+        return raw if raw is not None and raw["metadata"]["uid"] == work.view.uid else None
+
+    def _is_admitted(self, entry: Entry) -> bool:
+        """Tell whether nothing but quota was waited for."""
+        queue = self._books.around.queues.get(entry.work.cluster_queue)
+        assert entry.assignment is not None
+        if queue is None:
+            return False
+        flavors = {given.flavor for part in entry.assignment.parts for given in part.given.values()}
+        states = {check.name: check.state for check in entry.work.view.status.admission_checks}
+        has_all = all(name in states for name in required_checks(queue, flavors))
+        return has_all and all(state == kueue.READY for state in states.values())
+
+
+def _held(part: PartAssignment) -> Part:
+    held = {resource: value for resource, value in part.requests.items() if resource in part.given}
+    return Part(part.name, part.count, held, {resource: given.flavor for resource, given in part.given.items()})
+
+
+def _requests(work: Work) -> Sequence[Manifest]:
+    """Return what is asked for, as it is shown while somebody waits."""
+    return [
+        {"name": part.name, **({"resources": all_written(part.requests)} if part.requests else {})}
+        for part in work.parts
+    ]
+
+
+def _waited(work: Work) -> float:
+    requeued = conditions.find(work.view.status.conditions, kueue.REQUEUED)
+    since = requeued.last_transition_time if requeued is not None else work.view.metadata.creation_timestamp
+    return (clock.now() - since).total_seconds() if since is not None else 0.0

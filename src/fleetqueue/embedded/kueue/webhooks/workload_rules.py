@@ -1,0 +1,156 @@
+"""What Kueue refuses in Workloads, beside what their schema refuses.
+
+Mirrors: Kueue pkg/webhooks/workload_webhook.go
+Left out: the sizes of slices of topologies, and what elastic jobs may do.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.quantity import parse
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.kueue.scheduling import amounts
+from fleetqueue.embedded.kueue.webhooks.field_errors import (
+    IMMUTABLE,
+    NEGATIVE,
+    invalid,
+    not_found,
+    not_qualified,
+    required,
+    unchanged,
+    unsupported,
+)
+
+
+def workload_faults(old: Manifest | None, workload: Manifest) -> list[str]:
+    """Return what is wrong with a Workload, or with its change."""
+    spec, status = workload["spec"], workload.get("status") or {}
+    sets = spec.get("podSets") or []
+    found = [fault for number, each in enumerate(sets) for fault in _of_pod_set(each, f"spec.podSets[{number}]")]
+    sized = sum("minCount" in each for each in sets)
+    if sized > 1:
+        found.append(invalid("spec.podSets", sized, "at most one podSet can use minCount"))
+    if _has_quota(status):
+        found += _of_admission((old or {}).get("status") or {}, status, sets)
+    found += _of_reclaimable(status, sets)
+    found += _of_checks(status, sets)
+    return found if old is None else [*found, *_change_faults(old, workload)]
+
+
+def _of_pod_set(pod_set: Manifest, path: str) -> Iterable[str]:
+    template = pod_set.get("template") or {}
+    for key in sorted((template.get("metadata") or {}).get("labels") or {}):
+        if why := not_qualified(key):
+            yield invalid(f"{path}.template.metadata.labels", key, why)
+    spec = template.get("spec") or {}
+    for field in ("initContainers", "containers"):
+        for number, container in enumerate(spec.get(field) or ()):
+            yield from _of_resources(
+                container.get("resources") or {}, f"{path}.template.spec.{field}[{number}].resources"
+            )
+    yield from _of_resources(spec.get("resources") or {}, f"{path}.template.spec.resources")
+
+
+def _of_resources(resources: Manifest, path: str) -> Iterable[str]:
+    for field in ("requests", "limits"):
+        for name, value in (resources.get(field) or {}).items():
+            if name == amounts.PODS:
+                yield invalid(f"{path}.{field}[{name}]", name, "the key is reserved for internal kueue use")
+            if parse(value) < 0:
+                yield invalid(f"{path}.{field}[{name}]", str(value), NEGATIVE)
+
+
+def _of_admission(old: Manifest, status: Manifest, sets: Sequence[Manifest]) -> Iterable[str]:
+    path, admission = "status.admission", status.get("admission")
+    if admission is None:
+        if not (_has_quota(old) and old.get("admission") is None):
+            yield required(path, "must be set while the QuotaReserved condition is true")
+        return
+    known = [each["name"] for each in sets]
+    for number, part in enumerate(admission.get("podSetAssignments") or ()):
+        where = f"{path}.podSetAssignments[{number}]"
+        if part["name"] not in known:
+            yield not_found(f"{where}.name", part["name"])
+        count = part.get("count") or 0
+        for name, value in (part.get("resourceUsage") or {}).items():
+            if count and amounts.amount(name, value) % count:
+                yield invalid(f"{where}.resourceUsage[{name}]", str(value), f"is not a multiple of {count}")
+
+
+def _of_reclaimable(status: Manifest, sets: Sequence[Manifest]) -> Iterable[str]:
+    counts = {each["name"]: each.get("count", 1) for each in sets}
+    for each in status.get("reclaimablePods") or ():
+        path = f"status.reclaimablePods[{each['name']}]"
+        if each["name"] not in counts:
+            yield unsupported(f"{path}.name", each["name"], counts)
+        elif each["count"] > counts[each["name"]]:
+            yield invalid(f"{path}.count", each["count"], f"should be less or equal to {counts[each['name']]}")
+
+
+def _of_checks(status: Manifest, sets: Sequence[Manifest]) -> Iterable[str]:
+    known = sorted(each["name"] for each in sets)
+    for number, check in enumerate(status.get("admissionChecks") or ()):
+        for place, update in enumerate(check.get("podSetUpdates") or ()):
+            path = f"status.admissionChecks[{number}].podSetUpdates[{place}]"
+            if update["name"] not in known:
+                yield unsupported(f"{path}.name", update["name"], known)
+            for field in ("nodeSelector", "labels"):
+                for key in sorted(update.get(field) or {}):
+                    if why := not_qualified(key):
+                        yield invalid(f"{path}.{field}", key, why)
+
+
+def _change_faults(old: Manifest, new: Manifest) -> Iterable[str]:
+    before, after = old.get("status") or {}, new.get("status") or {}
+    if _has_quota(before):
+        yield from _set_changes(old["spec"].get("podSets") or [], new["spec"].get("podSets") or [])
+    if _has_quota(before) and _has_quota(after):
+        yield from _reclaimable_changes(before, after)
+    if before.get("admission") is not None and after.get("admission") is not None:
+        yield from unchanged("status.admission", _placeless(after["admission"]), _placeless(before["admission"]))
+    yield from _update_changes(before, after)
+    name = after.get("clusterName")
+    if name and not before.get("clusterName") and name not in (before.get("nominatedClusterNames") or ()):
+        why = "when setting clusterName it must be one of the nominatedClusterNames"
+        yield invalid("status.clusterName", name, why)
+
+
+def _set_changes(old: Sequence[Manifest], new: Sequence[Manifest]) -> Iterable[str]:
+    if len(old) != len(new):
+        yield invalid("spec.podSets", new, IMMUTABLE)
+        return
+    for number, (before, after) in enumerate(zip(old, new, strict=True)):
+        count = max(after.get("count", 1), before.get("count", 1))  # fewer is what an elastic job may say
+        yield from unchanged(f"spec.podSets.{number}", {**after, "count": count}, {"count": 1, **before})
+
+
+def _reclaimable_changes(old: Manifest, new: Manifest) -> Iterable[str]:
+    before = {each["name"]: each["count"] for each in old.get("reclaimablePods") or ()}
+    after = {each["name"]: each["count"] for each in new.get("reclaimablePods") or ()}
+    for name, count in after.items():
+        if count < before.get(name, 0):
+            yield invalid(f"status.reclaimablePods[{name}].count", count, f"cannot be less than {before[name]}")
+    for name in before:
+        if name not in after:
+            yield required(f"status.reclaimablePods[{name}]", "cannot be removed")
+
+
+def _update_changes(old: Manifest, new: Manifest) -> Iterable[str]:
+    after = {check["name"]: check for check in new.get("admissionChecks") or ()}
+    for number, check in enumerate(old.get("admissionChecks") or ()):
+        now = after.get(check["name"])
+        if now is not None and check["state"] == now["state"] == kueue.READY:
+            path = f"status.admissionChecks[{number}].podSetUpdates"
+            yield from unchanged(path, now.get("podSetUpdates"), check.get("podSetUpdates"))
+
+
+def _placeless(admission: Manifest) -> Manifest:
+    """Leave out what may still be found out after quota was given."""
+    late = ("topologyAssignment", "delayedTopologyRequest")
+    parts = [{k: v for k, v in part.items() if k not in late} for part in admission.get("podSetAssignments") or ()]
+    return {**admission, "podSetAssignments": parts}
+
+
+def _has_quota(status: Manifest) -> bool:
+    told = status.get("conditions") or ()
+    return any(each["type"] == kueue.QUOTA_RESERVED and each["status"] == "True" for each in told)

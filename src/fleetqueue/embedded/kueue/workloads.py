@@ -1,0 +1,173 @@
+"""Keep Workloads right beside their scheduling: checks, evictions, deactivation, deadlines, the end.
+
+Reads:   Workload, LocalQueue, ClusterQueue, and whether the scheduler finds a ClusterQueue fit to admit
+Writes:  Workload status (as `kueue-admission`), its checks, its `spec.active`, its finalizer; deletes old ones; Events
+Mirrors: Kueue pkg/controller/core/workload_controller.go
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final, TypeVar
+
+from fleetqueue import clock
+from fleetqueue.api import conditions, errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.events_v1 import NORMAL
+from fleetqueue.api.meta import split_key
+from fleetqueue.embedded.kueue.cases import Case, Step, Surroundings
+from fleetqueue.embedded.kueue.measures import LifeMeasures
+from fleetqueue.embedded.kueue.names import IN_USE, WORKLOAD_CONTROLLER
+from fleetqueue.embedded.kueue.queues import BY_CLUSTER_QUEUE
+from fleetqueue.embedded.kueue.scheduling.measures import ROLE, Measures
+from fleetqueue.embedded.kueue.scheduling.standings import Standings
+from fleetqueue.embedded.kueue.scheduling.work import local_queue
+from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.embedded.kueue.workload_facts import facts
+from fleetqueue.embedded.kueue.workload_life import decide
+from fleetqueue.embedded.kueue.workload_status import apply_status
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.events import SeriesRecorder
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+
+BY_LOCAL_QUEUE: Final = "local queue"
+
+Q = TypeVar("Q", kueue.LocalQueue, kueue.ClusterQueue)
+
+log = Log("kueue")
+
+
+class WorkloadController(Controller):
+    name = "workloads"
+    concurrency = 4
+
+    def __init__(
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        standings: Standings,
+        *,
+        measures: Measures,
+        life: LifeMeasures,
+        settings: KueueSettings,
+    ) -> None:
+        super().__init__(hub, metrics)
+        self.standings = standings
+        self.measures = measures
+        self.life = life
+        self.settings = settings
+        self.events = SeriesRecorder(hub.client, WORKLOAD_CONTROLLER)
+        self._open: dict[str, bool] = {}
+        """Which ClusterQueues could admit when we last looked."""
+        hub.informer(kueue.QueuedWorkload).store.add_index(BY_LOCAL_QUEUE, lambda view: (local_queue(view),))
+        hub.informer(kueue.LocalQueue).store.add_index(BY_CLUSTER_QUEUE, lambda queue: (queue.spec.cluster_queue,))
+        standings.subscribe(self._told)
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        return (Watch(kueue.QueuedWorkload, by_key, facts=facts),)
+
+    def subscribe(self) -> None:
+        super().subscribe()
+        self.hub.informer(kueue.LocalQueue).subscribe(self._local_queue_changed)
+        self.hub.informer(kueue.ClusterQueue).subscribe(self._cluster_queue_changed)
+        self.hub.informer(kueue.QueuedWorkload).subscribe(self._count_finished)
+
+    async def reconcile(self, key: str) -> None:
+        namespace, name = split_key(key)
+        view = self.hub.get(kueue.QueuedWorkload, name, namespace)
+        raw = self.hub.informer(kueue.QueuedWorkload).store.raw(key)
+        if view is None or raw is None:
+            return
+        case = Case(raw, view, self._around(view), self.settings, clock.now())
+        step = decide(case)
+        await self._take(case, step)
+        if step.again_in is not None:
+            raise errors.RetryLater(step.again_in, "a deadline is due then")
+
+    async def _take(self, case: Case, step: Step) -> None:
+        view, client = case.view, self.hub.client
+        metadata = {"uid": view.uid, "resourceVersion": view.metadata.resource_version}
+        if step.status is not None:
+            await apply_status(client, case.raw, step.status)
+        if step.checks is not None:
+            patch = {"metadata": metadata, "status": {"admissionChecks": [*step.checks] or None}}
+            await client.merge(view.resource, view.name, view.namespace, patch, subresource="status")
+        if step.deactivates:
+            patch = {"metadata": metadata, "spec": {"active": False}}
+            await client.merge(view.resource, view.name, view.namespace, patch)
+        if step.releases:
+            await self.hub.remove_finalizer(view, IN_USE)
+        if step.deletes:
+            await client.delete(view.resource, view.name, view.namespace, uid=view.uid)
+        await self._tell(case, step)
+
+    async def _tell(self, case: Case, step: Step) -> None:
+        for kind, reason, note in step.says:
+            log.info("workload changed", workload=case.view.key, reason=reason, why=note)
+            say = self.events.normal if kind == NORMAL else self.events.warning
+            await say(case.view, reason, note)
+        admission, class_name = case.view.status.admission, case.view.spec.priority_class_ref.name
+        if admission is None:
+            return
+        if step.eviction is not None:
+            said = (admission.cluster_queue, step.eviction.reason, step.eviction.cause, class_name, ROLE)
+            self.measures.evicted.labels(*said).inc()
+        if step.admits:
+            labels = (admission.cluster_queue, class_name, ROLE)
+            self.measures.admitted.labels(*labels).inc()
+            self.measures.admitted_wait.labels(*labels).observe(_waited(case))
+            self.life.checks_wait.labels(*labels).observe(case.since(kueue.QUOTA_RESERVED).total_seconds())
+
+    def _around(self, view: kueue.Workload) -> Surroundings:
+        queue = self.hub.get(kueue.LocalQueue, view.spec.queue_name, view.namespace)
+        if queue is None or queue.spec.stop_policy != "None":
+            return Surroundings(queue, None)
+        target = self.hub.get(kueue.ClusterQueue, queue.spec.cluster_queue)
+        return Surroundings(queue, target, target is not None and self._is_open(target))
+
+    def _is_open(self, queue: kueue.ClusterQueue) -> bool:
+        return not queue.is_deleting and not self.standings.problems(queue.name)
+
+    def _count_finished(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
+        if old is not None and new is not None and new.is_finished and not old.is_finished:
+            queue = new.status.admission.cluster_queue if new.status.admission is not None else ""
+            self.life.finished.labels(queue, new.spec.priority_class_ref.name, ROLE).inc()
+
+    # Who is woken
+
+    def _local_queue_changed(self, old: kueue.LocalQueue | None, new: kueue.LocalQueue | None) -> None:
+        if changed := _other(old, new):
+            self._wake_all_in(changed.key)
+
+    def _cluster_queue_changed(self, old: kueue.ClusterQueue | None, new: kueue.ClusterQueue | None) -> None:
+        if changed := _other(old, new):
+            self._wake_all_of(changed.name)
+
+    def _wake_all_in(self, key: str) -> None:
+        for view in self.hub.by_index(kueue.QueuedWorkload, BY_LOCAL_QUEUE, key):
+            self.wake(view.key)
+
+    def _wake_all_of(self, name: str) -> None:
+        for queue in self.hub.by_index(kueue.LocalQueue, BY_CLUSTER_QUEUE, name):
+            self._wake_all_in(queue.key)
+
+    def _told(self, kind: str, key: str) -> None:
+        if kind != kueue.ClusterQueue.resource.kind:
+            return
+        is_open = not self.standings.problems(key)
+        if self._open.get(key) != is_open:
+            self._open[key] = is_open
+            self._wake_all_of(key)
+
+
+def _other(old: Q | None, new: Q | None) -> Q | None:
+    """Return a queue that came, went, or says something else; its numbers are written all the time."""
+    if old is not None and new is not None and (old.spec, old.is_deleting) == (new.spec, new.is_deleting):
+        return None
+    return new or old
+
+
+def _waited(case: Case) -> float:
+    requeued = conditions.find(case.view.status.conditions, kueue.REQUEUED)
+    since = requeued.last_transition_time if requeued is not None else case.view.metadata.creation_timestamp
+    return (case.now - since).total_seconds() if since is not None else 0.0

@@ -1,0 +1,104 @@
+"""Find out how the cluster behind a MultiKueueCluster is reached: by a Secret, a file, or a ClusterProfile.
+
+Reads: Secret, ClusterProfile, files
+"""
+
+import asyncio
+import os
+from pathlib import Path
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.inventory_v1alpha1 import GROUP, ClusterProfile
+from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.embedded.multikueue import cluster_profiles, kubeconfig_rules
+from fleetqueue.embedded.multikueue.names import KUBECONFIG_KEY
+from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
+from fleetqueue.runtime.cluster import Cluster
+
+
+class BadSource(Exception):
+    """The cluster cannot be reached as its MultiKueueCluster says."""
+
+    def __init__(self, reason: str, why: str) -> None:
+        super().__init__(why)
+        self.reason = reason
+
+
+class ClusterSources:
+    def __init__(self, hub: Cluster, settings: MultiKueueSettings) -> None:
+        self.hub = hub
+        self.settings = settings
+
+    async def connection(self, cluster: kueue.MultiKueueCluster) -> Connection:
+        """Return how a cluster is reached; raises BadSource."""
+        source = cluster.spec.cluster_source
+        if source.cluster_profile_ref is not None:
+            return self._by_profile(source.cluster_profile_ref.name)
+        if source.kube_config is None:
+            raise BadSource("BadKubeConfig", "kubeconfig reference is nil")
+        text = await self._kubeconfig(source.kube_config)
+        try:
+            return kubeconfig_rules.checked(text)
+        except kubeconfig_rules.Insecure as error:
+            raise BadSource("InsecureKubeConfig", str(error)) from None
+
+    def _by_profile(self, name: str) -> Connection:
+        if not self.settings.serves_profiles:
+            reason = "MultiKueueClusterProfileFeatureDisabled"
+            raise BadSource(reason, "MultiKueueClusterProfile feature gate is disabled")
+        profile = self.hub.get(ClusterProfile, name, self.settings.namespace)
+        if profile is None:
+            raise BadSource("BadClusterProfile", f'ClusterProfile.{GROUP} "{name}" not found')
+        try:
+            connection = cluster_profiles.access(profile, self.settings.access_providers)
+        except cluster_profiles.NoAccess as error:
+            raise BadSource("BadClusterProfile", str(error)) from None
+        if not kubeconfig_rules.is_host(connection.server):
+            raise BadSource("BadRestConfig", "untrusted server endpoint")
+        return connection
+
+    async def _kubeconfig(self, source: kueue.KubeConfigSource) -> str:
+        if source.location_type == "Path":
+            return await asyncio.to_thread(_file, source.location, self.settings.kubeconfig_folder)
+        secret = self.hub.get(Secret, source.location, self.settings.namespace)
+        if secret is None:
+            raise BadSource("BadKubeConfig", f'Secret "{source.location}" not found')
+        text = secret.text(KUBECONFIG_KEY)
+        if text is None:
+            why = f'key "{KUBECONFIG_KEY}" not found in secret "{source.location}"'
+            raise BadSource("BadKubeConfig", why)
+        return text
+
+
+def _file(location: str, folder: Path | None) -> str:
+    path = Path(location) if folder is None else _inside(location, folder)
+    try:
+        return path.read_text()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise BadSource("BadKubeConfig", f"open {path}: {why}") from None
+
+
+def _inside(location: str, folder: Path) -> Path:
+    """Return where a file really is, if that is in the folder."""
+    outside = "kubeconfig path is not under the allowed prefix"
+    if not location:
+        raise BadSource("BadKubeConfig", "kubeconfig path must not be empty")
+    cleaned = Path(os.path.normpath(location))
+    if ".." in cleaned.parts:
+        raise BadSource("BadKubeConfig", f'{outside}: path contains ".."')
+    if not cleaned.is_absolute():
+        raise BadSource("BadKubeConfig", f"{outside}: path must be absolute")
+    try:
+        allowed = folder.resolve(strict=True)
+    except OSError:
+        raise BadSource("BadKubeConfig", f'{outside}: "{cleaned}" is not under "{folder}"') from None
+    try:
+        real = cleaned.resolve(strict=True)
+    except OSError as error:
+        why = f"cannot resolve kubeconfig path symlinks: lstat {error.filename}: {(error.strerror or '').lower()}"
+        raise BadSource("BadKubeConfig", why) from None
+    if not real.is_relative_to(allowed):
+        raise BadSource("BadKubeConfig", f'{outside}: "{real}" is not under "{allowed}"')
+    return real

@@ -1,0 +1,243 @@
+"""Bring what one worker has of the hub's Workloads right: copies, jobs, evictions, and the removal of all that.
+
+Reads:   what `groups` knows, the hub's Workload once more before a job is sent
+Writes:  on the worker: Workload (create, delete, priority, finalizer; its status to evict it), jobs (create, delete)
+Mirrors: Kueue pkg/controller/admissionchecks/multikueue, pkg/controller/jobframework/utils.go
+"""
+
+from typing import Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors, workload_admission
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import says
+from fleetqueue.api.conditions import TRUE, find, timestamp
+from fleetqueue.api.meta import key_of, split_key
+from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.embedded.multikueue import messages
+from fleetqueue.embedded.multikueue.adapters.interface import workload_of
+from fleetqueue.embedded.multikueue.decisions import Wanted, wanted_on_each
+from fleetqueue.embedded.multikueue.group import PRIORITY, Copy, Group
+from fleetqueue.embedded.multikueue.groups import Groups, Refusal
+from fleetqueue.embedded.multikueue.measures import ROLE, Measures
+from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, EVICTED_ON_MANAGER, IN_USE, WORKLOAD_CONTROLLER
+from fleetqueue.embedded.multikueue.remote import Remote
+from fleetqueue.embedded.multikueue.remote_objects import Sent
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
+from fleetqueue.runtime.events import Recorder
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+
+FOREIGN_SECONDS: Final = 10.0
+"""Somebody else's job is in the way; nothing wakes us when it goes."""
+LONGEST: Final = 32 * 1024
+"""Bytes of a condition's message."""
+
+log = Log("multikueue")
+
+
+class CopyController(Controller):
+    name = "multikueue copies"
+    concurrency = 8
+
+    def __init__(self, hub: Cluster, metrics: Metrics, *, remote: Remote, groups: Groups, measures: Measures) -> None:
+        super().__init__(hub, metrics)
+        self.remote = remote
+        self.groups = groups
+        self.measures = measures
+        self.events = Recorder(hub.client, WORKLOAD_CONTROLLER)
+
+    async def reconcile(self, key: str) -> None:
+        try:
+            await self._bring(key)
+        except (errors.Unreachable, errors.Unauthorized) as error:
+            self.remote.doubt(error)
+            raise
+
+    async def _bring(self, key: str) -> None:
+        if self.groups.local(key) is None:
+            await self._remove(key)
+            return
+        group = self.groups.find(key)
+        if group is None or isinstance(group, Refusal):
+            return
+        copy = group.copies.get(self.remote.name)
+        if copy is None:
+            return
+        match wanted_on_each(group)[copy.cluster]:
+            case Wanted.NOTHING:
+                await self._remove(key)
+            case Wanted.WORKLOAD:
+                await self._offer(key, group, copy)
+            case Wanted.JOB:
+                await self._give(key, group, copy)
+            case Wanted.EVICTION:
+                await self._evict(key, group.local)
+
+    # What it brings
+
+    async def _offer(self, key: str, group: Group, copy: Copy) -> None:
+        found = self.groups.local(key)
+        if found is None:
+            return
+        if copy.view is not None:
+            await self._prioritise(key, found[1], copy)
+            return
+        await self.remote.client.create(kueue.Workload.resource, clone(found[1], self.groups.settings.origin))
+        admission = group.local.status.admission
+        queue = admission.cluster_queue if admission is not None else ""
+        self.measures.dispatched.labels(queue, self.remote.name, ROLE).inc()
+
+    async def _give(self, key: str, group: Group, copy: Copy) -> None:
+        found = self.groups.local(key)
+        if found is None or copy.view is None:
+            return
+        await self._prioritise(key, found[1], copy)
+        if copy.job is not None or group.job is None or await self._has_arrived(key):
+            return
+        if await self._is_still_meant(group.local):
+            await self._send(key, group, group.job)
+
+    async def _prioritise(self, key: str, local: Manifest, copy: Copy) -> None:
+        raw = self.remote.workload(key)
+        if raw is None or copy.is_same or not copy.is_same_but_priority:
+            return
+        spec = {name: local["spec"].get(name) for name in PRIORITY}
+        patch = {"metadata": _seen(raw), "spec": spec}
+        namespace, name = split_key(key)
+        await self.remote.client.merge(kueue.Workload.resource, name, namespace, patch)
+
+    async def _is_still_meant(self, local: kueue.Workload) -> bool:
+        """Ask the hub itself: after what is only remembered, a job could be started a second time."""
+        raw = await self.hub.client.get(kueue.Workload.resource, local.name, local.namespace)
+        now = kueue.Workload.view(kueue.Workload.trim(raw))
+        is_placed_here = now.status.cluster_name in ("", self.remote.name)
+        return now.uid == local.uid and now.is_live and now.has_quota and is_placed_here
+
+    async def _send(self, key: str, group: Group, job: Manifest) -> None:
+        made = group.adapter.copy(job, group.local.name, self.groups.settings.origin)
+        metadata, kind = made["metadata"], group.adapter.kind
+        self.remote.sent[key] = Sent(kind, metadata["name"], metadata["namespace"])
+        try:
+            await self.remote.client.create(kind.resource, made)
+        except errors.AlreadyExists:
+            await self._look_at_namesake(key, group.local)
+        except errors.ApiError as error:
+            if error.code < 500:  # refused; anything else may have happened all the same
+                self.remote.sent.pop(key, None)
+            raise
+        else:
+            log.info("job sent", workload=key, cluster=self.remote.name)
+
+    async def _has_arrived(self, key: str) -> bool:
+        """Find out whether a job that was sent is there, if it was not seen yet."""
+        sent = self.remote.sent.get(key)
+        if sent is None:
+            return False
+        try:
+            await self.remote.client.get(sent.kind.resource, sent.name, sent.namespace)
+        except errors.NotFound:
+            self.remote.sent.pop(key, None)
+            return False
+        return True
+
+    async def _look_at_namesake(self, key: str, local: kueue.Workload) -> None:
+        """Find out whose job it is that has the name already."""
+        sent = self.remote.sent.pop(key)
+        try:
+            raw = await self.remote.client.get(sent.kind.resource, sent.name, sent.namespace)
+        except errors.NotFound:
+            raise errors.RetryLater(0, "it has just gone") from None
+        view, origin = sent.kind.view(raw), self.groups.settings.origin
+        of = key_of(sent.namespace, workload_of(view))
+        if view.metadata.labels.get(kueue.ORIGIN_LABEL) != origin:
+            why = (
+                f'remote object is not owned by MultiKueue: expected "{kueue.ORIGIN_LABEL}"="{origin}" '
+                f'on {sent.kind.resource.kind} "{sent.namespace}/{sent.name}" of {self.remote.name}'
+            )
+            await self.events.warning(local, "MultiKueue", why)
+            raise errors.RetryLater(FOREIGN_SECONDS, why)
+        if of == key:
+            self.remote.sent[key] = sent  # ours, and about to be seen
+        elif self.groups.local(of) is None:
+            await self.remote.client.delete(sent.kind.resource, sent.name, sent.namespace, uid=view.uid)
+            raise errors.RetryLater(1.0, "the job of a Workload that is gone was in the way")
+        else:
+            raise errors.RetryLater(FOREIGN_SECONDS, f"the job of {of} is in the way")
+
+    async def _evict(self, key: str, local: kueue.Workload) -> None:
+        """Let the worker's Kueue stop the job, so that its last status comes back."""
+        raw, evicted = self.remote.workload(key), find(local.status.conditions, kueue.EVICTED)
+        if raw is None or evicted is None or says(raw, DEACTIVATION_TARGET) or raw["spec"].get("active") is False:
+            return
+        told = {
+            "type": DEACTIVATION_TARGET,
+            "status": TRUE,
+            "reason": EVICTED_ON_MANAGER,
+            "message": messages.evicted_on_hub(evicted.message)[:LONGEST],
+            "lastTransitionTime": timestamp(clock.now()),
+            "observedGeneration": raw["metadata"].get("generation") or 0,
+        }
+        manifest = workload_admission.patch(raw, conditions=workload_admission.with_condition(raw, told))
+        client, manager = self.remote.client, kueue.ADMISSION_MANAGER
+        await client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)
+
+    # What it takes away
+
+    async def _remove(self, key: str) -> None:
+        """Take away the job first: without it, a Workload that is left does no harm."""
+        await self._remove_sent(key)
+        namespace, name = split_key(key)
+        found = self.remote.job(key)
+        if found is not None and "deletionTimestamp" not in found[1]["metadata"]:
+            metadata = found[1]["metadata"]
+            await self._delete(found[0].resource, metadata["name"], namespace, metadata["uid"])
+        raw = self.remote.workload(key)
+        if raw is None:
+            return
+        metadata = raw["metadata"]
+        if IN_USE in (metadata.get("finalizers") or ()):
+            kept = [each for each in metadata["finalizers"] if each != IN_USE]
+            patch = {"metadata": {**_seen(raw), "finalizers": kept or None}}
+            await self.remote.client.merge(kueue.Workload.resource, name, namespace, patch)
+        if "deletionTimestamp" not in metadata:
+            await self._delete(kueue.Workload.resource, name, namespace, metadata["uid"])
+            log.info("copy removed", workload=key, cluster=self.remote.name)
+
+    async def _remove_sent(self, key: str) -> None:
+        sent = self.remote.sent.get(key)
+        if sent is None:
+            return
+        try:
+            raw = await self.remote.client.get(sent.kind.resource, sent.name, sent.namespace)
+        except errors.NotFound:
+            pass
+        else:
+            view = sent.kind.view(raw)
+            if view.metadata.labels.get(kueue.ORIGIN_LABEL) == self.groups.settings.origin:
+                await self._delete(sent.kind.resource, sent.name, sent.namespace, view.uid)
+        self.remote.sent.pop(key, None)
+
+    async def _delete(self, resource: Resource, name: str, namespace: str, uid: str) -> None:
+        try:
+            await self.remote.client.delete(resource, name, namespace, uid=uid)
+        except errors.NotFound:
+            pass
+
+
+def clone(raw: Manifest, origin: str) -> Manifest:
+    """Return what a worker gets of a Workload: no owner, no finalizer, no status."""
+    metadata = raw["metadata"]
+    labels = {name: value for name, value in (metadata.get("labels") or {}).items() if name != kueue.JOB_UID_LABEL}
+    return kueue.Workload.manifest(
+        metadata["name"],
+        metadata["namespace"],
+        labels={**labels, kueue.ORIGIN_LABEL: origin},
+        annotations=metadata.get("annotations"),
+        spec=raw["spec"],
+    )
+
+
+def _seen(raw: Manifest) -> Manifest:
+    return {name: raw["metadata"][name] for name in ("uid", "resourceVersion")}

@@ -1,0 +1,153 @@
+"""One Workload of the hub and all that the workers have of it, as far as we know.
+
+What a worker is known to have may be old; that it may have a job is believed until the contrary is seen.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import Condition, find
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.multikueue.adapters.interface import Adapter
+from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET
+
+
+class Copy(NamedTuple):
+    """What one worker has of a Workload."""
+
+    cluster: str
+    view: kueue.Workload | None = None
+    is_same: bool = True
+    """Whether its spec is the hub's."""
+    is_same_but_priority: bool = False
+    job: Manifest | None = None
+    is_sending: bool = False
+    """Whether a job was sent there that was not seen yet."""
+    is_connected: bool = True
+    is_known: bool = True
+    """Whether it was ever connected since we started: else nobody knows what it has."""
+    lost_for: float = 0.0
+    """Seconds for which it has not been connected."""
+
+    @property
+    def has_job(self) -> bool:
+        return self.job is not None or self.is_sending
+
+    def condition(self, kind: str) -> Condition | None:
+        """Return a condition that is true."""
+        found = find(self.view.status.conditions, kind) if self.view is not None else None
+        return found if found is not None and found.is_true else None
+
+    @property
+    def is_evicted(self) -> bool:
+        return self.condition(kueue.EVICTED) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    local: kueue.Workload
+    check: kueue.CheckState
+    """That of MultiKueue."""
+    listed: tuple[str, ...] | None
+    """The clusters of the check's config, in its order; None where there is no config."""
+    copies: Mapping[str, Copy]
+    """By cluster: every one that is listed, and every other one that has anything, or of which nothing is known."""
+    adapter: Adapter
+    job: Manifest | None = None
+    """The hub's."""
+    now: datetime = field(kw_only=True)
+    lost_timeout: float = 900.0
+    is_older: bool = False
+    """Whether it was made before we started: then somebody else may have sent it anywhere."""
+
+    def lists(self, cluster: str) -> bool:
+        """Tell whether a cluster may have it; while there is no config, all stays as it is."""
+        return self.listed is None or cluster in self.listed
+
+    @property
+    def others_are_ready(self) -> bool:
+        others = [check for check in self.local.status.admission_checks if check.name != self.check.name]
+        return all(check.state == kueue.READY for check in others)
+
+    @property
+    def needs_nothing(self) -> bool:
+        """Tell whether no worker may have anything of it."""
+        return not self.local.is_live or not self.local.is_true(kueue.QUOTA_RESERVED)
+
+    @property
+    def was_evicted(self) -> bool:
+        return bool(self.local.status.scheduling_stats.evictions)
+
+    def with_jobs(self) -> list[Copy]:
+        """Return where a job of it is, or may be; who has been lost for too long is given up."""
+        return [copy for copy in self.copies.values() if self.may_have_job(copy)]
+
+    def may_have_job(self, copy: Copy) -> bool:
+        if not copy.is_connected and copy.lost_for >= self.lost_timeout:
+            return False
+        return copy.has_job or (not copy.is_known and self._may_have_been_sent(copy.cluster))
+
+    def _may_have_been_sent(self, cluster: str) -> bool:
+        """Tell whether an earlier process may have sent the job to a cluster that we have not seen yet."""
+        return self.is_older and (cluster in self.local.clusters or self.was_evicted)
+
+    def wait_for(self, copies: Sequence[Copy]) -> float:
+        """Return in how many seconds the first of some lost workers is given up; 0 where none is waited for."""
+        return min((self.lost_timeout - copy.lost_for for copy in copies if not copy.is_connected), default=0.0)
+
+
+def hub_facts(local: kueue.Workload) -> tuple[Any, ...]:
+    """Return all of the hub's Workload that a group is decided by."""
+    metadata, status = local.metadata, local.status
+    asked = metadata.generation, metadata.deletion_timestamp, metadata.owner_references
+    where = status.admission_checks, status.cluster_name, status.nominated_cluster_names, status.scheduling_stats
+    return asked, where, _said(local, kueue.QUOTA_RESERVED, kueue.EVICTED, kueue.FINISHED)
+
+
+def copy_facts(view: kueue.Workload) -> tuple[Any, ...]:
+    """Return all of a worker's Workload that a group is decided by."""
+    told = _said(view, kueue.ADMITTED, kueue.EVICTED, kueue.FINISHED, DEACTIVATION_TARGET)
+    return view.metadata.generation, view.metadata.deletion_timestamp, told
+
+
+def _said(view: kueue.Workload, *kinds: str) -> list[Condition]:
+    return [condition for condition in view.status.conditions if condition.type in kinds]
+
+
+def is_same_spec(local: Manifest, remote: Manifest) -> bool:
+    """Tell whether a copy asks for what the hub asks for.
+
+    Gates are each cluster's own. A Workload that is deactivated on the hub is evicted there, which is what stops it.
+    """
+    if local["spec"] == remote["spec"]:
+        return True
+    without = ("active",) if local["spec"].get("active") is False else ()
+    return bool(_plain(local["spec"], *without) == _plain(remote["spec"], *without))
+
+
+def is_same_but_priority(local: Manifest, remote: Manifest) -> bool:
+    """Tell whether only the priority differs, which may change while a job runs."""
+    refs = [(raw["spec"].get("priorityClassRef") or {}).get("kind") for raw in (local, remote)]
+    if refs != ["WorkloadPriorityClass", "WorkloadPriorityClass"]:
+        return False
+    return bool(_plain(local["spec"], *PRIORITY) == _plain(remote["spec"], *PRIORITY))
+
+
+PRIORITY = ("priority", "priorityClassRef")
+
+
+def _plain(spec: Manifest, *without: str) -> Any:
+    return _without_empty({name: value for name, value in spec.items() if name not in ("preemptionGates", *without)})
+
+
+def _without_empty(value: Any) -> Any:
+    """Drop what is absent in one way or another: Go does not tell those apart."""
+    if isinstance(value, dict):
+        kept = {name: _without_empty(inner) for name, inner in value.items()}
+        return {name: inner for name, inner in kept.items() if inner not in (None, {}, [], "")}
+    if isinstance(value, list):
+        return [_without_empty(inner) for inner in value]
+    return value

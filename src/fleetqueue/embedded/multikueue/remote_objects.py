@@ -1,0 +1,85 @@
+"""What one worker has of this hub, as far as it was seen: Workloads, jobs, and jobs that were sent and not seen yet."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.meta import Object, key_of
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.multikueue.adapters.interface import workload_of
+from fleetqueue.embedded.multikueue.followers import Follower
+from fleetqueue.embedded.multikueue.group import copy_facts
+from fleetqueue.runtime.controller import is_news
+
+BY_WORKLOAD: Final = "workload"
+
+Heard = Callable[[str, bool], None]
+"""Called with the key of a Workload of which something was seen, and whether it was a job going on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A job that was sent and not seen yet."""
+
+    kind: type[Object]
+    name: str
+    namespace: str
+
+
+class RemoteObjects:
+    def __init__(self, name: str, kinds: Sequence[type[Object]], *, origin: str, heard: Heard) -> None:
+        """`kinds`: of the jobs that are sent there."""
+        labels = f"{kueue.ORIGIN_LABEL}={origin}"
+        self.name = name
+        self.workloads = Follower(kueue.QueuedWorkload, labels=labels, cluster=name)
+        self.jobs: dict[type[Object], Follower[Any]] = {
+            kind: Follower(kind, labels=labels, cluster=name) for kind in kinds
+        }
+        self.sent: dict[str, Sent] = {}
+        """By the key of the Workload."""
+        self._heard = heard
+        self.workloads.subscribe(self._workload_changed)
+        for follower in self.jobs.values():
+            follower.store.add_index(BY_WORKLOAD, _workload_key)
+            follower.subscribe(self._job_changed)
+
+    def workload(self, key: str) -> Manifest | None:
+        return self.workloads.store.raw(key)
+
+    def job(self, key: str) -> tuple[type[Object], Manifest] | None:
+        """Return the job of a Workload, and of which kind it is."""
+        for kind, follower in self.jobs.items():
+            for view in follower.store.by_index(BY_WORKLOAD, key):
+                raw = follower.store.raw(view.key)
+                if raw is not None:
+                    return kind, raw
+        return None
+
+    def has_anything(self, key: str) -> bool:
+        return key in self.workloads.store or key in self.sent or self.job(key) is not None
+
+    def keys(self) -> list[str]:
+        """Return the keys of all Workloads of which it has anything."""
+        found = set(self.workloads.store.keys()) | set(self.sent)
+        for follower in self.jobs.values():
+            found.update(key for view in follower.store.all() for key in _workload_key(view))
+        return sorted(found)
+
+    def _workload_changed(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
+        seen = new or old
+        if seen is not None and is_news(copy_facts, old, new):
+            self._heard(seen.key, False)
+
+    def _job_changed(self, old: Object | None, new: Object | None) -> None:
+        seen = new or old
+        for key in _workload_key(seen) if seen is not None else ():
+            is_new = old is None or new is None
+            if new is not None:
+                self.sent.pop(key, None)
+            self._heard(key, not is_new)
+
+
+def _workload_key(job: Object) -> Sequence[str]:
+    name = workload_of(job)
+    return (key_of(job.namespace, name),) if name else ()

@@ -1,0 +1,97 @@
+"""Put the room together: what makes a Kueue manager the hub of several clusters.
+
+It needs, beside what Kueue needs: on the hub to get, list and watch multikueueclusters, multikueueconfigs, and in
+Kueue's namespace secrets and clusterprofiles; to update and patch the status of multikueueclusters, admissionchecks,
+workloads, jobs and jobsets. On each worker, by its kubeconfig: to create, delete, get, list and watch jobs and jobsets,
+and the same, with update and patch, for workloads and their status.
+"""
+
+from collections.abc import Sequence
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.embedded.multikueue.adapters.batch_job import BatchJobs
+from fleetqueue.embedded.multikueue.adapters.interface import Adapter
+from fleetqueue.embedded.multikueue.adapters.job_set import JobSets
+from fleetqueue.embedded.multikueue.admission_checks import AdmissionCheckController
+from fleetqueue.embedded.multikueue.clusters import ClusterController
+from fleetqueue.embedded.multikueue.copies import CopyController
+from fleetqueue.embedded.multikueue.groups import Groups
+from fleetqueue.embedded.multikueue.incremental import IncrementalDispatcher
+from fleetqueue.embedded.multikueue.leftovers import Leftovers
+from fleetqueue.embedded.multikueue.measures import Measures
+from fleetqueue.embedded.multikueue.remote import Dial, Remote, RunPlugin
+from fleetqueue.embedded.multikueue.remotes import Remotes
+from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
+from fleetqueue.embedded.multikueue.workloads import WorkloadController
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
+from fleetqueue.runtime.metrics import Metrics
+
+ADAPTERS: tuple[Adapter, ...] = (BatchJobs(), JobSets())
+"""The kinds of jobs that can be sent."""
+
+
+def controllers(
+    hub: Cluster,
+    metrics: Metrics,
+    settings: MultiKueueSettings,
+    *,
+    dial: Dial,
+    run_plugin: RunPlugin | None = None,
+) -> Sequence[Controller]:
+    """Return the controllers of a hub, to be run by the same manager as Kueue's.
+
+    Args:
+        dial: opens a worker by its kubeconfig.
+        run_plugin: asks the programs that give credentials for ClusterProfiles; None leaves it to `dial`.
+    """
+    return _Room(hub, metrics, settings, dial, run_plugin).controllers()
+
+
+class _Room:
+    def __init__(
+        self, hub: Cluster, metrics: Metrics, settings: MultiKueueSettings, dial: Dial, run_plugin: RunPlugin | None
+    ) -> None:
+        adapters = [adapter for adapter in ADAPTERS if adapter.framework in settings.frameworks]
+        self.hub = hub
+        self.metrics = metrics
+        self.settings = settings
+        self.dial = dial
+        self.run_plugin = run_plugin
+        self.kinds = [adapter.kind for adapter in adapters]
+        self.measures = Measures(metrics.registry)
+        here = [adapter for adapter in adapters if settings.served is None or adapter.framework in settings.served]
+        self.groups = Groups(hub, Remotes(self._remote), here, settings)
+        self.workloads = WorkloadController(hub, metrics, groups=self.groups, measures=self.measures)
+        self.leftovers = Leftovers(self.groups, settings.gc_interval)
+        self.clusters = ClusterController(
+            hub, metrics, remotes=self.groups.remotes, leftovers=self.leftovers, settings=settings
+        )
+
+    def controllers(self) -> Sequence[Controller]:
+        checks = AdmissionCheckController(self.hub, self.metrics, self.settings)
+        if self.settings.dispatcher != kueue.INCREMENTAL:
+            return self.clusters, checks, self.workloads
+        return self.clusters, checks, self.workloads, IncrementalDispatcher(self.hub, self.metrics, self.groups)
+
+    def _remote(self, name: str) -> Remote:
+        remote = Remote(
+            name,
+            self.kinds,
+            origin=self.settings.origin,
+            dial=self.dial,
+            run_plugin=self.run_plugin,
+            told=self._connection_changed,
+            heard=self.workloads.heard,
+        )
+        remote.copies = CopyController(
+            self.hub, self.metrics, remote=remote, groups=self.groups, measures=self.measures
+        )
+        return remote
+
+    def _connection_changed(self, name: str) -> None:
+        self.clusters.wake(name)
+        self.workloads.wake_all()
+        remote = self.groups.remotes.get(name)
+        if remote is not None and remote.is_connected:
+            self.leftovers.look(remote)

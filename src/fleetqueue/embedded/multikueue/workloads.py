@@ -1,0 +1,201 @@
+"""Send Workloads to workers: nominate, record who won, bring back how the job goes, and try again where it was lost.
+
+It never talks to a worker itself: it decides after what is known, writes to the hub, and wakes those that do.
+
+Reads:   Workload, AdmissionCheck, MultiKueueConfig, the jobs, and what the workers have
+Writes:  Workload status (as `kueue-admission`), the status of jobs, Events
+Mirrors: Kueue pkg/controller/admissionchecks/multikueue/workload.go
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors, workload_admission
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import TRUE, timestamp
+from fleetqueue.api.events_v1 import NORMAL, WARNING
+from fleetqueue.api.meta import Object, replacement
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.multikueue import messages
+from fleetqueue.embedded.multikueue.decisions import Act, Step, decide, is_there, wanted_on_each
+from fleetqueue.embedded.multikueue.group import Group, hub_facts
+from fleetqueue.embedded.multikueue.groups import Groups, Refusal, owner_of
+from fleetqueue.embedded.multikueue.measures import ROLE, Measures
+from fleetqueue.embedded.multikueue.names import EVENT, WORKLOAD_CONTROLLER
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.events import SeriesRecorder
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+
+BATCH_SECONDS: Final = 1.0
+"""How long changes of a job are gathered before its status is brought back; a pod's life is many of them."""
+BY_CHECK: Final = "admission check"
+BY_JOB: Final = "multikueue job"
+
+log = Log("multikueue")
+
+
+class WorkloadController(Controller):
+    name = "multikueue workloads"
+    concurrency = 8
+
+    def __init__(self, hub: Cluster, metrics: Metrics, *, groups: Groups, measures: Measures) -> None:
+        super().__init__(hub, metrics)
+        self.groups = groups
+        self.measures = measures
+        self.events = SeriesRecorder(hub.client, WORKLOAD_CONTROLLER)
+        store = hub.informer(kueue.QueuedWorkload).store
+        store.add_index(BY_CHECK, lambda view: [check.name for check in view.status.admission_checks])
+        store.add_index(BY_JOB, _job_keys)
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        yield Watch(kueue.QueuedWorkload, by_key, facts=self._facts)
+        yield Watch(kueue.AdmissionCheck, lambda check: self._of_check(check.name))
+        yield Watch(kueue.MultiKueueConfig, self._of_config)
+        for adapter in self.groups.adapters.values():
+            yield Watch(adapter.kind, self._of_job)
+
+    async def reconcile(self, key: str) -> None:
+        found = self.groups.local(key)
+        if found is None:
+            self._clean_up(key)
+            return
+        local, raw = found
+        group = self.groups.find(key)
+        if group is None:
+            return
+        if isinstance(group, Refusal):
+            await self._refuse(local, raw, group)
+            return
+        step = decide(group, nominates=self.groups.settings.dispatcher == kueue.ALL_AT_ONCE)
+        await self._take(group, raw, step)
+        self._wake_workers(key, group)
+        if step.act is Act.WAIT:
+            raise errors.RetryLater(step.seconds, "a worker is given up then")
+
+    def heard(self, key: str, is_progress: bool) -> None:
+        """Hear that something changed on a worker; the progress of a job can wait a little."""
+        if self.groups.local(key) is None:
+            return  # what is left of it is looked for from time to time
+        if is_progress:
+            self.queue.add_after(key, BATCH_SECONDS)
+        else:
+            self.wake(key)
+
+    def wake_all(self) -> None:
+        """Look at every Workload of MultiKueue's again: a worker came or went."""
+        for check in self.hub.list(kueue.AdmissionCheck):
+            if check.is_multikueue:
+                for key in self._of_check(check.name):
+                    self.wake(key)
+
+    def _wake_workers(self, key: str, group: Group) -> None:
+        for cluster, what in wanted_on_each(group).items():
+            remote = self.groups.remotes.get(cluster)
+            if remote is not None and remote.copies is not None and not is_there(what, group.copies[cluster]):
+                remote.copies.wake(key)
+
+    def _clean_up(self, key: str) -> None:
+        for remote in self.groups.remotes:
+            if remote.copies is not None and remote.has_anything(key):
+                remote.copies.wake(key)
+
+    # What it writes
+
+    async def _take(self, group: Group, raw: Manifest, step: Step) -> None:
+        match step.act:
+            case Act.NOMINATE:
+                await self._apply(raw, nominatedClusterNames=list(step.clusters) or None)
+            case Act.RECORD:
+                await self._record(group, raw, step.cluster)
+            case Act.RETRY:
+                await self._retry(group, raw, step)
+            case Act.COPY_STATUS:
+                copy = group.copies[step.cluster].job
+                if group.job is not None and copy is not None:
+                    await self._write_job(group, group.job, group.adapter.status(group.job, copy, group.now))
+            case Act.LAST_STATUS:
+                if group.job is not None:
+                    await self._write_job(group, group.job, group.adapter.last_status(group.job, group.now))
+            case Act.FINISH:
+                await self._finish(group.local, raw, step)
+
+    async def _record(self, group: Group, raw: Manifest, cluster: str) -> None:
+        message = messages.admitted(cluster)
+        checks = _with_state(raw, group.check.name, kueue.READY, message)
+        await self._apply(raw, admissionChecks=checks, clusterName=cluster, nominatedClusterNames=None)
+        admission = group.local.status.admission
+        queue = admission.cluster_queue if admission is not None else ""
+        self.measures.admitted.labels(queue, cluster, ROLE).inc()
+        log.info("workload placed", workload=group.local.key, cluster=cluster)
+        await self.events.normal(group.local, EVENT, message)
+
+    async def _retry(self, group: Group, raw: Manifest, step: Step) -> None:
+        await self._apply(raw, admissionChecks=_with_state(raw, group.check.name, kueue.RETRY, step.message))
+        log.info("workload taken back", workload=group.local.key, why=step.message)
+        if step.event == NORMAL:
+            await self.events.normal(group.local, EVENT, step.message)
+        elif step.event == WARNING:
+            await self.events.warning(group.local, EVENT, step.message)
+
+    async def _refuse(self, local: kueue.Workload, raw: Manifest, refusal: Refusal) -> None:
+        if local.is_live:
+            message = messages.previously(refusal.message, refusal.check.state)
+            await self._apply(raw, admissionChecks=_with_state(raw, refusal.check.name, kueue.REJECTED, message))
+
+    async def _finish(self, local: kueue.Workload, raw: Manifest, step: Step) -> None:
+        told = {
+            "type": kueue.FINISHED,
+            "status": TRUE,
+            "reason": step.reason,
+            "message": step.message,
+            "lastTransitionTime": timestamp(clock.now()),
+            "observedGeneration": local.metadata.generation,
+        }
+        await self._apply(raw, conditions=workload_admission.with_condition(raw, told))
+
+    async def _apply(self, raw: Manifest, **changes: object) -> None:
+        manifest = workload_admission.patch(raw, **changes)
+        manager = kueue.ADMISSION_MANAGER
+        await self.hub.client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)
+
+    async def _write_job(self, group: Group, job: Manifest, status: Manifest) -> None:
+        metadata = job["metadata"]
+        patch = {
+            "metadata": {name: metadata[name] for name in ("uid", "resourceVersion")},
+            "status": replacement(job.get("status") or {}, status),
+        }
+        resource, namespace = group.adapter.kind.resource, metadata["namespace"]
+        await self.hub.client.merge(resource, metadata["name"], namespace, patch, subresource="status")
+
+    # Who is woken
+
+    def _of_check(self, name: str) -> Iterable[str]:
+        return [view.key for view in self.hub.by_index(kueue.QueuedWorkload, BY_CHECK, name)]
+
+    def _of_config(self, config: kueue.MultiKueueConfig) -> Iterable[str]:
+        for check in self.hub.list(kueue.AdmissionCheck):
+            if check.config_name == config.name:
+                yield from self._of_check(check.name)
+
+    def _of_job(self, job: Object) -> Iterable[str]:
+        found = self.hub.by_index(kueue.QueuedWorkload, BY_JOB, f"{job.resource.kind}/{job.key}")
+        return [view.key for view in found if self.groups.check(view) is not None]
+
+    def _facts(self, local: kueue.QueuedWorkload) -> tuple[Any, ...] | None:
+        """Return what is looked at; nothing of a Workload without a check of ours, and so of all on a mere worker."""
+        return None if self.groups.check(local) is None else hub_facts(local)
+
+
+def _with_state(raw: Manifest, name: str, state: str, message: str) -> list[Manifest]:
+    return workload_admission.with_check(
+        raw, name, state=state, message=message, lastTransitionTime=timestamp(clock.now())
+    )
+
+
+def _job_keys(workload: kueue.QueuedWorkload) -> Iterable[str]:
+    owner = owner_of(workload)
+    if owner is not None:
+        yield f"{owner.kind}/{workload.namespace}/{owner.name}"

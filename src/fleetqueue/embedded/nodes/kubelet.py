@@ -1,0 +1,146 @@
+"""Play how pods run on our nodes: they start, run for as long as they ask, end or fail, and stop when they are deleted.
+
+Reads:   Pod, Node
+Writes:  Pod status; deletes pods that have stopped
+Mirrors: kubernetes pkg/kubelet, as kwok plays it
+
+One of these serves all nodes that it is told of: nothing runs, so nothing has to be kept apart. What a pod does next,
+and when, follows from the pod alone, so that a restart changes nothing. The exception are pods that are one of our own
+parts: see `programs`.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.meta import split_key
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.nodes import pod_statuses, stages
+from fleetqueue.embedded.nodes.addresses import Addresses
+from fleetqueue.embedded.nodes.objects import Node, Pod
+from fleetqueue.embedded.nodes.program_pods import ProgramPods
+from fleetqueue.embedded.nodes.programs import NO_PROGRAMS, Programs
+from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings
+from fleetqueue.embedded.nodes.stages import Stage
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller, Watch
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+
+FAILURE: Final = 1
+"""The exit code of a pod that is asked to fail."""
+
+BY_NODE: Final = "node"
+
+log = Log("kubelet")
+
+
+class KubeletController(Controller):
+    name = "kubelet"
+    concurrency = 4
+
+    def __init__(
+        self, hub: Cluster, metrics: Metrics, *, settings: KubeletSettings, programs: Programs | None = None
+    ) -> None:
+        super().__init__(hub, metrics)
+        self.settings = settings
+        self.programs = ProgramPods(hub, programs or NO_PROGRAMS, self.wake)
+        hub.informer(Pod).store.add_index(BY_NODE, lambda pod: [pod.spec.node_name])
+        self.addresses = Addresses()
+        self._play: dict[str, Callable[[Pod, Manifest], Manifest]] = {
+            "Creating": self._creating,
+            "Running": self._running,
+            "Ended": self._ended,
+            "Stopped": self._stopped,
+        }
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        return (Watch(Pod, lambda pod: (pod.key,) if self.settings.of(pod.spec.node_name) else ()),)
+
+    def subscribe(self) -> None:
+        self.hub.informer(Pod).subscribe(self.addresses.change)
+        super().subscribe()
+        self.programs.follow_mounted()
+        self.hub.informer(Node).subscribe(self._node_changed)
+
+    def _node_changed(self, old: Node | None, new: Node | None) -> None:
+        if old is not None and new is not None and old.is_silent != new.is_silent:
+            for pod in self.hub.by_index(Pod, BY_NODE, new.name):
+                self.wake(pod.key)
+
+    async def work(self) -> None:
+        try:
+            await super().work()
+        finally:
+            await self.programs.close()
+
+    async def reconcile(self, key: str) -> None:
+        namespace, name = split_key(key)
+        pod = self.hub.get(Pod, name, namespace)
+        if pod is None or self._is_silent(pod.spec.node_name):
+            await self.programs.stop(key)
+            return
+        if self.settings.of(pod.spec.node_name) is None:
+            return
+        if self.programs.knows(pod):
+            if not pod.is_deleting and not pod.has_ended:
+                await self.programs.keep(pod, host=self._host(pod), address=self._address(pod))
+                return
+            await self.programs.stop(key, within=pod.metadata.deletion_grace_period_seconds or 0)
+        stage = next((stage for stage in stages.load(self.settings.stages) if stage.fits(pod)), None)
+        if stage is None or _is_released(pod):
+            return
+        left = (stage.due(pod) - clock.now()).total_seconds()
+        if left > 0:
+            raise errors.RetryLater(left, f"it {stage.name} then")
+        await self._do(pod, stage)
+
+    def _is_silent(self, name: str) -> bool:
+        node = self.hub.get(Node, name)
+        return node is not None and node.is_silent
+
+    async def _do(self, pod: Pod, stage: Stage) -> None:
+        log.debug("pod goes on", pod=pod.key, stage=stage.name)
+        if stage.next == "Gone":
+            await self._remove(pod)
+            return
+        live = (self.hub.informer(Pod).store.raw(pod.key) or {}).get("status") or {}
+        version = {"uid": pod.uid, "resourceVersion": pod.metadata.resource_version}
+        patch = {"metadata": version, "status": self._play[stage.next](pod, live)}
+        await self.hub.client.merge(Pod.resource, pod.name, pod.namespace, patch, subresource="status")
+
+    async def _remove(self, pod: Pod) -> None:
+        """Delete a pod that has stopped, without grace: the very one that was seen."""
+        with suppress(errors.NotFound):
+            await self.hub.client.delete(Pod.resource, pod.name, pod.namespace, uid=pod.uid, grace=0)
+
+    def _creating(self, pod: Pod, live: Manifest) -> Manifest:
+        return pod_statuses.creating(pod, live, self._host(pod), clock.now())
+
+    def _running(self, pod: Pod, live: Manifest) -> Manifest:
+        return pod_statuses.running(pod, live, self._host(pod), self._address(pod), clock.now())
+
+    def _ended(self, pod: Pod, live: Manifest) -> Manifest:
+        return pod_statuses.ended(pod, live, FAILURE if stages.fails(pod) else 0, clock.now())
+
+    def _stopped(self, pod: Pod, live: Manifest) -> Manifest:
+        return pod_statuses.ended(pod, live, pod_statuses.KILLED, clock.now())
+
+    def _host(self, pod: Pod) -> str:
+        return self._machine(pod).address
+
+    def _address(self, pod: Pod) -> str:
+        machine = self._machine(pod)
+        return machine.address if pod.spec.host_network else self.addresses.give(pod, machine.pod_network)
+
+    def _machine(self, pod: Pod) -> NodeSettings:
+        machine = self.settings.of(pod.spec.node_name)
+        assert machine is not None  # other pods are not played
+        return machine
+
+
+def _is_released(pod: Pod) -> bool:
+    """Tell whether a pod is only there because of somebody's finalizer: the kubelet has done its part."""
+    return pod.is_deleting and pod.has_ended and pod.metadata.deletion_grace_period_seconds == 0

@@ -1,0 +1,139 @@
+"""How pods live, as data: what happens to a pod in some state, and after which time.
+
+A file of stages is a list; of those that fit a pod, the first one is played:
+
+    - name: runs                     what it is called in logs
+      when:                          all of it must hold
+        phases: [Pending]
+        started: false               whether a kubelet has taken it up (it has a startTime)
+        owners: [Job]                the kind of its controller
+        annotations: [some/key]      or {some/key: "value"}
+        deleting: false              false unless told
+      since: scheduled               scheduled, started or deleted: from when on time counts
+      after: 1s                      or {from: 1s, to: 5s}: the same for the same pod; or `asked`, see `asked_seconds`
+      next: Running                  Creating, Running, Ended (as it is asked to), Stopped or Gone
+"""
+
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from fleetqueue.embedded.nodes.objects import Pod
+
+RUN_FOR: Final = "fleetqueue.dev/run-for"
+"""Annotation of a pod: how long it runs, such as `90s`."""
+FAILS: Final = "fleetqueue.dev/fails"
+"""Annotation of a pod: "true" makes it fail instead of succeed."""
+DEFAULT_SECONDS: Final = 2.0
+"""How long a pod of a Job runs that says nothing."""
+STAGES: Final = ("Creating", "Running", "Ended", "Stopped", "Gone")
+UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+_PART: Final = re.compile(r"([0-9]*\.?[0-9]+)(ms|s|m|h)")
+_DURATION: Final = re.compile(rf"(?:{_PART.pattern})+")
+_SLEEP: Final = re.compile(r"\bsleep +([0-9.]+)([smh]?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    name: str
+    next: str
+    phases: Sequence[str] = ()
+    is_started: bool | None = None
+    owners: Sequence[str] = ()
+    annotations: Mapping[str, str | None] = field(default_factory=dict)
+    is_deleting: bool = False
+    since: str = "scheduled"
+    shortest: float = 0.0
+    longest: float = 0.0
+    is_asked: bool = False
+    """Whether the pod itself says how long it takes."""
+
+    def fits(self, pod: Pod) -> bool:
+        owner = next((one.kind for one in pod.metadata.owner_references if one.controller), "")
+        given = pod.metadata.annotations
+        return (
+            pod.is_deleting == self.is_deleting
+            and (not self.phases or pod.status.phase in self.phases)
+            and self.is_started in (None, pod.status.start_time is not None)
+            and (not self.owners or owner in self.owners)
+            and all(key in given and value in (None, given[key]) for key, value in self.annotations.items())
+        )
+
+    def due(self, pod: Pod) -> datetime:
+        """Return when it is played."""
+        moments = {"scheduled": pod.scheduled_at, "started": pod.status.start_time, "deleted": pod.deleted_at}
+        begin = moments[self.since] or pod.metadata.creation_timestamp
+        assert begin is not None
+        return begin + timedelta(seconds=self._seconds(pod))
+
+    def _seconds(self, pod: Pod) -> float:
+        if self.is_asked:
+            return asked_seconds(pod)
+        chance = zlib.crc32(f"{pod.uid} {self.name}".encode()) / 2**32  # the same in every look, also after a restart
+        seconds = self.shortest + chance * (self.longest - self.shortest)
+        grace = pod.metadata.deletion_grace_period_seconds
+        return seconds if grace is None else min(seconds, grace)
+
+
+def asked_seconds(pod: Pod) -> float:
+    """Return how long a pod runs: by its annotation, its first argument (`30s`), a `sleep 30`, or two seconds."""
+    first = pod.spec.containers[0] if pod.spec.containers else None
+    texts = [pod.metadata.annotations.get(RUN_FOR, ""), *(first.args[:1] if first else ())]
+    for text in texts:
+        if (seconds := duration(text)) is not None:
+            return seconds
+    line = " ".join((*first.command, *first.args)) if first else ""
+    slept = _SLEEP.search(line)
+    return float(slept[1]) * UNITS[slept[2] or "s"] if slept else DEFAULT_SECONDS
+
+
+def fails(pod: Pod) -> bool:
+    return pod.metadata.annotations.get(FAILS) == "true"
+
+
+def duration(text: str) -> float | None:
+    """Read `1h30m`, `90s`, `500ms`; None where it is no duration."""
+    if not _DURATION.fullmatch(text):
+        return None
+    return sum(float(number) * UNITS[unit] for number, unit in _PART.findall(text))
+
+
+@cache
+def load(name: str = "fast") -> tuple[Stage, ...]:
+    """Read the stages that come with the package: `fast` or `general`; all clusters of a process share them."""
+    import yaml  # slow to import, and not needed before the first pod
+
+    text = (Path(__file__).parent / "stages" / f"{name}.yaml").read_text()
+    return tuple(parse(one) for one in yaml.safe_load(text))
+
+
+def parse(one: Mapping[str, Any]) -> Stage:
+    """Read one stage; raises ValueError where it makes no sense."""
+    when, after = one.get("when") or {}, one.get("after", "0s")
+    if one["next"] not in STAGES:
+        raise ValueError(f"stage {one['name']}: next must be one of {', '.join(STAGES)}, not {one['next']!r}")
+    span = after if isinstance(after, Mapping) else {"from": after, "to": after}
+    is_asked = after == "asked"
+    shortest, longest = (0.0, 0.0) if is_asked else (duration(span["from"]), duration(span["to"]))
+    if shortest is None or longest is None:
+        raise ValueError(f"stage {one['name']}: {after!r} is no time; write it as 500ms, 5s or 2m")
+    wanted = when.get("annotations") or {}
+    return Stage(
+        name=one["name"],
+        next=one["next"],
+        phases=tuple(when.get("phases") or ()),
+        is_started=when.get("started"),
+        owners=tuple(when.get("owners") or ()),
+        annotations=dict(wanted) if isinstance(wanted, Mapping) else dict.fromkeys(wanted),
+        is_deleting=bool(when.get("deleting")),
+        since=one.get("since", "scheduled"),
+        shortest=shortest,
+        longest=longest,
+        is_asked=is_asked,
+    )

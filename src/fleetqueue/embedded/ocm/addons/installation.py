@@ -1,0 +1,92 @@
+"""Put an add-on onto the clusters that its Placements choose, and take it from all others.
+
+Reads:   ClusterManagementAddOn, Placement, PlacementDecision, ManagedClusterAddOn
+Writes:  ManagedClusterAddOns: makes and deletes them, and keeps their owner
+Mirrors: OCM pkg/addon/controllers/{addonmanagement,addonowner}
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from fleetqueue.api import addon_v1alpha1 as addon
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api.meta import owner_reference
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.ocm.addons import indexes
+from fleetqueue.runtime.controller import Controller, Watch
+from fleetqueue.runtime.logs import Log
+
+log = Log("add-ons")
+
+
+class InstallationController(Controller):
+    """A key is the name of an add-on."""
+
+    name = "add-on-installation"
+    concurrency = 2
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        return indexes.watches(self.hub)
+
+    def subscribe(self) -> None:
+        indexes.add_indexes(self.hub)
+        super().subscribe()
+
+    async def reconcile(self, key: str) -> None:
+        this = self.hub.get(addon.ClusterManagementAddOn, key)
+        if this is None or not this.is_ours:
+            return
+        owner = owner_reference(this.resource, this.name, this.uid)
+        installed = {each.namespace: each for each in indexes.installed(self.hub, this.name)}
+        if this.spec.install_strategy.type == "Placements":
+            wanted = self._chosen(this)
+            for name in sorted(wanted - installed.keys()):
+                await self._create(this, name, owner)
+            for name in sorted(installed.keys() - wanted):
+                await self._delete(installed.pop(name))
+        for each in installed.values():
+            await self._own(each, owner)
+
+    def _chosen(self, this: addon.ClusterManagementAddOn) -> set[str]:
+        """Return the clusters that any of its Placements chose; one that is missing chooses none."""
+        found: set[str] = set()
+        for each in this.spec.install_strategy.placements:
+            placement = self.hub.get(cluster.Placement, each.name, each.namespace)
+            for decision in indexes.decisions(self.hub, placement) if placement else ():
+                found |= {chosen.cluster_name for chosen in decision.status.decisions}
+        return found
+
+    async def _create(self, this: addon.ClusterManagementAddOn, cluster_name: str, owner: Manifest) -> None:
+        manifest = addon.ManagedClusterAddOn.manifest(this.name, cluster_name, spec={})
+        manifest["metadata"]["ownerReferences"] = [owner]
+        try:
+            await self.hub.client.create(addon.ManagedClusterAddOn.resource, manifest)
+        except errors.AlreadyExists:
+            return
+        log.info("add-on installed", add_on=this.name, cluster=cluster_name)
+
+    async def _delete(self, each: addon.ManagedClusterAddOn) -> None:
+        if each.is_deleting:
+            return
+        try:
+            await self.hub.client.delete(each.resource, each.name, each.namespace, uid=each.uid)
+        except errors.NotFound:
+            return
+        log.info("add-on removed", add_on=each.name, cluster=each.namespace)
+
+    async def _own(self, each: addon.ManagedClusterAddOn, owner: Manifest) -> None:
+        if each.is_deleting or any(one.uid == owner["uid"] for one in each.metadata.owner_references):
+            return
+        raw = self.hub.informer(addon.ManagedClusterAddOn).store.raw(each.key) or {}
+        others = [
+            one
+            for one in raw["metadata"].get("ownerReferences") or ()
+            if (one["kind"], one["name"]) != (owner["kind"], owner["name"])
+        ]
+        metadata = {
+            "uid": each.uid,
+            "resourceVersion": each.metadata.resource_version,
+            "ownerReferences": [*others, owner],
+        }
+        await self.hub.client.merge(each.resource, each.name, each.namespace, {"metadata": metadata})

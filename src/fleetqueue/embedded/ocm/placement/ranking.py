@@ -1,0 +1,178 @@
+"""One Placement's clusters in order, kept while the world changes bit by bit.
+
+A ranking stands on what the Placement asks for and on the sets that it may choose from; where those change, a new one
+is made. Everything else is followed: `refresh` is told which clusters may have changed, and works only on these, on
+those whose time has come, and on those whose score depends on others that changed. What comes out is the same as from
+a new ranking of everything.
+
+Mirrors: OCM pkg/placement/controllers/scheduling/schedule.go
+"""
+
+from collections import Counter as Counts
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+
+from fleetqueue.api.cluster_v1 import ManagedCluster, ManagedClusterSet, Placement
+from fleetqueue.embedded.ocm.placement.alarms import Alarms
+from fleetqueue.embedded.ocm.placement.eligibility import is_member
+from fleetqueue.embedded.ocm.placement.order import Order
+from fleetqueue.embedded.ocm.placement.plugins.interface import Facts, Misconfigured
+from fleetqueue.embedded.ocm.placement.plugins.predicates import Predicates
+from fleetqueue.embedded.ocm.placement.plugins.selectors import CompileExpression
+from fleetqueue.embedded.ocm.placement.plugins.taints import Tolerance, problem_of, tolerance
+from fleetqueue.embedded.ocm.placement.plugins.weights import Weighted, wanted_prioritizers
+
+
+class Stage(Enum):
+    """How far a cluster of the sets gets."""
+
+    AVAILABLE = "it is in a set"
+    MATCHED = "a predicate asks for it"
+    PASSED = "and its taints are tolerated"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a Placement gets."""
+
+    selected: Sequence[str] = ()
+    """Best first."""
+    unscheduled: int = 0
+    """How many more it wanted."""
+    available: int = 0
+    """How many clusters are in its sets."""
+    totals: Mapping[str, int] = field(default_factory=dict)
+    """The scores of all clusters that passed the filters."""
+    problem: Misconfigured | None = None
+    warning: str = ""
+
+
+class Ranking:
+    def __init__(
+        self,
+        placement: Placement,
+        sets: Sequence[ManagedClusterSet],
+        facts: Facts,
+        compile_expression: CompileExpression,
+    ) -> None:
+        self.placement = placement
+        self.sets = sets
+        self.facts = facts
+        self.predicates = Predicates(placement, facts, compile_expression)
+        self.toleration_problem = problem_of(placement)
+        self.weights_problem: Misconfigured | None = None
+        self.prioritizers: list[Weighted] = []
+        try:
+            self.prioritizers = wanted_prioritizers(placement, facts)
+        except Misconfigured as problem:
+            self.weights_problem = problem
+        self._stages: dict[str, Stage] = {}
+        self._reached: Counts[Stage] = Counts()
+        self._decided: set[str] = set()
+        self._tally_read = -1
+        self._alarms = Alarms()
+        self.order = Order()
+
+    def stands_on(self, placement: Placement, sets: Sequence[ManagedClusterSet]) -> bool:
+        """Tell whether it is still about the same question."""
+        return self.placement.spec == placement.spec and _specs(self.sets) == _specs(sets)
+
+    def refresh(self, changed: Iterable[str], now: datetime) -> None:
+        """Bring everything up to date, given who may have changed; the first time, everybody."""
+        names = {*changed, *self._alarms.due(now), *self._newly_decided()}
+        for name in names:
+            self._judge(name, now)
+        for weighted in self.prioritizers:
+            moved = weighted.prioritizer.moved()
+            names.update(self._stages if moved is None else moved)
+        passed = {name for name in names if self._stages.get(name) is Stage.PASSED}
+        self.order.update(names - passed, {name: self._total(name) for name in passed})
+
+    def outcome(self) -> Outcome:
+        available = len(self._stages)
+        problem = self._problem()
+        if problem is not None:
+            return Outcome(available=available, problem=problem)
+        number = self.placement.spec.number_of_clusters
+        selected = self.order.first(None if number is None else max(number, 0))
+        unscheduled = 0 if number is None else number - len(selected)
+        return Outcome(selected, unscheduled, available, self.order.totals(), warning=self._warning())
+
+    def next_change(self) -> datetime | None:
+        """Return when time alone may change something."""
+        return self._alarms.next()
+
+    def is_available(self, cluster: ManagedCluster) -> bool:
+        return not cluster.is_deleting and any(is_member(cluster, each) for each in self.sets)
+
+    def tolerance(self, cluster: ManagedCluster, now: datetime) -> Tolerance:
+        is_chosen = cluster.name in self.facts.tally.of(self.facts.placement)
+        return tolerance(cluster, self.placement.spec.tolerations, now, is_chosen=is_chosen)
+
+    def _newly_decided(self) -> Iterable[str]:
+        """Return who entered or left this Placement's own decisions since the last time."""
+        tally = self.facts.tally
+        if tally.position == self._tally_read:
+            return ()
+        self._tally_read = tally.position
+        decided = tally.of(self.facts.placement).keys()
+        changed = decided ^ self._decided
+        self._decided ^= changed
+        return changed
+
+    def _judge(self, name: str, now: datetime) -> None:
+        """Find out how far a cluster gets, and let the prioritizers know."""
+        cluster = self.facts.cluster(name)
+        if cluster is None or not self.is_available(cluster):
+            self._leave(name, None)
+        elif self.predicates.problem is not None or not self.predicates.admit(cluster):
+            self._leave(name, Stage.AVAILABLE)
+        elif self.toleration_problem is not None or (found := self.tolerance(cluster, now)).offence is not None:
+            self._leave(name, Stage.MATCHED)
+        else:
+            self._enter(cluster, found.until, now)
+
+    def _enter(self, cluster: ManagedCluster, tolerated_until: datetime | None, now: datetime) -> None:
+        name = cluster.name
+        self._reach(name, Stage.PASSED)
+        moments = [tolerated_until]
+        for weighted in self.prioritizers:
+            weighted.prioritizer.enter(cluster, now)
+            moments.append(weighted.prioritizer.until(name))
+        self._alarms.set(name, min((moment for moment in moments if moment is not None), default=None))
+
+    def _leave(self, name: str, stage: Stage | None) -> None:
+        if self._stages.get(name) is Stage.PASSED:
+            self._alarms.set(name, None)
+            for weighted in self.prioritizers:
+                weighted.prioritizer.leave(name)
+        self._reach(name, stage)
+
+    def _reach(self, name: str, stage: Stage | None) -> None:
+        before = self._stages.pop(name, None)
+        if before is not None:
+            self._reached[before] -= 1
+        if stage is not None:
+            self._stages[name] = stage
+            self._reached[stage] += 1
+
+    def _total(self, name: str) -> int:
+        return sum(weighted.weight * weighted.prioritizer.score(name) for weighted in self.prioritizers)
+
+    def _problem(self) -> Misconfigured | None:
+        """Return what is wrong, in the order in which it is met: each filter looks only where there are clusters."""
+        if self._stages and self.predicates.problem is not None:
+            return self.predicates.problem
+        if self._reached[Stage.MATCHED] and self.toleration_problem is not None:
+            return self.toleration_problem
+        return self.weights_problem
+
+    def _warning(self) -> str:
+        warnings = [weighted.prioritizer.warning for weighted in self.prioritizers]
+        return next((warning for warning in reversed(warnings) if warning), "")
+
+
+def _specs(sets: Sequence[ManagedClusterSet]) -> list[tuple[str, object]]:
+    return [(each.name, each.spec) for each in sets]

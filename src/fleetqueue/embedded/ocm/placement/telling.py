@@ -1,0 +1,85 @@
+"""Events about decisions, as OCM's placement controller writes them: about the Placement, related to the decision.
+
+They are written beside the work: the next Placement does not wait for what is said about the last one.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.cluster_v1 import Placement, PlacementDecision
+from fleetqueue.api.events_v1 import NORMAL, WARNING, Event
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.client import Client
+from fleetqueue.embedded.ocm.placement import messages
+from fleetqueue.embedded.ocm.placement.messages import Said
+from fleetqueue.embedded.ocm.placement.ranking import Outcome
+from fleetqueue.embedded.ocm.placement.writing import Written
+from fleetqueue.runtime.events import reference
+from fleetqueue.runtime.logs import Log
+
+REPORTER: Final = "placement-controller"
+MOST: Final = 1000
+"""Events that wait to be written; further ones are lost, as with OCM."""
+
+log = Log("placement")
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    about: Placement
+    related: PlacementDecision
+    kind: str
+    said: Said
+
+
+class Teller:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._waiting: asyncio.Queue[Saying] = asyncio.Queue(MOST)
+
+    def tell(self, placement: Placement, written: Written, outcome: Outcome) -> None:
+        """Tell what was written, and the scores as they are since."""
+        scores = messages.scores_updated(outcome.totals) if written.changed else None
+        for decision in written.created:
+            self._put(placement, decision, NORMAL, messages.decision_created(decision.name, placement))
+        for decision in written.changed:
+            said = messages.decision_updated(decision.name, placement, outcome.warning)
+            self._put(placement, decision, WARNING if outcome.warning else NORMAL, said)
+            if scores is not None:
+                self._put(placement, decision, NORMAL, scores)
+        for decision in written.deleted:
+            self._put(placement, decision, NORMAL, messages.decision_deleted(decision.name, placement))
+
+    async def run(self) -> None:
+        """Write events until cancelled; losing one must not stop the others."""
+        while True:
+            saying = await self._waiting.get()
+            try:
+                await self._client.create(Event.resource, event_manifest(saying))
+            except (errors.ApiError, errors.Unreachable) as error:
+                log.warning("event not written", placement=saying.about.key, reason=saying.said.reason, error=error)
+
+    def _put(self, about: Placement, related: PlacementDecision, kind: str, said: Said) -> None:
+        try:
+            self._waiting.put_nowait(Saying(about, related, kind, said))
+        except asyncio.QueueFull:
+            log.warning("too many events", placement=about.key, reason=said.reason)
+
+
+def event_manifest(saying: Saying) -> Manifest:
+    about = saying.about
+    return {
+        **Event.manifest(f"{about.name[:200].rstrip('-.')}.{clock.suffix(10)}", about.namespace),
+        "eventTime": clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "type": saying.kind,
+        "reason": saying.said.reason,
+        "action": saying.said.action,
+        "note": saying.said.note,
+        "regarding": reference(about),
+        "related": reference(saying.related),
+        "reportingController": REPORTER,
+        "reportingInstance": REPORTER,
+    }

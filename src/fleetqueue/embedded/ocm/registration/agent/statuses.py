@@ -1,0 +1,151 @@
+"""Say on the hub how the worker is: whether its API is well, its version, its nodes' resources, its claims.
+
+Reads:   ManagedCluster (hub); Node, ClusterClaim, Namespace, /livez and /version (worker)
+Writes:  ManagedCluster status, Events (hub); Namespace (worker)
+Mirrors: ocm pkg/registration/spoke/managedcluster
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Final
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api.cluster_claims_v1alpha1 import ClusterClaim
+from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.api.conditions import FALSE, TRUE, Condition
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.client import Client
+from fleetqueue.embedded.ocm.registration import messages
+from fleetqueue.embedded.ocm.registration.agent import reporting
+from fleetqueue.embedded.ocm.registration.agent.reporting import Worker
+from fleetqueue.embedded.ocm.registration.names import NAMESPACE_LABEL
+from fleetqueue.embedded.ocm.registration.objects import WorkerNamespace, WorkerNode
+from fleetqueue.embedded.ocm.registration.settings import AgentSettings
+from fleetqueue.embedded.ocm.registration.writing import in_its_namespace, raw_of
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller, Watch
+from fleetqueue.runtime.events import SeriesRecorder
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import write_status
+
+KEY: Final = "status"
+"""There is one thing to keep right, so one key."""
+LONGEST_NAME: Final = 63
+
+log = Log("registration-agent")
+
+
+class StatusController(Controller):
+    name = "managed-cluster-status"
+
+    def __init__(
+        self, worker: Cluster, hub: Cluster, metrics: Metrics, settings: AgentSettings, *, hub_url: str
+    ) -> None:
+        super().__init__(hub, metrics)
+        self.worker = worker
+        self.settings = settings
+        self.namespace_label = namespace_label(hub_url)
+        self.events = SeriesRecorder(hub.client, "klusterlet-agent")
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        yield Watch(ManagedCluster, lambda cluster: (KEY,), fields=only(self.settings.cluster))
+
+    def subscribe(self) -> None:
+        super().subscribe()
+        self.worker.informer(WorkerNode).subscribe(self._see_node)
+        self.worker.informer(ClusterClaim).subscribe(lambda old, new: self.wake(KEY))
+        wanted = f"{self.namespace_label}=true"
+        self.worker.informer(WorkerNamespace, labels=wanted).subscribe(lambda old, new: self.wake(KEY))
+
+    def _see_node(self, old: WorkerNode | None, new: WorkerNode | None) -> None:
+        """Nodes say often that they are there, and seldom that they have more or less."""
+        if old is None or new is None or (old.spec, old.status) != (new.spec, new.status):
+            self.wake(KEY)
+
+    async def reconcile(self, key: str) -> None:
+        cluster = self.hub.get(ManagedCluster, self.settings.cluster)
+        if cluster is None:
+            return
+        live = raw_of(self.hub, cluster, fields=only(cluster.name)).get("status") or {}
+        if reporting.is_accepted(live):
+            await self._report(cluster, live)
+        raise errors.RetryLater(self.settings.health_seconds, "the next look at the worker's health")
+
+    async def _report(self, cluster: ManagedCluster, live: Manifest) -> None:
+        wanted = reporting.reported(live, await self._look(), self.settings, clock.now())
+        names = {each.name for each in cluster.status.managed_namespaces} if not cluster.is_deleting else set()
+        namespaces = {name: await self._ensure_namespace(name) for name in sorted(names)}
+        await self._release_namespaces(names)
+        if not cluster.is_deleting:
+            wanted = reporting.with_namespaces(wanted, namespaces, clock.now())
+        if reporting.is_out_of_sync(live):
+            log.warning("status not reported", cluster=cluster.name, why="the clocks of hub and worker differ")
+            return
+        if await write_status(self.hub, cluster, live, wanted):
+            await self._tell(cluster, reporting.news(live, wanted))
+
+    async def _look(self) -> Worker:
+        client = self.worker.client
+        health = await health_of(client)
+        version = (await client.read("/version"))["gitVersion"] if health.is_true else ""
+        return Worker(health, version, self.worker.list(WorkerNode), self.worker.list(ClusterClaim))
+
+    async def _tell(self, cluster: ManagedCluster, available: str) -> None:
+        about = in_its_namespace(cluster)
+        if available == TRUE:
+            await self.events.normal(about, *messages.said_available(cluster.name))
+        elif available == FALSE:
+            await self.events.warning(about, *messages.said_unavailable(cluster.name))
+
+    async def _ensure_namespace(self, name: str) -> Condition:
+        """Make a namespace that a set wants on its clusters, or mark the one that is there."""
+        known = self.worker.get(WorkerNamespace, name)
+        if known is not None and known.metadata.labels.get(self.namespace_label) == "true":
+            return messages.namespace_applied()
+        try:
+            await self._label(name, "true")
+        except errors.ApiError as error:
+            return messages.namespace_not_applied(str(error))
+        return messages.namespace_applied()
+
+    async def _release_namespaces(self, wanted: set[str]) -> None:
+        """Mark what no set wants any more: it stays, with all that is in it."""
+        for namespace in self.worker.list(WorkerNamespace):
+            is_marked = namespace.metadata.labels.get(self.namespace_label) == "true"
+            if is_marked and namespace.name not in wanted:
+                await self._label(namespace.name, "false")
+
+    async def _label(self, name: str, value: str) -> None:
+        labels = {self.namespace_label: value}
+        try:
+            await self.worker.client.merge(WorkerNamespace.resource, name, "", {"metadata": {"labels": labels}})
+        except errors.NotFound:
+            await self.worker.client.create(WorkerNamespace.resource, WorkerNamespace.manifest(name, labels=labels))
+
+
+async def health_of(worker: Client) -> Condition:
+    """Ask an API whether it is well; one that cannot be asked is not."""
+    for path in ("/livez", "/healthz"):
+        try:
+            await worker.read(path)
+        except (errors.NotFound, errors.Forbidden) as error:
+            problem = messages.unavailable(error.code, str(error))  # an old server, which may know the other path
+        except errors.ApiError as error:
+            return messages.unavailable(error.code, str(error))
+        except errors.Unreachable as error:
+            return messages.unavailable(0, str(error))
+        else:
+            return messages.available()
+    return problem
+
+
+def only(name: str) -> str:
+    """Return the field selector of one object."""
+    return f"metadata.name={name}"
+
+
+def namespace_label(hub_url: str) -> str:
+    """Return the label of the namespaces that a hub's sets want; a worker may know several hubs."""
+    return NAMESPACE_LABEL + hashlib.sha256(hub_url.encode()).hexdigest()[:LONGEST_NAME]

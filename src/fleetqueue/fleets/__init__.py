@@ -1,0 +1,1 @@
+"""Fleets on one machine: product and clusters put together, embedded or real, with scenarios and faults."""

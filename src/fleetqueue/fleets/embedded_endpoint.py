@@ -1,0 +1,187 @@
+"""One embedded cluster that can be reached by TLS: its storage, its API, what lives in it, and its kubeconfig."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from pathlib import Path
+from ssl import SSLContext
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from fleetqueue import clock
+from fleetqueue.client import Client
+from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
+from fleetqueue.embedded.apiserver.http.tls import server_context
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.embedded.apiserver.storage.log import Log, LogError
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.fleets.cluster_parts import cluster_parts
+from fleetqueue.fleets.converters import CONVERTERS
+from fleetqueue.fleets.faults import Way
+from fleetqueue.fleets.in_process import InProcessDoor
+from fleetqueue.fleets.kept_up import kept_up
+from fleetqueue.fleets.pods.options import Dial
+from fleetqueue.lab import kubeconfigs, ports
+from fleetqueue.lab.errors import EngineError
+from fleetqueue.lab.key_pairs import read_pair
+from fleetqueue.lab.pki import ensure_pki
+from fleetqueue.lab.state import write_private
+from fleetqueue.runtime.logs import tagged
+from fleetqueue.runtime.manager import Manager
+
+if TYPE_CHECKING:
+    from fleetqueue.fleets.client_certificates import ClientAuthority
+
+How = Literal["refuse", "hang"]
+PARTS: Final = User("system:kube-controller-manager", (MASTERS,))
+
+
+class Endpoint:
+    def __init__(self, name: str, folder: Path, port: int) -> None:
+        self.name = name
+        self.folder = folder
+        self.port = port
+        self.cut_how: How | None = None
+        """How others fail to reach it; None while they do."""
+        self.way = Way()
+        """The way to it for those in this process."""
+        self._open = AsyncExitStack()
+        self._held: socket.socket | None = None
+        self._server: ApiServer | None = None
+        self._front_end: FrontEnd | None = None
+        self._token = clock.uid()
+
+    @property
+    def server(self) -> ApiServer:
+        assert self._server is not None
+        return self._server
+
+    @property
+    def authority(self) -> "ClientAuthority":
+        # Slow to import, and most clusters sign nothing.
+        from fleetqueue.fleets.client_certificates import ClientAuthority
+        from fleetqueue.lab.certificates import Authority
+
+        return ClientAuthority(Authority.load(read_pair(self.pki, "ca")))
+
+    @property
+    def ca(self) -> bytes:
+        return (self.pki / "ca.crt").read_bytes()
+
+    @property
+    def pki(self) -> Path:
+        return self.folder / "pki"
+
+    @property
+    def url(self) -> str:
+        return f"https://{ports.LOOPBACK}:{self.port}"
+
+    @property
+    def kubeconfig(self) -> kubeconfigs.Kubeconfig:
+        return kubeconfigs.kubeconfig(self.name, self.url, self.ca, read_pair(self.pki, "admin"))
+
+    def client(self) -> Client:
+        """Return an administrator's client, past all faults."""
+        return Client(InProcessDoor(self.server, Credentials(token=self._token)))
+
+    async def start(self, log: Log, dial: Dial) -> None:
+        """Open the storage, serve it, and write the administrator's kubeconfig; `dial` is how pods reach others."""
+        ensure_pki(self.name, self.pki, front_proxy=False)
+        storage = await _opened(log)
+        self._open.push_async_callback(storage.close)
+        server = ApiServer(storage, Secrets(_signing_key(self.pki / "sa.key"), {self._token: PARTS}), CONVERTERS)
+        await server.start()
+        self._server = server
+        self._keep(server.run, "API")
+        self._keep(lambda: self._parts(dial).run(), "parts")
+        self._front_end = FrontEnd(server.handler, server.authentication)
+        self._open.push_async_callback(self._front_end.stop)
+        await self._listen(self._front_end)
+        write_private(self.folder / "kubeconfig", kubeconfigs.dump(self.kubeconfig))
+
+    def _parts(self, dial: Dial) -> Manager:
+        return cluster_parts(
+            self.name,
+            self.server,
+            token=self._token,
+            ca=self.ca.decode(),
+            sign_certificate=self._sign,
+            dial=dial,
+        )
+
+    async def stop(self) -> None:
+        """The endpoint first, the storage last."""
+        self._let_go()
+        await self._open.aclose()
+
+    async def cut(self, how: How) -> None:
+        """Make it unreachable for others, while it keeps running: connections are refused, or nothing is answered."""
+        assert self._front_end is not None
+        if self.cut_how is not None:
+            return
+        self.cut_how = how
+        self.way.cut(silently=how == "hang")
+        if how == "hang":
+            await self._front_end.freeze()
+        else:
+            await self._front_end.refuse()
+            self._held = ports.hold(self.port)
+
+    async def heal(self) -> None:
+        """Make it reachable again."""
+        assert self._front_end is not None
+        how, self.cut_how = self.cut_how, None
+        self.way.heal()
+        if how == "hang":
+            self._front_end.thaw()
+        elif how == "refuse":
+            self._let_go()
+            await self._listen(self._front_end)
+
+    async def _listen(self, front_end: FrontEnd) -> None:
+        try:
+            await front_end.start(ports.LOOPBACK, self.port, self._tls)
+        except OSError as error:
+            raise EngineError(
+                f"{self.name} cannot listen on port {self.port} of {ports.LOOPBACK} ({error.strerror}); "
+                "stop what listens there, or start again"
+            ) from error
+
+    async def _sign(self, request: bytes, seconds: int | None) -> bytes:
+        return await self.authority.sign(request, seconds)
+
+    def _tls(self) -> SSLContext:
+        return server_context(self.pki / "apiserver.crt", self.pki / "apiserver.key", self.pki / "ca.crt")
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+    def _keep(self, begin: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
+        with tagged(on=self.name):  # what they log says on which of the clusters of this process
+            task = asyncio.create_task(kept_up(begin, cluster=self.name, what=what), name=f"{self.name} {what}")
+        self._open.push_async_callback(_end, task)
+
+
+async def _opened(log: Log) -> ClusterStorage:
+    try:
+        return await ClusterStorage.open(log)
+    except LogError as error:
+        raise EngineError(str(error)) from error
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
+
+
+def _signing_key(path: Path) -> ec.EllipticCurvePrivateKey:
+    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    return key

@@ -1,0 +1,98 @@
+"""Which images stand for our own parts, so that their pods in an embedded cluster really do their work.
+
+An image is known by the last part of its name: a manifest that names the real Kueue runs our own Kueue here.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+import orjson
+
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.embedded.apiserver.server import ApiServer
+from fleetqueue.embedded.nodes.programs import Place, Program, Programs
+from fleetqueue.fleets.pods import cluster_management, queueing
+from fleetqueue.fleets.pods.account_door import AccountDoor
+from fleetqueue.fleets.pods.mounted_door import MountedDoor, while_same
+from fleetqueue.fleets.pods.options import Dial, WrongArguments, only, options_of
+
+IMAGE: Final = "fleetqueue"
+IN_CLUSTER: Final = "https://kubernetes.default.svc"
+"""The address by which a pod knows the API of its own cluster."""
+
+S = TypeVar("S")
+
+
+def connect(connection: Connection) -> Client:
+    """Open a cluster over HTTP."""
+    from fleetqueue.client import transport  # in a fleet without sockets nobody comes here
+
+    return transport.connect(connection)
+
+
+def programs(server: ApiServer, dial: Dial) -> Programs:
+    """Return the parts that pods of a cluster can be; `dial` opens other clusters by their kubeconfigs."""
+    ocm, kueue = cluster_management.programs(server, dial), queueing.programs(server, dial)
+    return Programs(
+        {IMAGE: _fleetqueue(dial), **ocm, **kueue}, reach=lambda account: Client(AccountDoor(server, account))
+    )
+
+
+def _fleetqueue(dial: Dial) -> Program:
+    """Our own image: what it does is its first argument, as on the command line."""
+
+    async def run(place: Place) -> None:
+        def reach(connection: Connection) -> Client:
+            return place.client if connection.server == IN_CLUSTER else dial(connection)
+
+        command, *rest = place.args or [""]
+        if command not in COMMANDS:
+            raise WrongArguments(f"the first argument must be one of {', '.join(COMMANDS)}, not {command!r}")
+        await COMMANDS[command](place, options_of(rest), reach)
+
+    return run
+
+
+async def _controller(place: Place, options: Mapping[str, list[str]], dial: Dial) -> None:
+    from fleetqueue.controllers.processes.hub import HubProcess
+    from fleetqueue.controllers.processes.settings import HubSettings
+
+    alone = ["leader_election.enabled=false"] if "no-leader-election" in options else []
+    settings = _settings(HubSettings, place, options, alone)
+    process = HubProcess(Connection(IN_CLUSTER), settings, dial=dial, host=place.pod)
+    place.why_not_ready = process.why_not_ready
+    await process.serve()
+
+
+async def _score_agent(place: Place, options: Mapping[str, list[str]], dial: Dial) -> None:
+    from fleetqueue.controllers.processes.settings import WorkerSettings
+    from fleetqueue.controllers.processes.worker import WorkerProcess
+
+    name = [f'cluster="{cluster}"' for cluster in options.get("cluster", ())]
+    path = only(options, "hub-kubeconfig")
+    hub = MountedDoor(place, path, dial)
+
+    def reach(connection: Connection) -> Client:
+        return Client(hub) if connection is hub.connection else dial(connection)
+
+    settings = _settings(WorkerSettings, place, options, name)
+    process = WorkerProcess(Connection(IN_CLUSTER), hub.connection, settings, dial=reach)
+    place.why_not_ready = process.why_not_ready
+    await while_same(place, path, process.agent.run())
+
+
+COMMANDS: Final = {"controller": _controller, "score-agent": _score_agent}
+
+
+def _settings(kind: type[S], place: Place, options: Mapping[str, list[str]], more: Iterable[str]) -> S:
+    """Read settings as the command line does, but from a mounted file: each of its keys becomes one of the flags."""
+    import yaml
+
+    from fleetqueue.controllers.processes.settings_file import load
+
+    given: dict[str, Any] = {}
+    for path in options.get("config", ()):
+        given |= yaml.safe_load(place.text(path)) or {}
+    flags = [f"{key}={orjson.dumps(value).decode()}" for key, value in given.items()]
+    return load(kind, overrides=[*flags, *options.get("set", ()), *more])

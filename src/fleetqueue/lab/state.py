@@ -1,0 +1,142 @@
+"""What a fleet keeps on disk: where it lies, who may use it, and how files are written there.
+
+<data dir>/            0700, because it holds keys
+  lock                 held by the one process that runs this fleet
+  fleet.json           how the fleet was started: workers, parts
+  ports.json           the port of every process
+  processes.json       what was started: pid and start time
+  kubeconfig           all clusters
+  control.sock         the door of a fleet in the background
+  supervisor.log       what such a fleet said of its start and its end
+  parts.log            what the parts of embedded clusters say
+  <cluster>/           pki/ etcd/ kueue/ ocm/ logs/ kubeconfig kubeconfig-remote
+"""
+
+import fcntl
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, Literal
+
+import orjson
+
+from fleetqueue.lab.errors import EngineError
+
+LAB: Final = "lab"
+"""The fleet that a command means where none is named."""
+
+
+def default_data_dir(name: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """The state folder of a named fleet of this user."""
+    base = environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(base).expanduser().absolute() / "fleetqueue" / name
+
+
+def option(data_dir: Path) -> str:
+    """Return what a command needs, besides its name, to mean the fleet in a folder: nothing for the usual one."""
+    return "" if data_dir == default_data_dir(LAB) else f" --data-dir {data_dir}"
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read, complete or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    partial = path.with_name(f".{path.name}.partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    os.replace(partial, path)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as JSON, complete or not at all."""
+    write_private(path, orjson.dumps(value, option=orjson.OPT_INDENT_2))
+
+
+def read_json(path: Path, default: Any) -> Any:
+    """Read a JSON file; a missing one is the default, a broken one is an error that names it."""
+    try:
+        return orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return default
+    except orjson.JSONDecodeError as error:
+        raise EngineError(f"{path} is not JSON ({error}); delete it, or the whole folder, and start again") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What every fleet remembers of how it was started."""
+
+    engine: str
+    workers: int
+    in_memory: bool = False
+    scenario: Literal["multikueue", "none"] = "none"
+
+
+def kept(data_dir: Path) -> Kept | None:
+    """How the fleet in a folder was last started; None if there never was one."""
+    found = read_json(data_dir / "fleet.json", None)
+    if found is None:
+        return None
+    engine, scenario = found.get("engine", "kubernetes"), found.get("scenario", "none")
+    return Kept(engine, found["workers"], found.get("in_memory", False), scenario)
+
+
+def refuse_other_engine(data_dir: Path, engine: str) -> None:
+    """Refuse a folder whose fleet is made of something else: its clusters would be lost."""
+    there = kept(data_dir)
+    if there is not None and there.engine != engine:
+        raise EngineError(
+            f"the fleet in {data_dir} is made of {there.engine} clusters, not of {engine} ones; start it with "
+            f"--engine {there.engine}, choose another folder with --data-dir, or forget it with "
+            "`fleetqueue down --delete`"
+        )
+
+
+def refuse_foreign(data_dir: Path) -> None:
+    """Refuse a folder that holds something else than a fleet, since it is going to be deleted."""
+    if data_dir.is_dir() and any(data_dir.iterdir()) and not (data_dir / "fleet.json").is_file():
+        known = {"lock", "ports.json", "supervisor.log", "parts.log"}  # what is left of a fleet that never started
+        if any(entry.name not in known for entry in data_dir.iterdir()):
+            raise EngineError(f"{data_dir} is not the folder of a fleet; choose an empty one with --data-dir")
+
+
+def refuse_running(data_dir: Path) -> None:
+    """Refuse a folder whose fleet runs, before anything is said of a start."""
+    ownership = Ownership(data_dir)
+    ownership.take()
+    ownership.release()
+
+
+class Ownership:
+    """The lock that lets one process at a time run the fleet of a folder; the kernel frees it when we die."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.path = data_dir / "lock"
+        self.file: IO[str] | None = None
+
+    def take(self) -> None:
+        """Become the owner, or say who is; nothing happens when we are."""
+        if self.file is not None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = self.path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = self.path.read_text().strip() or "unknown"
+            file.close()
+            raise EngineError(
+                f"the fleet in {self.path.parent} is already run by process {owner}; stop it with "
+                f"`fleetqueue down{option(self.path.parent)}`, or choose another folder"
+            ) from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self.file = file
+
+    def release(self) -> None:
+        """Let another process run the fleet."""
+        if self.file is not None:
+            self.file.close()
+            self.file = None

@@ -1,0 +1,320 @@
+"""The rows that `get` shows."""
+
+import json
+
+import pytest
+
+from fleetqueue.admin import inventory, listings
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
+from fleetqueue.client import Client
+from fleetqueue.admin.hub_state import HubState
+from fleetqueue.runtime.events import Recorder
+from fleetqueue.testing.builders import by_secret, condition
+
+
+def member(name: str, cluster_set: str) -> dict[str, object]:
+    joined = condition(cluster.JOINED)
+    return cluster.ManagedCluster.manifest(
+        name,
+        labels={cluster.CLUSTER_SET_LABEL: cluster_set},
+        spec={"hubAcceptsClient": True, "managedClusterClientConfigs": [{"url": f"https://{name}"}]},
+        status={"conditions": [joined]},
+    )
+
+
+async def test_a_cluster_tells_where_it_is_and_how(api):
+    api.add(member("cluster1", "spoke"))
+
+    (row,) = await inventory.clusters(Client(api))
+
+    assert row["name"] == "cluster1"
+    assert (row["accepted"], row["joined"], row["available"]) == (True, "True", "Unknown")
+    assert (row["set"], row["urls"], row["credentials_until"]) == ("spoke", ["https://cluster1"], "")
+
+
+def connection(name, *conditions, source=None, labels=None):
+    spec = {"clusterSource": source or {"kubeConfig": {"locationType": "Secret", "location": "other"}}}
+    return kueue.MultiKueueCluster.manifest(name, labels=labels, spec=spec, status={"conditions": list(conditions)})
+
+
+OF_CLUSTER1 = {"labels": {CLUSTER_LABEL: "cluster1"}}
+FAILED = condition("Active", False, "ClientConnectionFailed", "connection refused")
+
+
+@pytest.mark.parametrize(
+    ("connections", "cell"),
+    [
+        pytest.param([], "-", id="no Placement selects it"),
+        pytest.param([connection("other-c1", condition("Active"))], "-", id="that of another"),
+        pytest.param([connection("gpu-c1", condition("Active"), **OF_CLUSTER1)], "True", id="connected"),
+        pytest.param([connection("gpu-c1", **OF_CLUSTER1)], "Unknown", id="not tried yet"),
+        pytest.param([connection("gpu-c1", FAILED, **OF_CLUSTER1)], "False (ClientConnectionFailed)", id="refused"),
+        pytest.param(
+            [
+                connection("gpu-c1", FAILED, **OF_CLUSTER1),
+                connection("cpu-c1", condition("Active"), **OF_CLUSTER1),
+                connection("all-c1", condition("Active"), **OF_CLUSTER1),
+            ],
+            "True,False (ClientConnectionFailed)",
+            id="one for each Placement",
+        ),
+        pytest.param(
+            [
+                connection(
+                    "mine", condition("Active"), source={"kubeConfig": {"location": "kueue-admin-cluster1-kubeconfig"}}
+                )
+            ],
+            "True",
+            id="made by hand, by our secret",
+        ),
+        pytest.param(
+            [connection("mine", condition("Active"), source={"clusterProfileRef": {"name": "cluster1"}})],
+            "True",
+            id="made by hand, by its profile",
+        ),
+    ],
+)
+async def test_a_cluster_tells_whether_kueue_is_connected(api, connections, cell):
+    api.add(member("cluster1", "spoke"), *connections)
+
+    headings, line = (await listings.clusters(Client(api))).splitlines()
+
+    where = headings.index("CONNECTED")
+    assert line[where : headings.index("SET")].strip() == cell
+
+
+async def test_programs_get_what_kueue_says_of_each_connection(api):
+    api.add(member("cluster1", "spoke"), connection("gpu-c1", FAILED, **OF_CLUSTER1))
+
+    (row,) = json.loads(await listings.clusters(Client(api), "json"))
+
+    said = {"connected": "False", "reason": "ClientConnectionFailed", "message": "connection refused"}
+    assert row["connections"] == [{"name": "gpu-c1", **said}]
+
+
+async def test_who_may_not_see_connections_still_sees_the_clusters(api):
+    api.add(member("cluster1", "spoke"))
+    api.fail_on("list multikueueclusters", errors.Forbidden("no"))
+
+    (row,) = await inventory.clusters(Client(api))
+
+    assert row["connections"] == []
+
+
+async def test_sets_tell_their_members_and_who_may_choose(api):
+    api.add(member("cluster2", "spoke"), member("cluster1", "spoke"), member("other", "default"))
+    api.add(cluster.ManagedClusterSet.manifest("spoke"), cluster.ManagedClusterSet.manifest("empty"))
+    api.add(*(cluster.ManagedClusterSetBinding.manifest("spoke", ns) for ns in ("kueue-system", "default")))
+
+    rows = await inventory.cluster_sets(Client(api))
+
+    assert rows == [
+        {"name": "empty", "bound_namespaces": [], "status": "No ManagedCluster selected", "clusters": []},
+        {
+            "name": "spoke",
+            "bound_namespaces": ["default", "kueue-system"],
+            "status": "2 ManagedClusters selected",
+            "clusters": ["cluster1", "cluster2"],
+        },
+    ]
+
+
+@pytest.mark.checklist("B-1")
+def test_the_tree_is_drawn_as_clusteradm_draws_it():
+    default = {"name": "default", "bound_namespaces": [], "status": "No ManagedCluster selected", "clusters": []}
+    spoke = {
+        "name": "spoke",
+        "bound_namespaces": ["default", "kueue-system"],
+        "status": "3 ManagedClusters selected",
+        "clusters": ["cluster1", "cluster2", "cluster3"],
+    }
+
+    assert inventory.set_tree([default, spoke]).splitlines() == [
+        "<ManagedClusterSet> ",
+        "└── <default> ",
+        "│   ├── <BoundNamespace> ",
+        "│   ├── <Status> No ManagedCluster selected",
+        "│   ├── <Clusters> []",
+        "└── <spoke> ",
+        "    └── <BoundNamespace> default,kueue-system",
+        "    └── <Status> 3 ManagedClusters selected",
+        "    └── <Clusters> [cluster1 cluster2 cluster3]",
+    ]
+
+
+async def test_a_placement_tells_what_it_chose(api):
+    satisfied = condition("PlacementSatisfied", True, "AllDecisionsScheduled")
+    status = {"numberOfSelectedClusters": 2, "conditions": [satisfied]}
+    api.add(
+        cluster.Placement.manifest("gpu", "ns", spec={}, status=status),
+        decision("gpu-1", "ns", "gpu", ["b"]),
+        decision("gpu-2", "ns", "gpu", ["a"]),
+        decision("gpu-1", "other", "gpu", ["x"]),
+    )
+
+    (row,) = await inventory.placements(Client(api))
+
+    assert (row["succeeded"], row["reason"], row["selected"]) == ("True", "AllDecisionsScheduled", 2)
+    assert row["clusters"] == ["a", "b"]
+
+
+async def test_scores_of_other_add_ons_are_left_out(api):
+    status = {"scores": [{"name": "gpuClusterAvailable", "value": -70}], "validUntil": "2026-01-01T00:05:00Z"}
+    api.add(
+        cluster.AddOnPlacementScore.manifest("resource-usage-score", "cluster2", status=status),
+        cluster.AddOnPlacementScore.manifest("other", "cluster2"),
+    )
+
+    (row,) = await inventory.scores(Client(api))
+
+    assert row == {
+        "cluster": "cluster2",
+        "fresh": "Unknown",
+        "valid_until": "2026-01-01T00:05:00Z",
+        "scores": {"gpuClusterAvailable": -70},
+    }
+
+
+@pytest.mark.parametrize(
+    ("true", "state"),
+    [
+        pytest.param((), "Pending", id="nobody has looked at it"),
+        pytest.param(("QuotaReserved",), "QuotaReserved", id="it has quota"),
+        pytest.param(("QuotaReserved", "Admitted"), "Admitted", id="it runs"),
+        pytest.param(("Admitted", "Finished"), "Finished", id="it has ended"),
+    ],
+)
+def test_a_job_tells_how_far_it_is(true, state):
+    status = {"conditions": [{"type": kind, "status": "True"} for kind in true]}
+    found = kueue.Workload.view(kueue.Workload.manifest("w", "default", status=status))
+
+    assert inventory.job_row(found, HubState())["state"] == state
+
+
+async def test_a_job_tells_the_last_word_of_the_dispatcher(api):
+    status = {
+        "conditions": [condition("QuotaReserved")],
+        "admissionChecks": [
+            {"name": "mk", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        ],
+    }
+    api.add(check("mk", kueue.MULTIKUEUE_CONTROLLER), kueue.Workload.manifest("w", "team-a", spec={}, status=status))
+    recorder = Recorder(Client(api))
+    await recorder.warning(api.get(kueue.Workload, "w", "team-a"), "NoClusterToNominate", "gpu-c1: not connected")
+    await Recorder(Client(api), "somebody.else").warning(
+        api.get(kueue.Workload, "w", "team-a"), "NominationRefused", "not ours"
+    )
+
+    (row,) = await inventory.jobs(Client(api))
+
+    assert row["why"] == "mk is Pending: no cluster is nominated yet; gpu-c1: not connected"
+
+
+def check(name: str, controller: str, *conditions: dict[str, object]) -> dict[str, object]:
+    status = {"conditions": list(conditions) or [condition("Active")]}
+    return kueue.AdmissionCheck.manifest(name, spec={"controllerName": controller}, status=status)
+
+
+async def test_a_job_tells_why_its_queue_is_inactive(api):
+    strategy = {"admissionChecks": [{"name": "gpu"}]}
+    queue_status = {"conditions": [condition("Active", "False")]}
+    job_status = {"conditions": [condition("QuotaReserved", "False", message="ClusterQueue cq is inactive")]}
+    api.add(
+        check("gpu", CHECK_CONTROLLER, condition("Active", "False", "PlacementNotFound", "Placement gpu not found")),
+        kueue.ClusterQueue.manifest("cq", spec={"admissionChecksStrategy": strategy}, status=queue_status),
+        kueue.LocalQueue.manifest("queue", "team-a", spec={"clusterQueue": "cq"}),
+        kueue.Workload.manifest("w", "team-a", spec={"queueName": "queue"}, status=job_status),
+    )
+
+    (row,) = await inventory.jobs(Client(api))
+
+    assert row["why"] == (
+        "ClusterQueue cq is inactive; check gpu is not Active: PlacementNotFound: Placement gpu not found"
+    )
+
+
+async def test_a_job_tells_that_its_worker_is_lost_and_that_nobody_answers(api):
+    entry = {"name": "gpu", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    waiting = {"conditions": [condition("QuotaReserved")], "admissionChecks": [entry]}
+    running = {"conditions": [condition("Admitted", message="admitted")], "clusterName": "gpu-c1"}
+    refused = {"conditions": [condition("Active", "False", "ClientConnectionFailed", "refused")]}
+    api.add(
+        check("gpu", CHECK_CONTROLLER),
+        kueue.MultiKueueCluster.manifest("gpu-c1", spec=by_secret(), status=refused),
+        kueue.Workload.manifest("running", "team-a", spec={}, status=running),
+        kueue.Workload.manifest("waiting", "team-a", spec={}, status=waiting),
+    )
+
+    lost, unanswered = [row["why"] for row in await inventory.jobs(Client(api))]
+
+    assert lost == "admitted; gpu-c1 may be lost: Kueue is not connected to it: ClientConnectionFailed: refused"
+    assert unanswered == (
+        "gpu is Pending: no cluster is nominated yet; nobody answers: there is no lease"
+        " fleetqueue-system/fleetqueue-controller; does a fleetqueue controller run?"
+    )
+
+
+async def test_the_jobs_of_one_namespace_alone_can_be_asked_for(api):
+    api.add(*(kueue.Workload.manifest("w", namespace, spec={}) for namespace in ("team-a", "team-b")))
+
+    assert {row["namespace"] for row in await inventory.jobs(Client(api))} == {"team-a", "team-b"}
+    assert [row["namespace"] for row in await inventory.jobs(Client(api), "team-b")] == ["team-b"]
+    assert await listings.jobs(Client(api), namespace="team-c") == "no jobs in namespace team-c"
+
+
+async def test_for_one_namespace_no_right_to_others_is_needed(api):
+    status = {
+        "conditions": [condition("QuotaReserved")],
+        "admissionChecks": [
+            {"name": "mk", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        ],
+    }
+    api.add(check("mk", kueue.MULTIKUEUE_CONTROLLER), kueue.Workload.manifest("w", "team-a", spec={}, status=status))
+    workload = api.get(kueue.Workload, "w", "team-a")
+    await Recorder(Client(api)).warning(workload, "NoClusterToNominate", "gpu-c1: not connected")
+    for plural in ("workloads", "localqueues", "events"):
+        api.fail_on(f"list {plural}", errors.Forbidden("only those of team-a"))
+
+    (row,) = await inventory.jobs(Client(api), "team-a")
+
+    assert row["why"].endswith("; gpu-c1: not connected")
+
+
+OTHERS = (
+    "events",
+    "leases",
+    "admissionchecks",
+    "localqueues",
+    "clusterqueues",
+    "multikueueclusters",
+    "managedclusters",
+)
+
+
+async def test_who_may_read_nothing_else_still_sees_the_jobs(api):
+    running = {"conditions": [condition("Admitted", message="admitted")], "clusterName": "gpu-c1"}
+    api.add(kueue.Workload.manifest("w", "team-a", spec={}, status=running))
+    for plural in OTHERS:
+        api.fail_on(f"* {plural}*", errors.Forbidden("no"))
+
+    (row,) = await inventory.jobs(Client(api))
+
+    assert row["why"] == "admitted"
+
+
+async def test_who_may_not_read_events_still_sees_the_jobs(api):
+    api.add(kueue.Workload.manifest("w", "team-a", spec={}))
+    api.fail_on("list events", errors.Forbidden("no"))
+
+    (row,) = await inventory.jobs(Client(api))
+
+    assert row["why"] == "no queue has looked at it yet"
+
+
+def decision(name: str, namespace: str, placement: str, names: list[str]) -> dict[str, object]:
+    status = {"decisions": [{"clusterName": cluster_name, "reason": ""} for cluster_name in names]}
+    labels = {cluster.PLACEMENT_LABEL: placement}
+    return cluster.PlacementDecision.manifest(name, namespace, labels=labels, status=status)

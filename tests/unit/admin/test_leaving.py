@@ -1,0 +1,172 @@
+"""Letting a worker go: it drains first, and what we made for it goes last."""
+
+import asyncio
+
+import pytest
+
+from fleetqueue.admin.leaving import unjoin
+from fleetqueue.admin.waiting import NotInTime
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster
+from fleetqueue.api.core_v1 import Secret, secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CREDENTIALS_ANNOTATION, GIVEN_UP
+from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
+from fleetqueue.controllers.placement_admission.names import DRAINING
+from fleetqueue.runtime.cluster import OURS
+from fleetqueue.testing.arranged_api import ArrangedApi
+
+
+def cluster(*, ours: bool = True) -> dict[str, object]:
+    labels = {CLUSTER_SET_LABEL: "spoke", **(OURS if ours else {})}
+    return ManagedCluster.manifest("cluster1", labels=labels, annotations={CREDENTIALS_ANNOTATION: "true"})
+
+
+def admin_kubeconfig(*, in_use: bool = False) -> dict[str, object]:
+    annotations = {IN_USE: "true"} if in_use else {}
+    return secret("cluster1-admin", "fleetqueue-system", {}, labels=OURS, annotations=annotations)
+
+
+def member() -> dict[str, object]:
+    return kueue.MultiKueueCluster.manifest("gpu-cluster1", labels={**OURS, CLUSTER_LABEL: "cluster1"})
+
+
+async def leave(api: ArrangedApi, *, force: bool = False) -> None:
+    await unjoin(Client(api), "cluster1", lambda line: None, force=force, limit=30)
+
+
+async def test_a_worker_that_nobody_uses_leaves_at_once(api):
+    api.add(cluster(), admin_kubeconfig())
+
+    await leave(api)
+
+    assert api.get(ManagedCluster, "cluster1") is None
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is None
+
+
+async def test_a_worker_with_jobs_stays_but_takes_no_new_ones(api):
+    api.add(cluster(), admin_kubeconfig(), member())
+
+    with pytest.raises(NotInTime, match="jobs still run through gpu-cluster1; unjoin it again later, or with --force"):
+        await leave(api)
+
+    assert CLUSTER_SET_LABEL not in api.get(ManagedCluster, "cluster1").metadata.labels
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+
+
+async def test_a_cluster_that_a_user_wrote_by_hand_counts_too(api):
+    source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-cluster1-kubeconfig"}}
+    by_hand = kueue.MultiKueueCluster.manifest("mine", spec={"clusterSource": source})
+    config = kueue.MultiKueueConfig.manifest("by-hand", spec={"clusters": ["mine"]})
+    api.add(cluster(), admin_kubeconfig(), by_hand, config)
+
+    with pytest.raises(NotInTime, match="jobs still run through mine"):
+        await leave(api)
+
+
+async def test_a_member_that_no_config_lists_is_not_called_a_job(api):
+    source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-cluster1-kubeconfig"}}
+    by_hand = kueue.MultiKueueCluster.manifest("mine", spec={"clusterSource": source})
+    api.add(cluster(), admin_kubeconfig(), by_hand)
+
+    with pytest.raises(NotInTime) as late:
+        await leave(api)
+
+    assert "no config lists mine, which fleetqueue did not make, but it uses the credential: delete it" in str(
+        late.value
+    )
+    assert "jobs still run" not in str(late.value)
+
+
+async def test_it_leaves_when_its_last_job_has_ended(api):
+    api.add(cluster(), admin_kubeconfig(), member())
+    asyncio.get_running_loop().call_later(9, lambda: api.remove(kueue.MultiKueueCluster, "gpu-cluster1"))
+
+    await leave(api)
+
+    assert api.get(ManagedCluster, "cluster1") is None
+
+
+async def test_force_does_not_wait_for_jobs_and_has_their_drain_ended(api):
+    api.add(cluster(), admin_kubeconfig(), member())
+
+    await leave(api, force=True)
+
+    assert api.get(ManagedCluster, "cluster1") is None
+    assert api.get(kueue.MultiKueueCluster, "gpu-cluster1").metadata.annotations[GIVEN_UP] == "true"
+
+
+async def test_force_waits_until_no_config_offers_the_worker_to_new_jobs(api):
+    """The controller takes the mark off a member that serves."""
+    config = kueue.MultiKueueConfig.manifest("gpu", labels=dict(OURS), spec={"clusters": ["gpu-cluster1"]})
+    api.add(cluster(), admin_kubeconfig(), member(), config)
+    marks = {"metadata": {"annotations": {DRAINING: '{"gpu-cluster1":"2026-01-01T00:00:00Z"}'}}}
+    asyncio.get_running_loop().call_later(9, lambda: api.change(kueue.MultiKueueConfig, "gpu", **marks))
+    asyncio.get_running_loop().call_later(8, lambda: offered.append(is_given_up(api)))
+    offered: list[bool] = []
+
+    await leave(api, force=True)
+
+    assert offered == [False]
+    assert is_given_up(api)
+
+
+async def test_force_says_where_a_worker_is_still_offered(api):
+    config = kueue.MultiKueueConfig.manifest("gpu", labels=dict(OURS), spec={"clusters": ["gpu-cluster1"]})
+    api.add(cluster(), admin_kubeconfig(), member(), config)
+
+    with pytest.raises(NotInTime, match="gpu-cluster1 still takes new jobs"):
+        await leave(api, force=True)
+
+
+def is_given_up(api: ArrangedApi) -> bool:
+    return GIVEN_UP in api.get(kueue.MultiKueueCluster, "gpu-cluster1").metadata.annotations
+
+
+async def test_force_does_not_touch_a_member_that_a_user_wrote_by_hand(api):
+    source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-cluster1-kubeconfig"}}
+    api.add(cluster(), kueue.MultiKueueCluster.manifest("mine", spec={"clusterSource": source}))
+
+    await leave(api, force=True)
+
+    assert GIVEN_UP not in api.get(kueue.MultiKueueCluster, "mine").metadata.annotations
+
+
+async def test_a_worker_whose_cluster_somebody_deleted_is_waited_for(api):
+    api.add(admin_kubeconfig(), member())
+    asyncio.get_running_loop().call_later(9, lambda: api.remove(kueue.MultiKueueCluster, "gpu-cluster1"))
+
+    await leave(api)
+
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is None
+
+
+async def test_a_worker_whose_cluster_somebody_deleted_can_be_forced(api):
+    api.add(admin_kubeconfig(), member())
+
+    await leave(api, force=True)
+
+    assert api.get(kueue.MultiKueueCluster, "gpu-cluster1").metadata.annotations[GIVEN_UP] == "true"
+
+
+async def test_a_cluster_that_an_agent_registered_stays_registered(api):
+    api.add(cluster(ours=False), admin_kubeconfig())
+
+    await leave(api)
+
+    assert CREDENTIALS_ANNOTATION not in api.get(ManagedCluster, "cluster1").metadata.annotations
+
+
+async def test_the_admin_kubeconfig_goes_only_after_the_worker_is_cleaned(api):
+    api.add(cluster(), admin_kubeconfig(in_use=True))
+
+    with pytest.raises(NotInTime, match="`fleetqueue controller` does not run on this hub"):
+        await leave(api)
+
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+
+
+async def test_an_unknown_worker_is_an_error(api):
+    with pytest.raises(errors.NotFound):
+        await leave(api)

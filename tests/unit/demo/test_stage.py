@@ -1,0 +1,122 @@
+"""A stage: expectations are waited for, written down, and the first that fails ends the story."""
+
+import asyncio
+
+import pytest
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.events_v1 import Event
+from fleetqueue.demo.expectations import ExpectationFailed
+from fleetqueue.testing.builders import condition
+from fleetqueue.testing.virtual_time import settle
+
+
+def check(name: str, status: str, reason: str, message: str = "") -> dict:
+    conditions = [condition("Active", status, reason, message)]
+    return kueue.AdmissionCheck.manifest(name, status={"conditions": conditions})
+
+
+async def test_an_expectation_is_waited_for_and_written_down(scene):
+    asyncio.get_running_loop().call_later(3, lambda: scene.hub.add(check("multikueue-demo1", "True", "Active")))
+
+    await scene.stage.expect(
+        "S1-2", lambda: scene.stage.says(kueue.AdmissionCheck, "multikueue-demo1", "True", "Active")
+    )
+
+    (outcome,) = scene.stage.record.outcomes
+    assert (outcome.id, outcome.held, outcome.seconds) == ("S1-2", True, 3.0)
+
+
+async def test_an_expectation_that_fails_says_what_was_seen(scene):
+    with pytest.raises(ExpectationFailed, match=r"S1-2 did not hold.*not within 60 s; nothing there"):
+        await scene.stage.expect("S1-2", lambda: False, why_not=lambda: "nothing there")
+
+    assert not scene.stage.record.all_held
+
+
+async def test_a_judgement_is_written_down_at_once(scene):
+    scene.stage.judge("K-1", True)
+
+    with pytest.raises(ExpectationFailed, match="a second copy"):
+        scene.stage.judge("ONCE", False, "a second copy")
+    assert [outcome.held for outcome in scene.stage.record.outcomes] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "message", "holds"),
+    [
+        pytest.param("True", "Active", "", True, id="whatever the message"),
+        pytest.param("True", "Active", "fine", True, id="this message"),
+        pytest.param("True", "Active", "other", False, id="another message"),
+        pytest.param("False", "Active", "", False, id="another status"),
+        pytest.param("True", "Other", "", False, id="another reason"),
+    ],
+)
+async def test_says(scene, status, reason, message, holds):
+    scene.hub.add(check("a", "True", "Active", "fine"))
+    await settle()
+
+    assert scene.stage.says(kueue.AdmissionCheck, "a", status, reason, message) is holds
+
+
+@pytest.mark.parametrize(("generation", "holds"), [(1, True), (2, False)])
+async def test_only_what_is_said_of_the_present_generation_counts(scene, generation, holds):
+    said = check("a", "True", "Active")
+    said["status"]["conditions"][0]["observedGeneration"] = generation
+    scene.hub.add(said)
+    await settle()
+
+    assert scene.stage.says(kueue.AdmissionCheck, "a", "True", "Active") is holds
+
+
+async def test_an_object_that_is_not_there_says_nothing(scene):
+    assert not scene.stage.says(kueue.AdmissionCheck, "a", "True", "Active")
+
+
+def event(name: str, reason: str, note: str, *, ours: bool = True) -> dict:
+    return Event.manifest(
+        name,
+        "default",
+        reason=reason,
+        note=note,
+        eventTime=f"2026-01-01T00:00:0{name[-1]}.000000Z",
+        reportingController="fleetqueue.dev/controller" if ours else "kueue",
+        reportingInstance="fleetqueue-0",
+        action=reason,
+        type="Normal",
+        regarding={"kind": "AdmissionCheck", "name": "gpu"},
+    )
+
+
+async def test_reasons_are_told_once_and_in_order(scene):
+    scene.hub.add(event("e2", "DrainStarted", "c3 drains"), event("e1", "SelectionChanged", "selected c2"))
+    scene.hub.add(event("e3", "Other", "not ours", ours=False))
+    await settle()
+
+    await scene.stage.tell_why("gpu", reason="DrainStarted")
+    scene.hub.add(event("e4", "DrainEnded", "c3 is empty"))
+    await scene.stage.tell_why("gpu", reason="DrainEnded")
+
+    assert scene.narrator.reasons == [
+        "AdmissionCheck gpu: selected c2",
+        "AdmissionCheck gpu: c3 drains",
+        "AdmissionCheck gpu: c3 is empty",
+    ]
+
+
+async def test_a_reason_that_never_comes_does_not_end_the_story(scene):
+    await scene.stage.tell_why("gpu", reason="DrainEnded")
+
+    assert scene.narrator.reasons == []
+
+
+async def test_a_command_is_told_with_what_it_reads_so_that_it_can_be_typed(scene):
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n"
+
+    await scene.stage.do("kubectl apply -f - --context kind-hub", stdin=manifest)
+    await scene.stage.do("kubectl get configmaps -n ns --context kind-hub")
+
+    assert scene.narrator.commands == [
+        f"kubectl apply -f - --context kind-hub <<EOF\n{manifest}EOF",
+        "kubectl get configmaps -n ns --context kind-hub",
+    ]

@@ -1,0 +1,157 @@
+"""What happens to a Workload beside its scheduling, rule by rule."""
+
+from datetime import timedelta
+
+import pytest
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.embedded.kueue.cases import Case, Step, Surroundings
+from fleetqueue.embedded.kueue.required_checks import required, synced
+from fleetqueue.embedded.kueue.settings import KueueSettings, PodsReadySettings
+from fleetqueue.embedded.kueue.workload_life import decide
+
+from .scheduling.objects import NOON, condition, group, local_queue, queue, quota, workload_manifest
+
+RESERVED = condition("QuotaReserved", "True", at=NOON)
+ADMITTED = condition("Admitted", "True", at=NOON)
+ADMISSION = {"clusterQueue": "q", "podSetAssignments": [{"name": "main", "flavors": {"cpu": "default"}, "count": 1}]}
+FAST = KueueSettings(pods_ready=PodsReadySettings(timeout=60, recovery_timeout=30, first_back_off=10, last_back_off=25))
+
+
+def after(seconds):
+    return timestamp(NOON + timedelta(seconds=seconds))
+
+
+def case(*conditions, at=0, settings=None, around=None, checks=(), status=None, **spec):
+    raw = workload_manifest("w", **spec)
+    raw["metadata"] |= {"uid": "u", "resourceVersion": "1", "generation": 1, "creationTimestamp": timestamp(NOON)}
+    has_quota = any(each["type"] == "QuotaReserved" and each["status"] == "True" for each in conditions)
+    raw["status"] = {
+        "conditions": [*conditions],
+        **({"admission": ADMISSION} if has_quota else {}),
+        **({"admissionChecks": [*checks]} if checks else {}),
+        **(status or {}),
+    }
+    listed = {"admissionChecksStrategy": {"admissionChecks": [{"name": each["name"]} for each in checks]}}
+    known = around or Surroundings(local_queue(), queue(**(listed if checks else {})))
+    now = NOON + timedelta(seconds=at)
+    return Case(raw, kueue.QueuedWorkload.view(raw), known, settings or KueueSettings(pods_ready=None), now)
+
+
+def told(step, kind):
+    return next(f"{c['status']} {c['reason']}" for c in step.status["conditions"] if c["type"] == kind)
+
+
+@pytest.mark.parametrize(
+    "quiet",
+    [
+        pytest.param(case(), id="it waits"),
+        pytest.param(case(RESERVED, ADMITTED), id="it runs"),
+        pytest.param(case(condition("Finished", "True")), id="it has finished"),
+        pytest.param(case(RESERVED, ADMITTED, condition("Evicted", "True", "Preempted")), id="its job stops it"),
+    ],
+)
+def test_there_is_nothing_to_do_where_all_is_said(quiet):
+    assert decide(quiet) == Step()
+
+
+@pytest.mark.parametrize(
+    ("reason", "says"),
+    [
+        pytest.param("Deactivated", "True Reactivated", id="activated again"),
+        pytest.param("PodsReadyTimeout", "True BackoffFinished", id="pods were late"),
+        pytest.param("AdmissionCheck", "True BackoffFinished", id="a check wanted another try"),
+        pytest.param("LocalQueueStopped", "True LocalQueueRestarted", id="its LocalQueue runs again"),
+        pytest.param("ClusterQueueStopped", "True ClusterQueueRestarted", id="its ClusterQueue runs again"),
+    ],
+)
+def test_who_was_held_out_comes_back(reason, says):
+    step = decide(case(condition("Requeued", "False", reason)))
+
+    assert told(step, "Requeued") == says
+
+
+def test_a_back_off_is_waited_for_and_then_forgotten():
+    status = {"requeueState": {"count": 1, "requeueAt": after(60)}}
+
+    waiting, over = decide(case(status=status, at=20)), decide(case(status=status, at=60))
+
+    assert waiting == Step(again_in=40)
+    assert over.status["requeueState"] == {"count": 1}
+
+
+def test_the_latest_time_that_a_check_asks_for_is_noted():
+    retry = {"state": "Retry", "message": "", "lastTransitionTime": after(0)}
+    checks = [{"name": "a", "requeueAfterSeconds": 60, **retry}, {"name": "b", "requeueAfterSeconds": 90, **retry}]
+
+    step = decide(case(RESERVED, checks=checks))
+
+    assert step.status["requeueState"] == {"requeueAt": after(90)}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "at", "again_in"),
+    [
+        pytest.param([RESERVED, ADMITTED], 10, 50, id="not ready yet"),
+        pytest.param([RESERVED, ADMITTED, condition("PodsReady", "True", "Started")], 99, None, id="ready"),
+        pytest.param(
+            [RESERVED, ADMITTED, condition("PodsReady", "False", "WaitForRecovery")], 10, 20, id="a pod has failed"
+        ),
+    ],
+)
+def test_pods_have_time_to_become_ready(conditions, at, again_in):
+    assert decide(case(*conditions, at=at, settings=FAST)).again_in == again_in
+
+
+@pytest.mark.parametrize(("count", "seconds"), [(0, 10), (1, 20), (2, 25), (9, 25)])
+def test_each_back_off_is_twice_the_last_up_to_a_limit(count, seconds):
+    status = {"requeueState": {"count": count}} if count else None
+
+    step = decide(case(RESERVED, ADMITTED, at=60, settings=FAST, status=status))
+
+    assert step.status["requeueState"] == {"count": count + 1, "requeueAt": after(60 + seconds)}
+    assert told(step, "Evicted") == "True PodsReadyTimeout"
+    assert step.eviction.cause == "WaitForStart"
+
+
+def test_time_that_it_ran_before_counts():
+    status = {"accumulatedPastExecutionTimeSeconds": 40}
+    limited = {"maximumExecutionTimeSeconds": 60, "status": status}
+
+    assert decide(case(RESERVED, ADMITTED, at=5, **limited)).again_in == 15
+    assert told(decide(case(RESERVED, ADMITTED, at=20, **limited)), "DeactivationTarget").startswith("True Maximum")
+
+
+def test_who_loses_quota_says_for_how_long_it_ran():
+    stopped = Surroundings(local_queue(stop="Hold"), None)
+    pending = {"name": "a", "state": "Pending", "message": "", "lastTransitionTime": after(0)}
+
+    step = decide(case(RESERVED, at=30, around=stopped, checks=[pending]))
+
+    assert told(step, "QuotaReserved") == "False Inadmissible"
+    assert "admission" not in step.status
+
+
+def test_before_quota_only_checks_of_all_flavors_are_required():
+    groups = group(default=quota(1), other=quota(1))
+    listed = [
+        {"name": "all"},
+        {"name": "some", "onFlavors": ["other"]},
+        {"name": "both", "onFlavors": ["default", "other"]},
+    ]
+    known = queue("q", groups, admissionChecksStrategy={"admissionChecks": listed})
+    admission = kueue.QueuedWorkload.view(case(RESERVED).raw).status.admission
+
+    assert required(known, None) == ["all", "both"]
+    assert required(known, admission) == ["all", "both"]
+
+
+def test_checks_are_kept_added_and_dropped():
+    found = [{"name": "a", "state": "Ready"}, {"name": "b", "state": "Pending"}]
+
+    assert synced(found, ["a", "b"], NOON) is None
+    assert [(each["name"], each["state"]) for each in synced(found, ["c", "a"], NOON)] == [
+        ("a", "Ready"),
+        ("c", "Pending"),
+    ]

@@ -1,0 +1,64 @@
+"""Who is woken: Workloads with a check of MultiKueue's; those of a mere worker let it sleep."""
+
+import pytest
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.embedded.multikueue import room
+from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
+from fleetqueue.embedded.multikueue.workloads import WorkloadController
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.testing.virtual_time import running
+from fleetqueue.testing.waking import woken
+
+from .objects import NAMESPACE, admitted, hub_workload, job_manifest
+
+KEY = f"{NAMESPACE}/j"
+
+
+@pytest.fixture
+async def controller(stage):
+    stage.arrange()
+    hub = Cluster("hub", stage.hub.client())
+    made = room.controllers(hub, stage.metrics, MultiKueueSettings(), dial=stage.fleet.dial)
+    (found,) = (each for each in made if isinstance(each, WorkloadController))
+    found.subscribe()
+    async with running(hub.run()):
+        await hub.synced()
+        await woken(found)
+        yield found
+
+
+async def test_a_workload_with_a_check_is_looked_at_when_it_or_its_job_changes(stage, controller):
+    stage.submit()
+    came = await woken(controller)
+
+    stage.hub.change(Job, "j", NAMESPACE, metadata={"labels": {"a": "b"}})
+    with_its_job = await woken(controller)
+    stage.tell("hub", Evicted="Preempted")
+
+    assert (came, with_its_job, await woken(controller)) == ({KEY}, {KEY}, {KEY})
+
+
+async def test_a_workload_without_one_is_looked_at_when_it_comes_and_goes_and_not_in_between(stage, controller):
+    stage.hub.add(job_manifest())
+    stage.hub.add(hub_workload("j", stage.job().uid))
+    came = await woken(controller)
+
+    stage.hub.apply_as("kueue-admission", kueue.Workload, "j", NAMESPACE, status=admitted())
+    stage.hub.change(Job, "j", NAMESPACE, metadata={"labels": {"a": "b"}})
+    in_between = await woken(controller)
+    stage.hub.change(kueue.Workload, "j", NAMESPACE, metadata={"finalizers": None})
+    stage.hub.remove(kueue.Workload, "j", NAMESPACE)
+
+    assert (came, in_between, await woken(controller)) == ({KEY}, set(), {KEY})
+
+
+async def test_a_workload_that_gets_a_check_is_looked_at(stage, controller):
+    stage.hub.add(job_manifest())
+    stage.hub.add(hub_workload("j", stage.job().uid))
+    await woken(controller)
+
+    stage.reserve()
+
+    assert await woken(controller) == {KEY}

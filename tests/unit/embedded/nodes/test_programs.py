@@ -1,0 +1,467 @@
+"""Pods that are one of our parts: their program runs while they do, and what it does shows in their status."""
+
+import asyncio
+
+import pytest
+
+from fleetqueue.api import errors
+from fleetqueue.api.core_v1 import ConfigMap, Node, Pod, Secret, ServiceAccount
+from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
+from fleetqueue.client import Client
+from fleetqueue.embedded.nodes.mounted_files import MountedFiles
+from fleetqueue.embedded.nodes.programs import Programs, image_endings
+from fleetqueue.fleets.pods.account_door import AccountDoor
+from fleetqueue.testing.virtual_time import advance, settle
+
+pytestmark = pytest.mark.virtual_time
+
+IMAGE = "registry.example.com:5000/team/part:v1"
+PROBE = {"readinessProbe": {"httpGet": {"path": "/readyz", "port": 8080}, "periodSeconds": 5}}
+
+
+class Part:
+    """A program that does what the test says, and remembers its places."""
+
+    def __init__(self):
+        self.places = []
+        self.starts = []
+        self.stopped = 0
+        self.failure = None
+        self.lasts = None
+        self.missing = ""
+        self.last_words = None
+
+    async def __call__(self, place):
+        self.places.append(place)
+        self.starts.append((place.env, place.args))
+        place.why_not_ready = lambda: self.missing
+        try:
+            if self.failure is not None:
+                raise self.failure
+            await asyncio.sleep(self.lasts) if self.lasts else await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.stopped += 1
+            if self.last_words is not None:
+                await self.last_words(place)
+            raise
+
+
+@pytest.fixture
+def part():
+    return Part()
+
+
+@pytest.fixture
+async def kubelet(scene, part):
+    """A kubelet that knows the part's image."""
+    await scene.client.create(ServiceAccount.resource, ServiceAccount.manifest("default", "default"))
+    programs = Programs({"part": part}, reach=lambda account: Client(AccountDoor(scene.server, account)))
+    return lambda: scene.kubelet(programs=programs)
+
+
+async def run_pod(scene, name="pod", *, container=None, **spec):
+    given = {"serviceAccountName": "default", **spec}
+    await scene.pod(name, node="node", container={"image": IMAGE, **(container or {})}, **given)
+
+
+async def container(scene, name="pod"):
+    return (await scene.get(Pod, name))["status"]["containerStatuses"][0]
+
+
+@pytest.mark.parametrize(
+    ("image", "endings"),
+    [
+        ("part", ["part"]),
+        ("part:v1", ["part"]),
+        ("team/part:v1", ["team/part", "part"]),
+        (
+            "registry.example.com:5000/team/part:v1@sha256:abc",
+            ["registry.example.com:5000/team/part", "team/part", "part"],
+        ),
+    ],
+)
+def test_an_image_is_known_by_the_last_parts_of_its_name(image, endings):
+    assert image_endings(image) == endings
+
+
+async def test_a_program_runs_with_its_pod_and_stops_with_it(scene, kubelet, part):
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        assert await scene.phase() == "Running"
+        assert (await scene.condition("Ready"))["status"] == "True"
+        assert (len(part.places), part.stopped) == (1, 0)
+        await scene.delete(Pod, "pod")
+
+        assert part.stopped == 1
+        assert await scene.get(Pod, "pod") is None
+
+
+async def test_other_images_are_played(scene, kubelet, part):
+    async with scene.running(kubelet()):
+        await scene.pod(node="node")
+
+        assert await scene.phase() == "Running"
+        assert part.places == []
+
+
+async def test_a_container_beside_a_program_just_stays(scene, kubelet, part):
+    beside = {"name": "beside", "image": "busybox"}
+    async with scene.running(kubelet()):
+        await run_pod(scene, containers=[{"name": "main", "image": IMAGE}, beside])
+        await advance(3600)
+
+        statuses = (await scene.get(Pod, "pod"))["status"]["containerStatuses"]
+        assert [status["ready"] for status in statuses] == [True, True]
+        assert len(part.places) == 1
+
+
+async def test_a_program_is_told_what_its_pod_says(scene, kubelet, part):
+    await scene.client.create(ConfigMap.resource, ConfigMap.manifest("settings", "default", data={"a.yaml": "a: 1"}))
+    secret = Secret.manifest("credentials", "default", data={"token": "c2VjcmV0"})
+    await scene.client.create(Secret.resource, secret)
+    env = [
+        {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "credentials", "key": "token"}}},
+        {"name": "BOTH", "value": "$(NAME)/$(TOKEN)/$(OTHER)"},
+    ]
+    mounts = [{"name": "settings", "mountPath": "/etc/part"}, {"name": "credentials", "mountPath": "/run/part"}]
+    volumes = [
+        {"name": "settings", "configMap": {"name": "settings"}},
+        {"name": "credentials", "secret": {"secretName": "credentials"}},
+    ]
+    spec = {"command": ["/part"], "args": ["serve", "--name=$(NAME)"], "env": env, "volumeMounts": mounts}
+
+    async with scene.running(kubelet()):
+        await run_pod(scene, container=spec, volumes=volumes)
+
+        (place,) = part.places
+        assert (place.command, place.args) == (["/part"], ["serve", "--name=pod"])
+        assert place.env == {"NAME": "pod", "TOKEN": "secret", "BOTH": "pod/secret/$(OTHER)"}
+        assert (place.text("/etc/part/a.yaml"), place.text("/run/part/token")) == ("a: 1", "secret")
+        assert (place.namespace, place.pod, place.container) == ("default", "pod", "main")
+        with pytest.raises(FileNotFoundError, match="/etc/other is not mounted"):
+            place.text("/etc/other")
+
+
+SETTINGS = {
+    "args": ["--level=$(LEVEL)"],
+    "env": [{"name": "LEVEL", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "level"}}}],
+    "envFrom": [{"secretRef": {"name": "credentials"}}],
+}
+
+
+async def arrange_settings(scene):
+    await scene.client.create(ConfigMap.resource, ConfigMap.manifest("settings", "default", data={"level": "1"}))
+    await scene.client.create(Secret.resource, Secret.manifest("credentials", "default", data={"TOKEN": "b25l"}))
+
+
+async def test_a_program_that_is_started_again_has_the_environment_of_now(scene, kubelet, part):
+    await arrange_settings(scene)
+    part.lasts = 60
+    async with scene.running(kubelet()):
+        await run_pod(scene, container=SETTINGS)
+        await scene.change(ConfigMap, "settings", data={"level": "2"})
+        await scene.change(Secret, "credentials", data={"TOKEN": "dHdv"})
+        await advance(59)
+        unchanged = dict(part.places[0].env)
+        await advance(2)
+
+        assert unchanged == part.starts[0][0] == {"LEVEL": "1", "TOKEN": "one"}
+        assert part.starts[1] == ({"LEVEL": "2", "TOKEN": "two"}, ["--level=2"])
+
+
+async def test_a_program_that_cannot_be_started_again_says_what_is_missing_and_waits_for_it(scene, kubelet, part):
+    await arrange_settings(scene)
+    part.lasts = 60
+    async with scene.running(kubelet()):
+        await run_pod(scene, container=SETTINGS)
+        await scene.delete(ConfigMap, "settings")
+        await advance(65)
+        waiting = await container(scene)
+        await scene.client.create(ConfigMap.resource, ConfigMap.manifest("settings", "default", data={"level": "3"}))
+        await advance(10)
+
+        missing = {"reason": "CreateContainerConfigError", "message": 'configmap "settings" not found'}
+        assert (waiting["state"], waiting["ready"], waiting["restartCount"]) == ({"waiting": missing}, False, 0)
+        assert await scene.events("Failed") == ['Error: configmap "settings" not found']
+        assert (part.places[-1].env["LEVEL"], (await container(scene))["restartCount"]) == ("3", 1)
+
+
+async def test_a_program_may_do_what_its_account_may(scene, kubelet, part):
+    await scene.client.create(ServiceAccount.resource, ServiceAccount.manifest("part", "default"))
+    async with scene.running(kubelet()):
+        await run_pod(scene, serviceAccountName="part")
+        client = part.places[0].client
+        with pytest.raises(errors.Forbidden, match="system:serviceaccount:default:part"):
+            await client.list(Node.resource)
+        rule = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}
+        await scene.client.create(ClusterRole.resource, ClusterRole.manifest("looks", rules=[rule]))
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "looks"}
+        subject = {"kind": "ServiceAccount", "name": "part", "namespace": "default"}
+        binding = ClusterRoleBinding.manifest("looks", roleRef=role, subjects=[subject])
+        await scene.client.create(ClusterRoleBinding.resource, binding)
+
+        assert (await client.list(Node.resource)).items == []
+
+
+async def test_its_token_is_changed_before_it_ends_and_dies_with_the_pod(scene, kubelet, part):
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        place = part.places[0]
+        first = place.account.token
+        await advance(5 * 3600)
+        await place.client.read("/version")
+        assert place.account.token != first
+        await scene.delete(Pod, "pod")
+
+        with pytest.raises(errors.Unauthorized):
+            await place.client.read("/version")
+
+
+async def test_a_program_can_still_ask_while_it_stops(scene, kubelet, part):
+    asked = []
+
+    async def say_goodbye(place):
+        asked.append(await place.client.read("/version"))
+
+    part.last_words = say_goodbye
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        await scene.delete(Pod, "pod")
+
+    assert len(asked) == 1
+
+
+async def test_a_pod_is_ready_when_its_program_says_so(scene, kubelet, part):
+    part.missing = "caches are not filled yet"
+    async with scene.running(kubelet()):
+        await run_pod(scene, container=PROBE)
+        before = await scene.condition("Ready")
+        part.missing = ""
+        await advance(5)
+        ready = (await scene.condition("Ready"))["status"]
+        part.missing = "the hub is away"
+        await advance(11)
+        still = (await scene.condition("Ready"))["status"]
+        await advance(5)
+
+        assert (before["status"], before["reason"]) == ("False", "ContainersNotReady")
+        assert before["message"] == "containers with unready status: [main]"
+        assert (ready, still, (await scene.condition("Ready"))["status"]) == ("True", "True", "False")
+        assert await scene.events("Unhealthy") == [
+            "Readiness probe failed: caches are not filled yet",
+            "Readiness probe failed: the hub is away",
+        ]
+
+
+async def test_a_program_that_raises_is_started_again_later_and_later(scene, kubelet, part):
+    part.failure = ExceptionGroup("several", [RuntimeError("the lease was lost")])
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        first = await container(scene)
+        await advance(10)
+        second = await container(scene)
+        await advance(20)
+
+        assert first["restartCount"] == 1
+        assert first["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+        uid = (await scene.get(Pod, "pod"))["metadata"]["uid"]
+        name = f"pod_default({uid})"
+        assert first["state"]["waiting"]["message"] == f"back-off 10s restarting failed container=main pod={name}"
+        end = first["lastState"]["terminated"]
+        assert (end["exitCode"], end["reason"]) == (1, "Error")
+        assert end["message"] == "RuntimeError: the lease was lost"
+        assert second["state"]["waiting"]["message"].startswith("back-off 20s ")
+        assert (second["restartCount"], len(part.places)) == (2, 4)
+        assert await scene.events("BackOff") == [f"Back-off restarting failed container main in pod {name}"]
+        assert await scene.phase() == "Running"
+        assert (await scene.condition("Ready"))["status"] == "False"
+
+
+async def test_a_program_that_recovers_is_ready_again(scene, kubelet, part):
+    part.failure = RuntimeError("no")
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        part.failure = None
+        await advance(10)
+
+        found = await container(scene)
+        assert (found["ready"], found["restartCount"], "running" in found["state"]) == (True, 2, True)
+        assert found["lastState"]["terminated"]["message"] == "RuntimeError: no"
+
+
+class Torn(BaseException):
+    """What is no Exception, as what a test's own timeout raises into whatever runs just then."""
+
+
+@pytest.mark.parametrize("failure", [Torn("in two"), asyncio.CancelledError("a request of its own was")])
+async def test_a_program_that_is_torn_down_has_failed_too(scene, kubelet, part, failure):
+    part.failure = failure
+    beside = {"name": "beside", "image": "busybox"}
+    async with scene.running(kubelet()):
+        await run_pod(scene, containers=[{"name": "main", "image": IMAGE}, beside])
+        failed = await container(scene)
+        part.failure = None
+        await advance(10)
+
+        assert failed["lastState"]["terminated"]["message"] == f"{type(failure).__name__}: {failure}"
+        found = await container(scene)
+        assert (found["ready"], found["restartCount"], "running" in found["state"]) == (True, 2, True)
+
+
+async def test_what_is_lost_beside_the_programs_is_noticed_and_all_is_started_anew(scene, kubelet, part, monkeypatch):
+    async def tear(files, places):
+        await asyncio.sleep(60)
+        monkeypatch.undo()
+        raise Torn
+
+    monkeypatch.setattr(MountedFiles, "keep", tear)
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        await advance(61)
+
+        assert (part.stopped, len(part.places)) == (1, 2)
+        found = await container(scene)
+        assert (found["ready"], found["restartCount"]) == (True, 1)
+
+
+async def test_a_program_that_fails_while_it_stops_is_not_started_again(scene, kubelet, part):
+    async def fail(place):
+        raise RuntimeError("the lease was not given back")
+
+    part.last_words = fail
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        await scene.delete(Pod, "pod")
+        await advance(60)
+
+        assert (part.stopped, len(part.places), await scene.get(Pod, "pod")) == (1, 1, None)
+
+
+async def test_a_probe_that_breaks_has_failed_and_is_asked_again(scene, kubelet, part):
+    def broken():
+        raise KeyError("manager")
+
+    part.missing = "caches are not filled yet"
+    async with scene.running(kubelet()):
+        await run_pod(scene, container=PROBE)
+        part.places[0].why_not_ready = broken
+        await advance(5)
+        unready = (await scene.condition("Ready"))["status"]
+        part.places[0].why_not_ready = lambda: ""
+        await advance(5)
+
+        assert (unready, (await scene.condition("Ready"))["status"]) == ("False", "True")
+        assert (await scene.events("Unhealthy"))[-1] == "Readiness probe failed: KeyError: 'manager'"
+
+
+@pytest.mark.parametrize(
+    ("policy", "failure", "phase"),
+    [("Never", None, "Succeeded"), ("Never", RuntimeError("no"), "Failed"), ("OnFailure", None, "Succeeded")],
+)
+async def test_a_program_that_is_not_to_be_started_again_ends_its_pod(scene, kubelet, part, policy, failure, phase):
+    part.failure, part.lasts = failure, 60
+    async with scene.running(kubelet()):
+        await run_pod(scene, restartPolicy=policy)
+        await advance(61)
+
+        assert await scene.phase() == phase
+        assert (await container(scene))["state"]["terminated"]["exitCode"] == int(phase == "Failed")
+        scene.writes.clear()
+        await advance(3600)
+        assert (len(part.places), scene.writes) == (1, [])
+
+
+async def test_what_is_to_be_mounted_is_waited_for(scene, kubelet, part):
+    volumes = [{"name": "v", "secret": {"secretName": "later"}}]
+    async with scene.running(kubelet()):
+        await run_pod(scene, container={"volumeMounts": [{"name": "v", "mountPath": "/v"}]}, volumes=volumes)
+        await advance(5)
+        waiting = (await container(scene))["state"]["waiting"]["reason"]
+        await scene.client.create(Secret.resource, Secret.manifest("later", "default", data={"a": "YQ=="}))
+        await advance(10)
+
+        assert (waiting, await scene.phase(), part.places[0].text("/v/a")) == ("ContainerCreating", "Running", "a")
+        assert await scene.events("FailedMount") == [
+            'MountVolume.SetUp failed for volume "v" : secret "later" not found',
+        ]
+
+
+async def test_a_missing_account_is_waited_for(scene, kubelet, part):
+    async with scene.running(kubelet()):
+        await run_pod(scene, serviceAccountName="later")
+        await scene.client.create(ServiceAccount.resource, ServiceAccount.manifest("later", "default"))
+        await advance(5)
+
+        assert await scene.phase() == "Running"
+        assert (await scene.events("FailedMount")) == ['failed to fetch token: serviceaccounts "later" not found']
+
+
+async def test_a_machine_that_is_off_runs_no_program_and_says_nothing(scene, kubelet, part):
+    await scene.node("node")
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        scene.writes.clear()
+        await scene.change(Node, "node", metadata={"annotations": {"fleetqueue.dev/silent": "true"}})
+        await advance(3600)
+        assert (part.stopped, scene.writes) == (1, [])
+        await scene.change(Node, "node", metadata={"annotations": {"fleetqueue.dev/silent": None}})
+
+        assert (len(part.places), (await container(scene))["restartCount"]) == (2, 1)
+
+
+async def test_a_new_kubelet_starts_what_ran_before(scene, kubelet, part):
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+    assert part.stopped == 1
+    scene.__init__(scene.door.server)
+
+    async with scene.running(kubelet()):
+        assert len(part.places) == 2
+        assert (await container(scene))["restartCount"] == 1
+
+
+async def test_another_pod_of_the_same_name_is_another_start(scene, kubelet, part):
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        await scene.client.delete(Pod.resource, "pod", "default", grace=0)
+        await run_pod(scene)
+
+        assert (part.stopped, len(part.places), (await container(scene))["restartCount"]) == (1, 2, 0)
+
+
+async def test_a_status_that_could_not_be_written_is_written_later(scene, kubelet, part):
+    async with scene.running(kubelet()):
+        scene.fail_once("/pods/pod/status")
+        await run_pod(scene)
+        await advance(1)
+
+        assert (await scene.phase(), len(part.places)) == ("Running", 1)
+
+
+async def test_a_second_look_writes_nothing(scene, kubelet, part):
+    found = kubelet()
+    async with scene.running(found):
+        await run_pod(scene)
+        scene.writes.clear()
+        found.wake("default/pod")
+        await settle()
+
+        assert scene.writes == []
+
+
+async def test_its_log_lines_name_the_pod(scene, kubelet, part, caplog):
+    from fleetqueue.runtime.logs import Log
+
+    part.failure = None
+
+    async def say(place):
+        Log("part").warning("here I am")
+
+    part.last_words = say
+    async with scene.running(kubelet()):
+        await run_pod(scene)
+        await scene.delete(Pod, "pod")
+
+    (record,) = [record for record in caplog.records if record.getMessage() == "here I am"]
+    assert record.fields == {"pod": "default/pod"}

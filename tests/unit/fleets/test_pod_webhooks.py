@@ -1,0 +1,93 @@
+"""The webhooks of a pod: asked while it runs, refusing while it is away, and never taken away by an older pod."""
+
+import pytest
+
+from fleetqueue.api import errors
+from fleetqueue.api.admission_hooks import AdmissionHook
+from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.fleets.embedded import EmbeddedFleet
+from fleetqueue.fleets.pods.webhooks import PodWebhooks
+from fleetqueue.fleets.systems.part import DEPLOYMENTS, Part
+
+pytestmark = pytest.mark.virtual_time
+
+PART = Part("part", "default", image="part", args=(), account="part", rules=())
+
+
+def marking(mark):
+    """Hooks that write into every ConfigMap of `default` who was asked."""
+
+    def call(old, new):
+        return {**new, "data": {"asked": mark}}
+
+    return [AdmissionHook("mark.test", "", "v1", ("configmaps",), ("CREATE",), call, is_mutating=True)]
+
+
+@pytest.fixture
+async def fleet():
+    async with EmbeddedFleet.open(0) as fleet:
+        yield fleet
+
+
+async def asked(fleet, name):
+    made = await fleet.hub.client().create(ConfigMap.resource, ConfigMap.manifest(name, "default", data={}))
+    return made.get("data", {}).get("asked")
+
+
+def pod(fleet):
+    return PodWebhooks(fleet.hub.server, "part", namespace="default", deployment="part")
+
+
+async def test_an_older_pod_that_ends_leaves_the_newer_one_its_say(fleet):
+    older, newer = pod(fleet), pod(fleet)
+    older.install(marking("older"))
+    newer.install(marking("newer"))
+
+    older.install(())
+
+    assert await asked(fleet, "one") == "newer"
+
+
+async def test_a_newer_pod_that_ends_gives_the_older_one_its_say_back(fleet):
+    oldest, older, newer = pod(fleet), pod(fleet), pod(fleet)
+    for one, mark in ((oldest, "oldest"), (older, "older"), (newer, "newer")):
+        one.install(marking(mark))
+    await fleet.hub.client().create(DEPLOYMENTS, PART.deployment())
+
+    older.install(())
+    newer.install(())
+
+    assert await asked(fleet, "one") == "oldest"
+
+
+async def test_when_the_last_of_several_pods_ends_nothing_gets_past(fleet):
+    older, newer = pod(fleet), pod(fleet)
+    older.install(marking("older"))
+    newer.install(marking("newer"))
+    await fleet.hub.client().create(DEPLOYMENTS, PART.deployment())
+
+    newer.install(())
+    older.install(())
+
+    with pytest.raises(errors.ServerError, match=r'failed calling webhook "mark.test"'):
+        await asked(fleet, "one")
+
+
+async def test_while_no_pod_is_there_nothing_gets_past(fleet):
+    only = pod(fleet)
+    only.install(marking("only"))
+    await fleet.hub.client().create(DEPLOYMENTS, PART.deployment())
+
+    only.install(())
+
+    with pytest.raises(errors.ServerError, match=r'failed calling webhook "mark.test"'):
+        await asked(fleet, "one")
+
+
+async def test_a_part_that_is_gone_for_good_is_not_asked(fleet):
+    only = pod(fleet)
+    only.install(marking("only"))
+
+    only.install(())
+
+    assert await asked(fleet, "one") is None

@@ -1,0 +1,143 @@
+"""Kueue, JobSet and OCM's placement as pods of an embedded cluster: while the pod runs, the system works."""
+
+import pytest
+
+from fleetqueue.admin.dispatcher import restart_kueue, set_ours, waits_for_a_restart
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.core_v1 import ConfigMap, Pod
+from fleetqueue.api.kueue_installation import KueueDeployment, source_of
+from fleetqueue.fleets.embedded import EmbeddedFleet
+from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
+from fleetqueue.fleets.systems.kueue import CONFIG, CONFIG_FILE, JOBSET, KUEUE, before
+from fleetqueue.fleets.systems.ocm import PLACEMENT
+from fleetqueue.fleets.systems.part import DEPLOYMENTS
+from fleetqueue.manifests import objects
+from fleetqueue.testing.virtual_time import advance
+
+pytestmark = pytest.mark.virtual_time
+
+JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
+
+
+@pytest.fixture
+async def client():
+    """A cluster with the kinds of all systems, on which nothing of them runs."""
+    async with EmbeddedFleet.open(0) as fleet:
+        client = fleet.hub.client()
+        await install_kinds(client, "kueue", "jobset", "ocm-hub")
+        await create_all(client, before(CONFIG))
+        await advance(1)
+        yield client
+
+
+async def pods(client, part):
+    return [
+        Pod.view(raw)
+        for raw in (await client.list(Pod.resource, part.namespace)).items
+        if raw["metadata"]["name"].startswith(part.name)
+    ]
+
+
+async def scale(client, part, replicas):
+    await client.merge(DEPLOYMENTS, part.name, part.namespace, {"spec": {"replicas": replicas}})
+    await advance(60)
+
+
+async def create_job(client):
+    (manifest,) = objects("job-demo1.yaml")
+    return (await client.create(Job.resource, manifest))["metadata"]["name"]
+
+
+async def job(client, name):
+    return Job.view(await client.get(Job.resource, name, "default"))
+
+
+async def test_a_job_is_queued_and_runs_because_kueue_does(client):
+    await install(client, KUEUE)
+    await advance(5)
+    await create_all(client, objects("single-clusterqueue.yaml"))
+
+    name = await create_job(client)
+    await advance(60)
+
+    assert [condition.type for condition in (await job(client, name)).status.conditions if condition.is_true] == [
+        "SuccessCriteriaMet",
+        "Complete",
+    ]
+    (workload,) = (await client.list(kueue.Workload.resource)).items
+    assert kueue.Workload.view(workload).is_finished
+
+
+async def test_while_its_pod_is_away_kueue_admits_nothing_and_no_job_gets_past_it(client):
+    await install(client, KUEUE)
+    await advance(5)
+    await create_all(client, objects("single-clusterqueue.yaml"))
+    await scale(client, KUEUE, 0)
+
+    with pytest.raises(errors.ServerError, match=r'failed calling webhook "mjob.kb.io"'):
+        await create_job(client)
+
+    await scale(client, KUEUE, 1)
+    name = await create_job(client)
+    await advance(5)
+
+    assert not (await job(client, name)).spec.suspend
+
+
+async def test_a_manager_with_a_bad_configuration_fails_and_says_why(client):
+    await client.merge(ConfigMap.resource, "kueue-manager-config", KUEUE.namespace, {"data": {CONFIG_FILE: "kind: X"}})
+
+    await install(client, KUEUE)
+    await advance(30)
+
+    (pod,) = (await client.list(Pod.resource, KUEUE.namespace)).items
+    (status,) = pod["status"]["containerStatuses"]
+    assert status["restartCount"] > 0
+    assert "must be a Configuration of" in status["lastState"]["terminated"]["message"]
+
+
+async def test_a_job_set_makes_jobs_while_its_controller_runs(client):
+    await install(client, JOBSET)
+    await advance(5)
+    template = objects("job-demo1.yaml")[0]["spec"]["template"]
+    spec = {"replicatedJobs": [{"name": "a", "template": {"spec": {"template": template}}}]}
+    manifest = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "set"}, "spec": spec}
+
+    made = await client.post(JOBSETS, manifest)
+    await advance(5)
+
+    assert made["spec"]["replicatedJobs"][0]["replicas"] == 1
+    assert await job(client, "set-a-0")
+
+
+async def test_placements_are_decided_while_their_controller_runs(client):
+    await install(client, PLACEMENT)
+    await client.create(cluster.ManagedCluster.resource, cluster.ManagedCluster.manifest("c1", spec={}))
+    await advance(5)
+
+    await client.create(cluster.Placement.resource, cluster.Placement.manifest("p", "default", spec={}))
+    await advance(5)
+
+    placement = cluster.Placement.view(await client.get(cluster.Placement.resource, "p", "default"))
+    assert "NoManagedClusterSetBindings" in [condition.reason for condition in placement.status.conditions]
+
+
+def test_the_configuration_of_the_embedded_kueue_is_found_as_that_of_a_real_one():
+    source = source_of([KueueDeployment.view(KUEUE.deployment())])
+
+    assert (source.config_map, source.key, source.deployment) == ("kueue-manager-config", CONFIG_FILE, KUEUE.name)
+
+
+async def test_a_pod_of_the_embedded_kueue_is_older_than_a_change_until_it_is_restarted(client):
+    await install(client, KUEUE)
+    await advance(10)
+    before = await waits_for_a_restart(client, KUEUE.namespace)
+    await set_ours(client, KUEUE.namespace)
+    changed = await waits_for_a_restart(client, KUEUE.namespace)
+    await restart_kueue(client, KUEUE.namespace)
+    await advance(30)
+
+    assert (before, changed, await waits_for_a_restart(client, KUEUE.namespace)) == (False, True, False)
