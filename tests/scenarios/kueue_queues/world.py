@@ -8,11 +8,11 @@ import orjson
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.client import Client
 from fleetqueue.embedded.kueue.scheduling.amounts import written as quantity
-from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.measures import Measures
+from fleetqueue.embedded.kueue.scheduling.queue_usage import Quantities
 from fleetqueue.embedded.kueue.scheduling.room import controllers
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
-from fleetqueue.embedded.kueue.scheduling.standings import Quantities
 from fleetqueue.fleets.embedded import EmbeddedCluster
 from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
@@ -38,7 +38,7 @@ Look = Callable[[str], Awaitable[Standing]]
 
 
 async def run_on_ours() -> Ends:
-    kept = Books(SchedulingSettings())
+    kept = Cache(SchedulingSettings())
 
     def manager(hub: EmbeddedCluster) -> Manager:
         cluster, metrics = Cluster("hub", hub.client()), Metrics()
@@ -75,8 +75,8 @@ async def _end(client: Client, look: Look, prefix: str) -> Described:
     return {**end, "queues": orjson.loads(orjson.dumps(queues).replace(prefix.encode(), b""))}
 
 
-def _our_standing(books: Books, name: str) -> Standing:
-    usage, problems = books.of_cluster_queue(name), books.problems(name)
+def _our_standing(cache: Cache, name: str) -> Standing:
+    usage, problems = cache.of_cluster_queue(name), cache.problems(name)
     active = ["Ready", "Can admit new workloads"]
     if problems:
         told = ", ".join(problem.message for problem in problems)

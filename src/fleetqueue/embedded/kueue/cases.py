@@ -15,7 +15,7 @@ from fleetqueue.embedded.kueue.settings import KueueSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Queues:
     """What a Workload depends on."""
 
     local_queue: kueue.LocalQueue | None
@@ -56,7 +56,7 @@ class Case:
 
     raw: Manifest
     view: kueue.Workload
-    around: Surroundings
+    queues: Queues
     settings: KueueSettings
     now: datetime
 
@@ -101,7 +101,7 @@ class Case:
 
     @property
     def queue_stop(self) -> str:
-        return self.around.local_queue.spec.stop_policy if self.around.local_queue is not None else "None"
+        return self.queues.local_queue.spec.stop_policy if self.queues.local_queue is not None else "None"
 
     def with_condition(self, kind: str, value: str, reason: str, message: str) -> Manifest:
         return admission_status.with_condition(self.status, kind, value, reason, message, self.generation, self.now)

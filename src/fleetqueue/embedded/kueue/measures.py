@@ -5,7 +5,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from fleetqueue.embedded.kueue.scheduling.measures import ROLE
-from fleetqueue.embedded.kueue.scheduling.standings import Usage
+from fleetqueue.embedded.kueue.scheduling.queue_usage import Usage
 
 STATUSES: Final = ("pending", "active", "terminating")
 BUCKETS: Final = (1.0, *(2.5 * 2**power for power in range(14)))

@@ -9,7 +9,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.scheduling import amounts
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Problem, Quantities, Usage
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Problem, Quantities, Usage
 
 TERMINATING = "Can't admit new workloads; clusterQueue is terminating"
 NO_NEW_WORKLOADS = "Can't submit new workloads to clusterQueue"

@@ -1,6 +1,6 @@
 """Write how ClusterQueues and LocalQueues stand, and keep a ClusterQueue until nobody holds quota in it.
 
-Reads:   ClusterQueue, LocalQueue, and the scheduler's standings
+Reads:   ClusterQueue, LocalQueue, and the scheduler's queue usage
 Writes:  ClusterQueue status and finalizer, LocalQueue status
 Mirrors: Kueue pkg/controller/core (clusterqueue, localqueue)
 
@@ -20,7 +20,7 @@ from fleetqueue.embedded.kueue.measures import LifeMeasures
 from fleetqueue.embedded.kueue.names import IN_USE
 from fleetqueue.embedded.kueue.scheduling.admission_status import with_condition
 from fleetqueue.embedded.kueue.scheduling.measures import Measures
-from fleetqueue.embedded.kueue.scheduling.standings import Standings
+from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsage
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.metrics import Metrics
@@ -35,13 +35,13 @@ class ClusterQueueController(Controller):
     name = "clusterqueues"
 
     def __init__(
-        self, hub: Cluster, metrics: Metrics, standings: Standings, *, measures: Measures, life: LifeMeasures
+        self, hub: Cluster, metrics: Metrics, queue_usage: QueueUsage, *, measures: Measures, life: LifeMeasures
     ) -> None:
         super().__init__(hub, metrics)
-        self.standings = standings
+        self.queue_usage = queue_usage
         self.measures = measures
         self.life = life
-        standings.subscribe(self._told)
+        queue_usage.subscribe(self._told)
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (Watch(kueue.ClusterQueue, by_key, facts=_asked),)
@@ -56,13 +56,13 @@ class ClusterQueueController(Controller):
             self.measures.forget_queue(key)
             self.life.forget_queue(key)
             return
-        usage = self.standings.of_cluster_queue(key)
+        usage = self.queue_usage.of_cluster_queue(key)
         if queue.is_deleting and not usage.reserving:
             await self.hub.remove_finalizer(queue, IN_USE)
             return
         if not queue.is_deleting and await self.hub.add_finalizer(queue, IN_USE):
             return  # the change wakes us
-        told = queue_status.activity(queue, self.standings.problems(key))
+        told = queue_status.activity(queue, self.queue_usage.problems(key))
         status = "terminating" if queue.is_deleting else "active" if told.is_true else "pending"
         self.life.of_queue(key, usage, status)
         await _write(self.hub, queue, queue_status.standing(queue, usage), told)
@@ -75,11 +75,11 @@ class ClusterQueueController(Controller):
 class LocalQueueController(Controller):
     name = "localqueues"
 
-    def __init__(self, hub: Cluster, metrics: Metrics, standings: Standings) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, queue_usage: QueueUsage) -> None:
         super().__init__(hub, metrics)
-        self.standings = standings
+        self.queue_usage = queue_usage
         hub.informer(kueue.LocalQueue).store.add_index(BY_CLUSTER_QUEUE, lambda queue: (queue.spec.cluster_queue,))
-        standings.subscribe(self._told)
+        queue_usage.subscribe(self._told)
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(kueue.LocalQueue, by_key, facts=_asked)
@@ -95,7 +95,7 @@ class LocalQueueController(Controller):
         if queue is None:
             return
         target = self.hub.get(kueue.ClusterQueue, queue.spec.cluster_queue)
-        numbers = queue_status.local_standing(queue, target, self.standings.of_local_queue(key))
+        numbers = queue_status.local_standing(queue, target, self.queue_usage.of_local_queue(key))
         await _write(self.hub, queue, numbers, queue_status.local_activity(queue, target))
 
     def _told(self, kind: str, key: str) -> None:

@@ -17,7 +17,7 @@ from fleetqueue.embedded.kueue.measures import LifeMeasures
 from fleetqueue.embedded.kueue.priority_classes import PriorityClassController
 from fleetqueue.embedded.kueue.queues import ClusterQueueController, LocalQueueController
 from fleetqueue.embedded.kueue.scheduling import room as scheduling
-from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.measures import Measures
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
 from fleetqueue.embedded.kueue.settings import KueueSettings
@@ -31,16 +31,16 @@ INTEGRATIONS: tuple[Integration, ...] = (BatchJobs(), JobSets())
 
 
 def controllers(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> Sequence[Controller]:
-    """Return the controllers of one manager. The scheduler comes first: its books are right before others are woken."""
+    """Return the controllers of one manager. The scheduler comes first: its cache is right before others are woken."""
     pods_ready = settings.pods_ready
-    books = Books(SchedulingSettings(order_by_eviction=pods_ready is None or pods_ready.by_eviction))
+    cache = Cache(SchedulingSettings(order_by_eviction=pods_ready is None or pods_ready.by_eviction))
     measures, life = Measures(metrics.registry), LifeMeasures(metrics.registry)
     return (
-        *scheduling.controllers(hub, metrics, books, measures),
-        WorkloadController(hub, metrics, books, measures=measures, life=life, settings=settings),
+        *scheduling.controllers(hub, metrics, cache, measures),
+        WorkloadController(hub, metrics, cache, measures=measures, life=life, settings=settings),
         PriorityClassController(hub, metrics),
-        ClusterQueueController(hub, metrics, books, measures=measures, life=life),
-        LocalQueueController(hub, metrics, books),
+        ClusterQueueController(hub, metrics, cache, measures=measures, life=life),
+        LocalQueueController(hub, metrics, cache),
         flavors_in_use(hub, metrics),
         checks_in_use(hub, metrics),
         *_of_jobs(hub, metrics, settings),

@@ -110,7 +110,7 @@ def _deactivated(case: Case) -> Step | None:
 
 
 def _local_queue_restarted(case: Case) -> Step | None:
-    runs = case.around.local_queue is not None and case.queue_stop == "None"
+    runs = case.queues.local_queue is not None and case.queue_stop == "None"
     if runs and _is_held(case, n.LOCAL_QUEUE_STOPPED):
         return case.requeued("LocalQueueRestarted", "The LocalQueue was restarted after being stopped")
     return None
@@ -132,16 +132,16 @@ def _gate(case: Case) -> Step | None:
 
 
 def _cluster_queue_restarted(case: Case) -> Step | None:
-    queue = case.around.cluster_queue
+    queue = case.queues.cluster_queue
     if queue is not None and queue.spec.stop_policy == "None" and _is_held(case, n.CLUSTER_QUEUE_STOPPED):
         return case.requeued("ClusterQueueRestarted", "The ClusterQueue was restarted after being stopped")
     return None
 
 
 def _checks(case: Case) -> Step | None:
-    if case.around.cluster_queue is None:
+    if case.queues.cluster_queue is None:
         return None
-    wanted = required(case.around.cluster_queue, case.view.status.admission)
+    wanted = required(case.queues.cluster_queue, case.view.status.admission)
     found = case.status.get("admissionChecks") or []
     checks = synced(found, wanted, case.now)
     return None if checks is None else Step(checks=checks)
@@ -179,7 +179,7 @@ def _failed_checks(case: Case) -> Step | None:
 
 
 def _local_queue_state(case: Case) -> Step | None:
-    queue, name = case.around.local_queue, case.view.spec.queue_name
+    queue, name = case.queues.local_queue, case.view.spec.queue_name
     if not case.has_quota:
         return None
     if case.is_admitted:
@@ -193,7 +193,7 @@ def _local_queue_state(case: Case) -> Step | None:
 
 
 def _cluster_queue_state(case: Case) -> Step | None:
-    queue, local = case.around.cluster_queue, case.around.local_queue
+    queue, local = case.queues.cluster_queue, case.queues.local_queue
     if not case.has_quota:
         return None
     stop = queue.spec.stop_policy if queue is not None else "None"
@@ -233,15 +233,15 @@ RULES: tuple[Rule, ...] = (
 
 def _blocker(case: Case) -> str:
     """Say what of its queues keeps it from being admitted."""
-    queue, name = case.around.local_queue, case.view.spec.queue_name
+    queue, name = case.queues.local_queue, case.view.spec.queue_name
     if queue is None:
         return f"LocalQueue {name} doesn't exist"
     if case.queue_stop != "None":
         return f"LocalQueue {name} is inactive"
     target = queue.spec.cluster_queue
-    if case.around.cluster_queue is None:
+    if case.queues.cluster_queue is None:
         return f"ClusterQueue {target} doesn't exist"
-    return "" if case.around.is_open else f"ClusterQueue {target} is inactive"
+    return "" if case.queues.is_open else f"ClusterQueue {target} is inactive"
 
 
 def _is_held(case: Case, reason: str) -> bool:

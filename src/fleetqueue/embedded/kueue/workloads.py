@@ -13,13 +13,13 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.meta import split_key
-from fleetqueue.embedded.kueue.cases import Case, Step, Surroundings
+from fleetqueue.embedded.kueue.cases import Case, Queues, Step
 from fleetqueue.embedded.kueue.measures import LifeMeasures
 from fleetqueue.embedded.kueue.names import IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.kueue.queues import BY_CLUSTER_QUEUE
 from fleetqueue.embedded.kueue.scheduling.measures import ROLE, Measures
-from fleetqueue.embedded.kueue.scheduling.standings import Standings
-from fleetqueue.embedded.kueue.scheduling.work import local_queue
+from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsage
+from fleetqueue.embedded.kueue.scheduling.workload_info import local_queue
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.workload_facts import facts
 from fleetqueue.embedded.kueue.workload_life import decide
@@ -45,14 +45,14 @@ class WorkloadController(Controller):
         self,
         hub: Cluster,
         metrics: Metrics,
-        standings: Standings,
+        queue_usage: QueueUsage,
         *,
         measures: Measures,
         life: LifeMeasures,
         settings: KueueSettings,
     ) -> None:
         super().__init__(hub, metrics)
-        self.standings = standings
+        self.queue_usage = queue_usage
         self.measures = measures
         self.life = life
         self.settings = settings
@@ -61,7 +61,7 @@ class WorkloadController(Controller):
         """Which ClusterQueues could admit when we last looked."""
         hub.informer(kueue.QueuedWorkload).store.add_index(BY_LOCAL_QUEUE, lambda view: (local_queue(view),))
         hub.informer(kueue.LocalQueue).store.add_index(BY_CLUSTER_QUEUE, lambda queue: (queue.spec.cluster_queue,))
-        standings.subscribe(self._told)
+        queue_usage.subscribe(self._told)
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (Watch(kueue.QueuedWorkload, by_key, facts=facts),)
@@ -118,15 +118,15 @@ class WorkloadController(Controller):
             self.measures.admitted_wait.labels(*labels).observe(_waited(case))
             self.life.checks_wait.labels(*labels).observe(case.since(kueue.QUOTA_RESERVED).total_seconds())
 
-    def _around(self, view: kueue.Workload) -> Surroundings:
+    def _around(self, view: kueue.Workload) -> Queues:
         queue = self.hub.get(kueue.LocalQueue, view.spec.queue_name, view.namespace)
         if queue is None or queue.spec.stop_policy != "None":
-            return Surroundings(queue, None)
+            return Queues(queue, None)
         target = self.hub.get(kueue.ClusterQueue, queue.spec.cluster_queue)
-        return Surroundings(queue, target, target is not None and self._is_open(target))
+        return Queues(queue, target, target is not None and self._is_open(target))
 
     def _is_open(self, queue: kueue.ClusterQueue) -> bool:
-        return not queue.is_deleting and not self.standings.problems(queue.name)
+        return not queue.is_deleting and not self.queue_usage.problems(queue.name)
 
     def _count_finished(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
         if old is not None and new is not None and new.is_finished and not old.is_finished:
@@ -154,7 +154,7 @@ class WorkloadController(Controller):
     def _told(self, kind: str, key: str) -> None:
         if kind != kueue.ClusterQueue.resource.kind:
             return
-        is_open = not self.standings.problems(key)
+        is_open = not self.queue_usage.problems(key)
         if self._open.get(key) != is_open:
             self._open[key] = is_open
             self._wake_all_of(key)

@@ -6,7 +6,7 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.embedded.kueue.cases import Case, Step, Surroundings
+from fleetqueue.embedded.kueue.cases import Case, Queues, Step
 from fleetqueue.embedded.kueue.required_checks import required, synced
 from fleetqueue.embedded.kueue.settings import KueueSettings, PodsReadySettings
 from fleetqueue.embedded.kueue.workload_life import decide
@@ -23,7 +23,7 @@ def after(seconds):
     return timestamp(NOON + timedelta(seconds=seconds))
 
 
-def case(*conditions, at=0, settings=None, around=None, checks=(), status=None, **spec):
+def case(*conditions, at=0, settings=None, queues=None, checks=(), status=None, **spec):
     raw = workload_manifest("w", **spec)
     raw["metadata"] |= {"uid": "u", "resourceVersion": "1", "generation": 1, "creationTimestamp": timestamp(NOON)}
     has_quota = any(each["type"] == "QuotaReserved" and each["status"] == "True" for each in conditions)
@@ -34,7 +34,7 @@ def case(*conditions, at=0, settings=None, around=None, checks=(), status=None, 
         **(status or {}),
     }
     listed = {"admissionChecksStrategy": {"admissionChecks": [{"name": each["name"]} for each in checks]}}
-    known = around or Surroundings(local_queue(), queue(**(listed if checks else {})))
+    known = queues or Queues(local_queue(), queue(**(listed if checks else {})))
     now = NOON + timedelta(seconds=at)
     return Case(raw, kueue.QueuedWorkload.view(raw), known, settings or KueueSettings(pods_ready=None), now)
 
@@ -124,10 +124,10 @@ def test_time_that_it_ran_before_counts():
 
 
 def test_who_loses_quota_says_for_how_long_it_ran():
-    stopped = Surroundings(local_queue(stop="Hold"), None)
+    stopped = Queues(local_queue(stop="Hold"), None)
     pending = {"name": "a", "state": "Pending", "message": "", "lastTransitionTime": after(0)}
 
-    step = decide(case(RESERVED, at=30, around=stopped, checks=[pending]))
+    step = decide(case(RESERVED, at=30, queues=stopped, checks=[pending]))
 
     assert told(step, "QuotaReserved") == "False Inadmissible"
     assert "admission" not in step.status

@@ -9,8 +9,8 @@ from enum import IntEnum
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.scheduling.amounts import Requests, all_written
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Quantities
-from fleetqueue.embedded.kueue.scheduling.work import Tried
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
+from fleetqueue.embedded.kueue.scheduling.workload_info import Tried
 
 
 class Mode(IntEnum):
@@ -24,7 +24,7 @@ class Mode(IntEnum):
         return ("NoFit", "Preempt", "Fit")[self]
 
 
-class Finely(IntEnum):
+class GranularMode(IntEnum):
     """The same, told apart by who would have to go."""
 
     NO_FIT = 0
@@ -37,8 +37,8 @@ class Finely(IntEnum):
 
     @property
     def mode(self) -> Mode:
-        if self in (Finely.NO_FIT, Finely.FIT):
-            return Mode.FIT if self is Finely.FIT else Mode.NO_FIT
+        if self in (GranularMode.NO_FIT, GranularMode.FIT):
+            return Mode.FIT if self is GranularMode.FIT else Mode.NO_FIT
         return Mode.PREEMPT
 
     @property
@@ -63,13 +63,13 @@ class Attempt:
     """How one flavor did for a pod set, for the event."""
 
     flavor: str
-    finely: Finely
+    granular_mode: GranularMode
     borrows: int = 0
     reasons: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        possibility = self.finely.possibility
-        said = [f"preemptionMode={possibility}" if possibility else str(self.finely.mode)]
+        possibility = self.granular_mode.possibility
+        said = [f"preemptionMode={possibility}" if possibility else str(self.granular_mode.mode)]
         if self.borrows:
             said.append(f"borrow={self.borrows}")
         return f"{self.flavor}({';'.join((*said, *self.reasons))})"
@@ -78,7 +78,7 @@ class Attempt:
         """Return how the flavor did for two resources: as badly as for the worse."""
         return Attempt(
             self.flavor,
-            min(self.finely, other.finely),
+            min(self.granular_mode, other.granular_mode),
             max(self.borrows, other.borrows),
             tuple(sorted({*self.reasons, *other.reasons})),
         )
@@ -158,9 +158,9 @@ def merged_attempts(groups: Iterable[tuple[str, Sequence[str], Sequence[Attempt]
         for name in [*found] if attempts else ():
             if name in flavors and name not in tried:
                 reason = f"flavor {name} does not provide resource {resource}"
-                found[name] = found[name].merged(Attempt(name, Finely.NO_FIT, 0, (reason,)))
+                found[name] = found[name].merged(Attempt(name, GranularMode.NO_FIT, 0, (reason,)))
     return [found[name] for name in sorted(found)]
 
 
 def _is_plain(attempt: Attempt) -> bool:
-    return attempt.finely is Finely.FIT and not attempt.borrows
+    return attempt.granular_mode is GranularMode.FIT and not attempt.borrows

@@ -10,16 +10,16 @@ from enum import Enum
 
 from fleetqueue.api.kueue_v1beta2 import Preemption
 from fleetqueue.embedded.kueue.scheduling.cohorts import CohortNode, Queue
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
 from fleetqueue.embedded.kueue.scheduling.quota import Node, remaining
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Quantities
-from fleetqueue.embedded.kueue.scheduling.work import Work
+from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 
 NEVER = "Never"
 IN_CLUSTER_QUEUE = "InClusterQueue"
 RECLAMATION = "InCohortReclamation"
 WHILE_BORROWING = "InCohortReclaimWhileBorrowing"
 
-Holders = Callable[[str], Iterable[Work]]
+Holders = Callable[[str], Iterable[WorkloadInfo]]
 """Return the Workloads that hold quota in a ClusterQueue."""
 
 
@@ -38,7 +38,7 @@ class Variant(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    work: Work
+    work: WorkloadInfo
     queue: Queue
     top: CohortNode | None
     """Where its path and the preemptor's meet; None within one queue."""
@@ -49,7 +49,7 @@ class Candidate:
 class Preemptor:
     """Who preempts, for what."""
 
-    work: Work
+    work: WorkloadInfo
     queue: Queue
     rules: Preemption
     wanted: Quantities
@@ -143,7 +143,7 @@ def _of_queue(
             yield Candidate(work, queue, top, variant)
 
 
-def _variant(preemptor: Preemptor, work: Work, *, has_advantage: bool) -> Variant | None:
+def _variant(preemptor: Preemptor, work: WorkloadInfo, *, has_advantage: bool) -> Variant | None:
     if preemptor.scarce.isdisjoint(work.usage):
         return None
     is_own = work.cluster_queue == preemptor.queue.name
@@ -159,7 +159,7 @@ def _variant(preemptor: Preemptor, work: Work, *, has_advantage: bool) -> Varian
     return Variant.WHILE_BORROWING
 
 
-def _is_allowed(preemptor: Work, work: Work, policy: str) -> bool:
+def _is_allowed(preemptor: WorkloadInfo, work: WorkloadInfo, policy: str) -> bool:
     is_lower = work.priority < preemptor.priority
     match policy:
         case "LowerPriority":
@@ -169,7 +169,7 @@ def _is_allowed(preemptor: Work, work: Work, policy: str) -> bool:
     return policy == "Any"
 
 
-def _is_above_threshold(preemptor: Preemptor, work: Work) -> bool:
+def _is_above_threshold(preemptor: Preemptor, work: WorkloadInfo) -> bool:
     threshold = preemptor.rules.borrow_within_cohort.max_priority_threshold
     return work.priority >= preemptor.work.priority or (threshold is not None and work.priority > threshold)
 

@@ -15,14 +15,14 @@ from typing import Protocol
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.kueue.scheduling import partial as partial_admission
-from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, Finely, Mode
+from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, GranularMode, Mode
 from fleetqueue.embedded.kueue.scheduling.candidates import Preemptor
 from fleetqueue.embedded.kueue.scheduling.cohorts import Queue
 from fleetqueue.embedded.kueue.scheduling.flavors import FlavorSearch
 from fleetqueue.embedded.kueue.scheduling.preemption import Target, simulated, targets, without
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
 from fleetqueue.embedded.kueue.scheduling.queues import Requeue
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Quantities
-from fleetqueue.embedded.kueue.scheduling.work import Tried, Work
+from fleetqueue.embedded.kueue.scheduling.workload_info import Tried, WorkloadInfo
 
 FAILED_CHECKS = "The workload has failed admission checks"
 WRONG_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
@@ -30,7 +30,7 @@ OVERLAPPING = "Workload has overlapping preemption targets with another workload
 NO_LONGER_FITS = "Workload no longer fits after processing another workload"
 
 
-class Scene(Protocol):
+class Snapshot(Protocol):
     """What a cycle looks at."""
 
     @property
@@ -41,13 +41,13 @@ class Scene(Protocol):
         """Tell whether a ClusterQueue cannot admit."""
         ...
 
-    def holders(self, name: str) -> Iterable[Work]: ...
+    def holders(self, name: str) -> Iterable[WorkloadInfo]: ...
     def selects(self, name: str, namespace: str) -> bool:
         """Tell whether a ClusterQueue takes Workloads of a namespace."""
         ...
 
 
-class Fate(Enum):
+class EntryStatus(Enum):
     PENDING = auto()
     SKIPPED = auto()
     """It could have been admitted, had another not been quicker."""
@@ -57,25 +57,25 @@ class Fate(Enum):
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    work: Work
+    work: WorkloadInfo
     queue: Queue | None
     assignment: Assignment | None = None
     targets: Sequence[Target] = ()
-    fate: Fate = Fate.PENDING
+    status: EntryStatus = EntryStatus.PENDING
     message: str = ""
     why: Requeue = Requeue.GENERIC
 
 
 @dataclass(slots=True)
 class Cycle:
-    scene: Scene
+    snapshot: Snapshot
     number: int
     now: datetime
     preempted: dict[str, Target] = field(default_factory=dict)
     """Whom this cycle preempts, by key."""
     _noted: list[tuple[Queue, Quantities]] = field(default_factory=list)
 
-    def run(self, heads: Iterable[Work]) -> list[Entry]:
+    def run(self, heads: Iterable[WorkloadInfo]) -> list[Entry]:
         """Decide on each head."""
         entries = [self._nominated(work) for work in heads]
         try:
@@ -87,9 +87,9 @@ class Cycle:
             self._noted.clear()
         return entries
 
-    def _nominated(self, work: Work) -> Entry:
+    def _nominated(self, work: WorkloadInfo) -> Entry:
         """Look what a head could get, as things stand before the cycle."""
-        entry = Entry(work, self.scene.queue(work.cluster_queue))
+        entry = Entry(work, self.snapshot.queue(work.cluster_queue))
         entry.message, entry.why = self._refusal(entry)
         if not entry.message and entry.queue is not None:
             entry.assignment, entry.targets = self._assigned(work, entry.queue)
@@ -103,18 +103,18 @@ class Cycle:
             return FAILED_CHECKS, Requeue.GENERIC
         if entry.queue is None:
             return f"ClusterQueue {name} not found", Requeue.GENERIC
-        if self.scene.is_closed(name):
+        if self.snapshot.is_closed(name):
             return f"ClusterQueue {name} is inactive", Requeue.GENERIC
-        if not self.scene.selects(name, work.view.namespace):
+        if not self.snapshot.selects(name, work.view.namespace):
             return WRONG_NAMESPACE, Requeue.NAMESPACE_MISMATCH
         return work.wrong, Requeue.GENERIC
 
-    def _assigned(self, work: Work, queue: Queue) -> tuple[Assignment, Sequence[Target]]:
-        spec = self.scene.spec(queue.name)
+    def _assigned(self, work: WorkloadInfo, queue: Queue) -> tuple[Assignment, Sequence[Target]]:
+        spec = self.snapshot.spec(queue.name)
         if work.tried is not None and self._is_outdated(work.tried, work, queue):
             work.tried = None
         simulate = partial(self._simulate, work, queue, spec.preemption)
-        search = FlavorSearch(work, queue, spec, self.scene.flavors, simulate, self.number)
+        search = FlavorSearch(work, queue, spec, self.snapshot.flavors, simulate, self.number)
         whole = search.assign()
         chosen = self._targets(work, queue, spec.preemption, whole)
         if chosen is not None:
@@ -131,22 +131,22 @@ class Cycle:
         return whole, ()
 
     def _targets(
-        self, work: Work, queue: Queue, rules: kueue.Preemption, assignment: Assignment
+        self, work: WorkloadInfo, queue: Queue, rules: kueue.Preemption, assignment: Assignment
     ) -> Sequence[Target] | None:
         """Return whom an assignment needs to be preempted; None where it cannot work."""
         if assignment.mode is not Mode.PREEMPT:
             return () if assignment.mode is Mode.FIT else None
         wanted = {what: value for what, value in assignment.usage.items() if value}
         preemptor = Preemptor(work, queue, rules, wanted, assignment.needing_preemption)
-        return targets(preemptor, self.scene.holders, self.now) or None
+        return targets(preemptor, self.snapshot.holders, self.now) or None
 
     def _simulate(
-        self, work: Work, queue: Queue, rules: kueue.Preemption, what: FlavorResource, value: int
-    ) -> tuple[Finely, int]:
+        self, work: WorkloadInfo, queue: Queue, rules: kueue.Preemption, what: FlavorResource, value: int
+    ) -> tuple[GranularMode, int]:
         preemptor = Preemptor(work, queue, rules, {what: value}, {what})
-        return simulated(preemptor, self.scene.holders, self.now)
+        return simulated(preemptor, self.snapshot.holders, self.now)
 
-    def _is_outdated(self, tried: Tried, work: Work, queue: Queue) -> bool:
+    def _is_outdated(self, tried: Tried, work: WorkloadInfo, queue: Queue) -> bool:
         if tried.shape != work.shape:
             return True
         return self.number - tried.cycle > 1 and queue.generation > tried.generation
@@ -160,7 +160,7 @@ class Cycle:
             entry.why = Requeue.NO_FIT
         elif assignment.mode is Mode.PREEMPT and not entry.targets:
             entry.why = Requeue.NO_CANDIDATES
-            if self.scene.spec(queue.name).preemption.reclaim_within_cohort != "Any":
+            if self.snapshot.spec(queue.name).preemption.reclaim_within_cohort != "Any":
                 self._note(queue, _to_keep_free(assignment, queue))
         elif any(target.key in self.preempted for target in entry.targets):
             _skip(entry, OVERLAPPING)
@@ -169,7 +169,7 @@ class Cycle:
         else:
             self._note(queue, assignment.usage)
             self.preempted |= {target.key: target for target in entry.targets}
-            entry.fate = Fate.PREEMPTS if assignment.mode is Mode.PREEMPT else Fate.ADMITTED
+            entry.status = EntryStatus.PREEMPTS if assignment.mode is Mode.PREEMPT else EntryStatus.ADMITTED
 
     def _still_fits(self, entry: Entry, queue: Queue, assignment: Assignment) -> bool:
         with without((*self.preempted.values(), *entry.targets)):
@@ -187,7 +187,7 @@ def _turn(entry: Entry) -> tuple[object, ...]:
 
 
 def _skip(entry: Entry, message: str) -> None:
-    entry.fate, entry.message, entry.why = Fate.SKIPPED, message, Requeue.FAILED_AFTER_NOMINATION
+    entry.status, entry.message, entry.why = EntryStatus.SKIPPED, message, Requeue.FAILED_AFTER_NOMINATION
 
 
 def _to_keep_free(assignment: Assignment, queue: Queue) -> Quantities:

@@ -11,19 +11,19 @@ from fleetqueue.embedded.kueue.scheduling.amounts import PODS, Requests, written
 from fleetqueue.embedded.kueue.scheduling.assignment import (
     Assignment,
     Attempt,
-    Finely,
     Given,
+    GranularMode,
     PartAssignment,
     merged_attempts,
 )
 from fleetqueue.embedded.kueue.scheduling.cohorts import CohortNode, Queue
 from fleetqueue.embedded.kueue.scheduling.matching import mismatch
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource
-from fleetqueue.embedded.kueue.scheduling.work import Part, Tried, Work
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource
+from fleetqueue.embedded.kueue.scheduling.workload_info import PodSetResources, Tried, WorkloadInfo
 
 NEXT = "TryNextFlavor"
 
-Simulate = Callable[[FlavorResource, int], tuple[Finely, int]]
+Simulate = Callable[[FlavorResource, int], tuple[GranularMode, int]]
 """Say what preemption would give for an amount: how, and how high up one must then borrow."""
 
 
@@ -31,30 +31,30 @@ Simulate = Callable[[FlavorResource, int], tuple[Finely, int]]
 class Chance:
     """How well something fits, and how high up in the tree it must borrow for that."""
 
-    finely: Finely
+    granular_mode: GranularMode
     borrows: int
 
     def is_better(self, than: "Chance", rules: kueue.FlavorFungibility) -> bool:
-        if Finely.NO_FIT in (self.finely, than.finely):
-            return self.finely is not Finely.NO_FIT
-        hopeless = [each.finely is Finely.NO_CANDIDATES for each in (self, than)]
+        if GranularMode.NO_FIT in (self.granular_mode, than.granular_mode):
+            return self.granular_mode is not GranularMode.NO_FIT
+        hopeless = [each.granular_mode is GranularMode.NO_CANDIDATES for each in (self, than)]
         if hopeless[0] != hopeless[1]:
             return hopeless[1]
         if rules.preference == "PreemptionOverBorrowing":
-            return (-self.borrows, self.finely) > (-than.borrows, than.finely)
-        return (self.finely, -self.borrows) > (than.finely, -than.borrows)
+            return (-self.borrows, self.granular_mode) > (-than.borrows, than.granular_mode)
+        return (self.granular_mode, -self.borrows) > (than.granular_mode, -than.borrows)
 
     def may_be_bettered(self, rules: kueue.FlavorFungibility) -> bool:
         """Tell whether the next flavor is to be tried, too."""
-        if self.finely in (Finely.NO_FIT, Finely.NO_CANDIDATES):
+        if self.granular_mode in (GranularMode.NO_FIT, GranularMode.NO_CANDIDATES):
             return True
-        if self.finely in (Finely.PREEMPT, Finely.RECLAIM) and rules.when_can_preempt == NEXT:
+        if self.granular_mode in (GranularMode.PREEMPT, GranularMode.RECLAIM) and rules.when_can_preempt == NEXT:
             return True
         return self.borrows > 0 and rules.when_can_borrow == NEXT
 
 
-WORST = Chance(Finely.NO_FIT, 2**31)
-BEST = Chance(Finely.FIT, 0)
+WORST = Chance(GranularMode.NO_FIT, 2**31)
+BEST = Chance(GranularMode.FIT, 0)
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class FlavorSearch:
-    work: Work
+    work: WorkloadInfo
     queue: Queue
     spec: kueue.ClusterQueueSpec
     flavors: Mapping[str, kueue.ResourceFlavor]
@@ -92,13 +92,13 @@ class FlavorSearch:
                 break
         return Assignment(found, usage, _most_borrowed(found), self._tried(found))
 
-    def _with_pods(self, part: Part) -> Part:
+    def _with_pods(self, part: PodSetResources) -> PodSetResources:
         """Count the pods themselves, where the queue has quota for them."""
         if self._group(PODS) is None:
             return part
         return replace(part, requests={**part.requests, PODS: part.count})
 
-    def _assign_part(self, number: int, part: Part, usage: Mapping[FlavorResource, int]) -> PartAssignment:
+    def _assign_part(self, number: int, part: PodSetResources, usage: Mapping[FlavorResource, int]) -> PartAssignment:
         given: dict[str, Given] = {}
         reasons: list[str] = []
         attempts: list[tuple[str, Sequence[str], Sequence[Attempt]]] = []
@@ -136,7 +136,7 @@ class FlavorSearch:
             name = group.flavors[place].name
             if why := mismatch(self.work.pod_sets[number], name, self.flavors.get(name)):
                 search.reasons.append(why)
-                search.attempts.append(Attempt(name, Finely.NO_FIT, 0, (why,)))
+                search.attempts.append(Attempt(name, GranularMode.NO_FIT, 0, (why,)))
                 continue
             chance, given = self._try(name, wanted, usage, search)
             is_last_word = not chance.may_be_bettered(self.spec.flavor_fungibility)
@@ -146,7 +146,7 @@ class FlavorSearch:
                 break
         tried = -1 if place == last else place
         search.given = {name: replace(each, tried=tried) for name, each in search.given.items()}
-        if best.finely is Finely.FIT:
+        if best.granular_mode is GranularMode.FIT:
             search.reasons = []
         return search
 
@@ -162,17 +162,17 @@ class FlavorSearch:
             most = max(most, chance.borrows)
             if worst.is_better(chance, self.spec.flavor_fungibility):
                 worst = chance
-            if worst.finely is not Finely.NO_FIT:
-                given[resource] = Given(flavor, chance.finely.mode, chance.borrows)
+            if worst.granular_mode is not GranularMode.NO_FIT:
+                given[resource] = Given(flavor, chance.granular_mode.mode, chance.borrows)
         search.reasons += reasons
-        search.attempts.append(Attempt(flavor, worst.finely, most, tuple(sorted(reasons))))
+        search.attempts.append(Attempt(flavor, worst.granular_mode, most, tuple(sorted(reasons))))
         return worst, given
 
     def _fits(self, what: FlavorResource, assumed: int, request: int) -> tuple[Chance, str]:
         """Judge one resource of one flavor, beside what earlier pod sets of the Workload would hold of it."""
         resource, value, most = what.resource, assumed + request, self.queue.potentially_available(what)
         if value > most:
-            return Chance(Finely.NO_FIT, 0), (
+            return Chance(GranularMode.NO_FIT, 0), (
                 f"insufficient quota for {resource} in flavor {what.flavor}, previously considered podsets requests "
                 f"({written(resource, assumed)}) + current podset request ({written(resource, request)}) > "
                 f"maximum capacity ({written(resource, most)})"
@@ -180,13 +180,13 @@ class FlavorSearch:
         borrows, may_reclaim = lowest_that_fits(self.queue, what, value)
         available = max(0, self.queue.available(what))
         if value <= available:
-            return Chance(Finely.FIT, borrows), ""
+            return Chance(GranularMode.FIT, borrows), ""
         missing = written(resource, value - available)
         why = f"insufficient unused quota for {resource} in flavor {what.flavor}, {missing} more needed"
         if self.queue.quota(what).nominal >= value or may_reclaim or self._may_preempt_while_borrowing:
-            finely, borrows = self.simulate(what, value)
-            return Chance(finely, borrows), why
-        return Chance(Finely.NO_FIT, borrows), why
+            granular_mode, borrows = self.simulate(what, value)
+            return Chance(granular_mode, borrows), why
+        return Chance(GranularMode.NO_FIT, borrows), why
 
     @property
     def _may_preempt_while_borrowing(self) -> bool:

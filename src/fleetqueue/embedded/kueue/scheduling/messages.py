@@ -2,7 +2,7 @@
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.kueue.scheduling.preemption import Target
-from fleetqueue.embedded.kueue.scheduling.work import Work
+from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 
 UNKNOWN = "UNKNOWN"
 RIGHTS = {
@@ -21,7 +21,7 @@ def admitted(cluster_queue: str) -> str:
     return f"Admitted by ClusterQueue {cluster_queue}, wait time since reservation was 0s"
 
 
-def preempted(preemptor: Work, path: str, target: Target) -> str:
+def preempted(preemptor: WorkloadInfo, path: str, target: Target) -> str:
     job = preemptor.view.metadata.labels.get(kueue.JOB_UID_LABEL) or UNKNOWN
     return (
         f"Preempted to accommodate a workload (UID: {preemptor.view.uid or UNKNOWN}, JobUID: {job}) "
@@ -29,14 +29,14 @@ def preempted(preemptor: Work, path: str, target: Target) -> str:
     )
 
 
-def preempted_whom(preemptor: Work, target: Target) -> str:
+def preempted_whom(preemptor: WorkloadInfo, target: Target) -> str:
     """Tell the preemptor of its victim."""
     victim = target.candidate.work
     said = f"Preempted workload {victim.key} (UID: {victim.view.uid}) in ClusterQueue {victim.cluster_queue}"
     return f"{said}; {priorities(preemptor, victim)}"
 
 
-def priorities(preemptor: Work, victim: Work) -> str:
+def priorities(preemptor: WorkloadInfo, victim: WorkloadInfo) -> str:
     return f"preemptor {_priority(preemptor)}; preemptee {_priority(victim)}"
 
 
@@ -47,5 +47,5 @@ def waits_for(preempted: int, failed: int) -> str:
     return f". Preempting {failed} workload(s) failed, will retry."
 
 
-def _priority(work: Work) -> str:
+def _priority(work: WorkloadInfo) -> str:
     return f"effective priority: {work.priority} (base: {work.priority}, boost: 0)"

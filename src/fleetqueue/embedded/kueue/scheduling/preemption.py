@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from fleetqueue.embedded.kueue.scheduling.assignment import Finely
+from fleetqueue.embedded.kueue.scheduling.assignment import GranularMode
 from fleetqueue.embedded.kueue.scheduling.candidates import (
     Candidate,
     Candidates,
@@ -22,7 +22,7 @@ from fleetqueue.embedded.kueue.scheduling.candidates import (
 )
 from fleetqueue.embedded.kueue.scheduling.cohorts import Queue
 from fleetqueue.embedded.kueue.scheduling.flavors import lowest_that_fits
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ def targets(preemptor: Preemptor, holders: Holders, now: datetime) -> list[Targe
     return []
 
 
-def simulated(preemptor: Preemptor, holders: Holders, now: datetime) -> tuple[Finely, int]:
+def simulated(preemptor: Preemptor, holders: Holders, now: datetime) -> tuple[GranularMode, int]:
     """Say what preemption would give for one resource: how, and how high up one must borrow afterwards."""
     ((what, value),) = preemptor.wanted.items()
     chosen = targets(preemptor, holders, now)
     with without(chosen):
         borrows, _ = lowest_that_fits(preemptor.queue, what, value)
     if not chosen:
-        return Finely.NO_CANDIDATES, borrows
+        return GranularMode.NO_CANDIDATES, borrows
     is_own = any(target.candidate.queue is preemptor.queue for target in chosen)
-    return (Finely.PREEMPT if is_own else Finely.RECLAIM), borrows
+    return (GranularMode.PREEMPT if is_own else GranularMode.RECLAIM), borrows
 
 
 @contextmanager

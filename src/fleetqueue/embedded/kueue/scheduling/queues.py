@@ -15,7 +15,7 @@ from typing import Final
 
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.kueue.scheduling.work import Tried, Work, is_backing_off
+from fleetqueue.embedded.kueue.scheduling.workload_info import Tried, WorkloadInfo, is_backing_off
 
 BEST_EFFORT: Final = "BestEffortFIFO"
 STRICT: Final = "StrictFIFO"
@@ -44,12 +44,12 @@ class PendingQueue:
     def __init__(self, name: str, strategy: str = BEST_EFFORT) -> None:
         self.name = name
         self.strategy = strategy
-        self.in_flight: Work | None = None
+        self.in_flight: WorkloadInfo | None = None
         self._heap: list[tuple[tuple[int, datetime, str], int, str]] = []
-        self._waiting: dict[str, tuple[int, Work]] = {}
+        self._waiting: dict[str, tuple[int, WorkloadInfo]] = {}
         """By key, with the number of the entry of the heap that is valid."""
         self._alike: dict[bytes, dict[str, None]] = {}
-        self._parked: dict[str, Work] = {}
+        self._parked: dict[str, WorkloadInfo] = {}
         self._hopeless: set[bytes] = set()
         """Shapes that did not fit since something last changed."""
         self._number = 0
@@ -70,13 +70,13 @@ class PendingQueue:
     def parked(self) -> int:
         return len(self._parked)
 
-    def all(self) -> list[Work]:
+    def all(self) -> list[WorkloadInfo]:
         """Return everybody, in the order in which they would be tried."""
         flying = [self.in_flight] if self.in_flight is not None else []
         everybody = [*flying, *(work for _, work in self._waiting.values()), *self._parked.values()]
         return sorted(everybody, key=lambda work: (work.key != self._preemptor, work.order))
 
-    def put(self, work: Work, now: datetime) -> bool:
+    def put(self, work: WorkloadInfo, now: datetime) -> bool:
         """Add a Workload, or take what changed about one; return whether somebody is to be tried."""
         key = work.key
         if self._is_in_flight(key):
@@ -94,7 +94,7 @@ class PendingQueue:
         self._push(work)
         return True
 
-    def take(self) -> Work | None:
+    def take(self) -> WorkloadInfo | None:
         """Take the head, for a decision; it comes back by `back`, or leaves by `remove`."""
         self._taken += 1
         self.in_flight = None
@@ -102,7 +102,7 @@ class PendingQueue:
         self.in_flight = work
         return work
 
-    def back(self, work: Work, why: Requeue, now: datetime) -> bool:
+    def back(self, work: WorkloadInfo, why: Requeue, now: datetime) -> bool:
         """Put a head back that was not admitted; return whether it will be tried again without a change."""
         key = work.key
         if why is Requeue.PENDING_PREEMPTION:
@@ -127,7 +127,7 @@ class PendingQueue:
         was_waiting = self._drop(key) is not None
         return self._parked.pop(key, None) is not None or was_waiting
 
-    def wake(self, may_be_tried: Callable[[Work], bool]) -> bool:
+    def wake(self, may_be_tried: Callable[[WorkloadInfo], bool]) -> bool:
         """Let the parked be tried again; return whether there were any."""
         self._woken_at = self._taken
         self._hopeless.clear()
@@ -137,7 +137,7 @@ class PendingQueue:
             self._push(work)
         return bool(woken)
 
-    def _is_tried_again(self, work: Work, why: Requeue) -> bool:
+    def _is_tried_again(self, work: WorkloadInfo, why: Requeue) -> bool:
         if self.strategy == STRICT:
             is_at_once = why is not Requeue.NAMESPACE_MISMATCH
         else:
@@ -148,15 +148,15 @@ class PendingQueue:
     def _is_in_flight(self, key: str) -> bool:
         return self.in_flight is not None and self.in_flight.key == key
 
-    def _is_hopeless(self, work: Work) -> bool:
+    def _is_hopeless(self, work: WorkloadInfo) -> bool:
         return self.strategy == BEST_EFFORT and work.shape in self._hopeless
 
-    def _tried(self, work: Work) -> Tried | None:
+    def _tried(self, work: WorkloadInfo) -> Tried | None:
         """Let a Workload that only changed go on where its search for flavors stands."""
         _, known = self._waiting.get(work.key, (0, None))
         return known.tried if known is not None and known.shape == work.shape else work.tried
 
-    def _push(self, work: Work) -> None:
+    def _push(self, work: WorkloadInfo) -> None:
         self._drop(work.key)
         self._number += 1
         self._waiting[work.key] = (self._number, work)
@@ -166,7 +166,7 @@ class PendingQueue:
             self._heap = [(work.order, number, work.key) for number, work in self._waiting.values()]
             heapq.heapify(self._heap)
 
-    def _pop(self) -> Work | None:
+    def _pop(self) -> WorkloadInfo | None:
         if self._preemptor in self._waiting:
             return self._drop(self._preemptor)
         while self._heap:
@@ -175,7 +175,7 @@ class PendingQueue:
                 return self._drop(key)
         return None
 
-    def _drop(self, key: str) -> Work | None:
+    def _drop(self, key: str) -> WorkloadInfo | None:
         """Take somebody out of the heap; what it leaves there is passed over later."""
         _, work = self._waiting.pop(key, (0, None))
         if work is None:
@@ -194,7 +194,7 @@ class PendingQueue:
                 self._parked[key] = work
 
 
-def _has_new_chances(known: Work, now: Work) -> bool:
+def _has_new_chances(known: WorkloadInfo, now: WorkloadInfo) -> bool:
     """Tell whether a parked Workload changed in a way that may help it."""
     old, new = known.view, now.view
     return (

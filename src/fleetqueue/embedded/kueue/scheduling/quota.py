@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from fleetqueue.api.kueue_v1beta2 import ResourceGroup
 from fleetqueue.embedded.kueue.scheduling.amounts import amount
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Quantities
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
 
 
 class Quota(NamedTuple):

@@ -7,7 +7,7 @@ Simplified: queues with topology-aware flavors, or with admission fair sharing, 
 from collections.abc import Callable, Iterator, Sequence
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.kueue.scheduling.standings import Problem
+from fleetqueue.embedded.kueue.scheduling.queue_usage import Problem
 
 NOT_SERVED = "NotSupported"
 FAIR_SHARING = "UsageBasedAdmissionFairSharing"

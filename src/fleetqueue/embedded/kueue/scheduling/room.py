@@ -7,7 +7,7 @@ workloads; and to create and patch events.
 
 from collections.abc import Sequence
 
-from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.measures import Measures
 from fleetqueue.embedded.kueue.scheduling.scheduler import SchedulerController
 from fleetqueue.runtime.cluster import Cluster
@@ -15,6 +15,6 @@ from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
 
-def controllers(hub: Cluster, metrics: Metrics, books: Books, measures: Measures) -> Sequence[Controller]:
-    """Return the controllers of a cluster; `books` are also what queue statuses are read from."""
-    return (SchedulerController(hub, metrics, books, measures),)
+def controllers(hub: Cluster, metrics: Metrics, cache: Cache, measures: Measures) -> Sequence[Controller]:
+    """Return the controllers of a cluster; `cache` are also what queue statuses are read from."""
+    return (SchedulerController(hub, metrics, cache, measures),)

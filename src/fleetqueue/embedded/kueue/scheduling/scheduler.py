@@ -17,13 +17,13 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.kueue.scheduling.books import Books
-from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, Entry, Fate
-from fleetqueue.embedded.kueue.scheduling.hearing import listen
+from fleetqueue.embedded.kueue.scheduling.cache import Cache
+from fleetqueue.embedded.kueue.scheduling.cache_events import listen
+from fleetqueue.embedded.kueue.scheduling.cache_view import CLUSTER_QUEUE
+from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, Entry, EntryStatus
 from fleetqueue.embedded.kueue.scheduling.measures import ROLE, Measures
-from fleetqueue.embedded.kueue.scheduling.open_books import CLUSTER_QUEUE
 from fleetqueue.embedded.kueue.scheduling.queues import Requeue
-from fleetqueue.embedded.kueue.scheduling.work import Work
+from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 from fleetqueue.embedded.kueue.scheduling.writing import Asked, Writer
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
@@ -37,11 +37,11 @@ RETRY: Final = "retry "
 class SchedulerController(Controller):
     name = "kueue-scheduler"
 
-    def __init__(self, hub: Cluster, metrics: Metrics, books: Books, measures: Measures) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, cache: Cache, measures: Measures) -> None:
         super().__init__(hub, metrics)
-        self.books = books
+        self.cache = cache
         self.measures = measures
-        self.writer = Writer(hub, books, measures)
+        self.writer = Writer(hub, cache, measures)
         self._tasks: asyncio.TaskGroup | None = None
         self._number = 0
 
@@ -49,49 +49,49 @@ class SchedulerController(Controller):
         return ()
 
     def subscribe(self) -> None:
-        self.books.stir = lambda: self.wake(CYCLE)
-        self.books.retry = self._retry_soon
-        self.books.subscribe(self._measure)
-        listen(self.hub, self.books)
+        self.cache.stir = lambda: self.wake(CYCLE)
+        self.cache.retry = self._retry_soon
+        self.cache.subscribe(self._measure)
+        listen(self.hub, self.cache)
 
     async def work(self) -> None:
-        """Work until cancelled; admissions are written while the next cycle is decided."""
+        """WorkloadInfo until cancelled; admissions are written while the next cycle is decided."""
         async with asyncio.TaskGroup() as self._tasks:
             await super().work()
 
     async def reconcile(self, key: str) -> None:
         if key.startswith(RETRY):
-            self.books.wake(key.removeprefix(RETRY))
+            self.cache.wake(key.removeprefix(RETRY))
         else:
             await self._cycle()
 
     async def _cycle(self) -> None:
         await self.writer.ready()
-        heads = self.books.heads()
+        heads = self.cache.heads()
         if not heads:
             return
         started = clock.monotonic()
         self._number += 1
         entries = self._decide(heads)
-        admitted = [entry for entry in entries if entry.fate is Fate.ADMITTED]
+        admitted = [entry for entry in entries if entry.status is EntryStatus.ADMITTED]
         for entry in admitted:
             self.writer.assume(entry)
         for entry in admitted:
             await self._meanwhile(self.writer.admit(entry))
-        waiting = [entry for entry in entries if entry.fate is not Fate.ADMITTED]
+        waiting = [entry for entry in entries if entry.status is not EntryStatus.ADMITTED]
         comes_forward, problems = await self._put_back(waiting)
         self._measure_cycle(entries, clock.monotonic() - started)
         if admitted or comes_forward:
             self.wake(CYCLE)
         if problems:
-            raise problems[0]  # those are in their lines again, and are tried again later and later
+            raise problems[0]  # those are in their queues again, and are tried again later and later
 
-    def _decide(self, heads: Sequence[Work]) -> list[Entry]:
+    def _decide(self, heads: Sequence[WorkloadInfo]) -> list[Entry]:
         try:
-            return Cycle(self.books, self._number, clock.now()).run(heads)
+            return Cycle(self.cache, self._number, clock.now()).run(heads)
         except Exception:
             for work in heads:  # a defect of ours must not make them vanish
-                self.books.back(work, Requeue.FAILED_AFTER_NOMINATION)
+                self.cache.back(work, Requeue.FAILED_AFTER_NOMINATION)
             raise
 
     async def _put_back(self, entries: Sequence[Entry]) -> tuple[bool, list[Exception]]:
@@ -104,15 +104,15 @@ class SchedulerController(Controller):
         """Return whether another cycle can bring more: others are tried, or other flavors, or somebody leaves."""
         asked = Asked(0, None)
         try:
-            if entry.fate is Fate.PREEMPTS:
+            if entry.status is EntryStatus.PREEMPTS:
                 asked = await self.writer.preempt(entry)
             await self.writer.say_why(entry)
         except errors.NotFound:
             entry.why = Requeue.GENERIC
         except BaseException:
-            self.books.back(entry.work, Requeue.FAILED_AFTER_NOMINATION)
+            self.cache.back(entry.work, Requeue.FAILED_AFTER_NOMINATION)
             raise
-        is_in_line = self.books.back(entry.work, entry.why)
+        is_in_line = self.cache.back(entry.work, entry.why)
         if asked.problem is not None:
             raise asked.problem
         has_more = entry.work.tried is not None and entry.work.tried.has_more
@@ -127,19 +127,21 @@ class SchedulerController(Controller):
 
     def _retry_soon(self, tree: str) -> None:
         """Gather what changes in a tree."""
-        self.queue.add_after(RETRY + tree, self.books.settings.retry_batch)
+        self.queue.add_after(RETRY + tree, self.cache.settings.retry_batch)
 
     def _measure(self, kind: str, key: str) -> None:
         if kind == CLUSTER_QUEUE and self.hub.get(kueue.ClusterQueue, key) is not None:
-            queue = self.books.lines.queues.get(key)
+            queue = self.cache.pending_queues.queues.get(key)
             parked, everybody = (queue.parked, len(queue)) if queue is not None else (0, 0)
             self.measures.pending.labels(key, "active", ROLE).set(everybody - parked)
             self.measures.pending.labels(key, "inadmissible", ROLE).set(parked)
 
     def _measure_cycle(self, entries: Sequence[Entry], seconds: float) -> None:
-        result = "success" if any(entry.fate is Fate.ADMITTED for entry in entries) else "inadmissible"
+        result = "success" if any(entry.status is EntryStatus.ADMITTED for entry in entries) else "inadmissible"
         self.measures.attempts.labels(result, ROLE).inc()
         self.measures.attempt_seconds.labels(result, ROLE).observe(seconds)
         for name in sorted({entry.work.cluster_queue for entry in entries}):
-            skipped = [e for e in entries if e.work.cluster_queue == name and e.fate is Fate.SKIPPED and e.targets]
+            skipped = [
+                e for e in entries if e.work.cluster_queue == name and e.status is EntryStatus.SKIPPED and e.targets
+            ]
             self.measures.skips.labels(name, ROLE).set(len(skipped))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.kueue.scheduling.work import local_queue
+from fleetqueue.embedded.kueue.scheduling.workload_info import local_queue
 
 
 class SeenWorkloads:

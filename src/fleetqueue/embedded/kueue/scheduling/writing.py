@@ -15,13 +15,13 @@ from fleetqueue.api.workload_admission import applied
 from fleetqueue.embedded.kueue.scheduling import admission_status, messages
 from fleetqueue.embedded.kueue.scheduling.amounts import all_written
 from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, PartAssignment
-from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.cycle import Entry
 from fleetqueue.embedded.kueue.scheduling.measures import ROLE, Measures
 from fleetqueue.embedded.kueue.scheduling.preemption import Target
 from fleetqueue.embedded.kueue.scheduling.queues import Requeue
 from fleetqueue.embedded.kueue.scheduling.readiness import required_checks
-from fleetqueue.embedded.kueue.scheduling.work import Part, Work
+from fleetqueue.embedded.kueue.scheduling.workload_info import PodSetResources, WorkloadInfo
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.logs import Log
@@ -45,9 +45,9 @@ class Asked(NamedTuple):
 
 
 class Writer:
-    def __init__(self, hub: Cluster, books: Books, measures: Measures) -> None:
+    def __init__(self, hub: Cluster, cache: Cache, measures: Measures) -> None:
         self._hub = hub
-        self._books = books
+        self._cache = cache
         self._measures = measures
         self._events = SeriesRecorder(hub.client, kueue.ADMISSION_MANAGER)
         self._turns = asyncio.Semaphore(AT_ONCE)
@@ -59,8 +59,8 @@ class Writer:
         assert entry.assignment is not None
         parts = [_held(part) for part in entry.assignment.parts]
         work = entry.work
-        given = Work(work.view, work.cluster_queue, parts, work.pod_sets, work.shape, work.since)
-        self._books.assume(given, is_admitted=self._is_admitted(entry))
+        given = WorkloadInfo(work.view, work.cluster_queue, parts, work.pod_sets, work.shape, work.since)
+        self._cache.assume(given, is_admitted=self._is_admitted(entry))
 
     async def ready(self) -> None:
         """Wait while as many admissions are being written as may be at once; and always let others have their turn."""
@@ -101,7 +101,7 @@ class Writer:
             await self._admit(entry)
         except errors.NotFound:
             self._failures.pop(entry.work.key, None)
-            self._books.forget(entry.work.key)
+            self._cache.forget(entry.work.key)
         except (errors.ApiError, errors.Unreachable) as error:
             return error
         except Exception as error:  # a defect of ours must not keep the quota taken
@@ -113,7 +113,7 @@ class Writer:
         work, assignment = entry.work, entry.assignment
         raw = self._raw(work)
         if raw is None or assignment is None:
-            self._books.forget(work.key)
+            self._cache.forget(work.key)
             return
         admission = {
             "clusterQueue": work.cluster_queue,
@@ -123,7 +123,7 @@ class Writer:
         status = admission_status.reserved(raw, admission, is_admitted=is_admitted, now=clock.now())
         written = await self._apply(raw, status)
         self._failures.pop(work.key, None)
-        self._books.confirm(work.key, written["metadata"]["resourceVersion"])
+        self._cache.confirm(work.key, written["metadata"]["resourceVersion"])
         log.info("quota reserved", workload=work.key, queue=work.cluster_queue, admitted=is_admitted)
         await self._tell_of_admission(entry, assignment, is_admitted=is_admitted)
 
@@ -146,32 +146,32 @@ class Writer:
         delay = clock.jitter(min(FIRST_DELAY * 2 ** min(failures, 8), LAST_DELAY))
         log.warning("quota not reserved", workload=key, error=error, again_in=round(delay, 2))
         await asyncio.sleep(delay)
-        self._books.forget(key)
+        self._cache.forget(key)
 
     async def _preempt(self, entry: Entry, target: Target) -> bool | Exception:
         """Evict one; False if that was done before."""
-        victim, books = target.candidate.work, self._books
-        if victim.is_evicted or books.is_being_preempted(victim):
+        victim, cache = target.candidate.work, self._cache
+        if victim.is_evicted or cache.is_being_preempted(victim):
             return False
-        books.preempt(victim)
+        cache.preempt(victim)
         assert entry.queue is not None
         message = messages.preempted(entry.work, entry.queue.path, target)
         try:
             async with self._preempting_turns:
                 await self._write_preemption(victim, target, message)
         except (errors.ApiError, errors.Unreachable) as error:
-            books.spare(victim)
+            cache.spare(victim)
             log.warning("not preempted", workload=victim.key, error=error)
             return error
         await self._tell_of_preemption(entry.work, target, message)
         return True
 
-    async def _write_preemption(self, victim: Work, target: Target, message: str) -> None:
+    async def _write_preemption(self, victim: WorkloadInfo, target: Target, message: str) -> None:
         raw = self._raw(victim)
         if raw is not None:
             await self._apply(raw, admission_status.preempted(raw, target.reason, message, clock.now()))
 
-    async def _tell_of_preemption(self, preemptor: Work, target: Target, message: str) -> None:
+    async def _tell_of_preemption(self, preemptor: WorkloadInfo, target: Target, message: str) -> None:
         victim = target.candidate.work
         class_name = victim.view.spec.priority_class_ref.name
         self._measures.evicted.labels(victim.cluster_queue, kueue.PREEMPTED, "", class_name, ROLE).inc()
@@ -187,14 +187,14 @@ class Writer:
         kind, manager = kueue.Workload.resource, kueue.ADMISSION_MANAGER
         return await self._hub.client.apply(kind, manifest, subresource="status", manager=manager)
 
-    def _raw(self, work: Work) -> Manifest | None:
+    def _raw(self, work: WorkloadInfo) -> Manifest | None:
         """Return the object as it was last seen, if it still is the same one."""
         raw = self._hub.informer(kueue.QueuedWorkload).store.raw(work.key)
         return raw if raw is not None and raw["metadata"]["uid"] == work.view.uid else None
 
     def _is_admitted(self, entry: Entry) -> bool:
         """Tell whether nothing but quota was waited for."""
-        queue = self._books.around.queues.get(entry.work.cluster_queue)
+        queue = self._cache.configuration.queues.get(entry.work.cluster_queue)
         assert entry.assignment is not None
         if queue is None:
             return False
@@ -204,12 +204,14 @@ class Writer:
         return has_all and all(state == kueue.READY for state in states.values())
 
 
-def _held(part: PartAssignment) -> Part:
+def _held(part: PartAssignment) -> PodSetResources:
     held = {resource: value for resource, value in part.requests.items() if resource in part.given}
-    return Part(part.name, part.count, held, {resource: given.flavor for resource, given in part.given.items()})
+    return PodSetResources(
+        part.name, part.count, held, {resource: given.flavor for resource, given in part.given.items()}
+    )
 
 
-def _requests(work: Work) -> Sequence[Manifest]:
+def _requests(work: WorkloadInfo) -> Sequence[Manifest]:
     """Return what is asked for, as it is shown while somebody waits."""
     return [
         {"name": part.name, **({"resources": all_written(part.requests)} if part.requests else {})}
@@ -217,7 +219,7 @@ def _requests(work: Work) -> Sequence[Manifest]:
     ]
 
 
-def _waited(work: Work) -> float:
+def _waited(work: WorkloadInfo) -> float:
     requeued = conditions.find(work.view.status.conditions, kueue.REQUEUED)
     since = requeued.last_transition_time if requeued is not None else work.view.metadata.creation_timestamp
     return (clock.now() - since).total_seconds() if since is not None else 0.0

@@ -9,7 +9,7 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.measures import Measures
 from fleetqueue.embedded.kueue.scheduling.room import controllers
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
@@ -37,7 +37,7 @@ class Stage:
         self.fleet = fleet
         self.client = fleet.hub.client()
         self.way = fleet.hub.way
-        self.books = Books(SchedulingSettings())
+        self.cache = Cache(SchedulingSettings())
         self.metrics = Metrics()
 
     async def add(self, *manifests):
@@ -49,9 +49,9 @@ class Stage:
     @asynccontextmanager
     async def scheduling(self):
         """Let a scheduler run, over a way that may have faults."""
-        self.books, self.metrics = Books(SchedulingSettings()), Metrics()
+        self.cache, self.metrics = Cache(SchedulingSettings()), Metrics()
         cluster = Cluster("hub", self.fleet.dial(parse(self.fleet.hub.kubeconfig)), metrics=self.metrics)
-        made = controllers(cluster, self.metrics, self.books, Measures(self.metrics.registry))
+        made = controllers(cluster, self.metrics, self.cache, Measures(self.metrics.registry))
         async with managed(Manager(cluster, made)):
             await advance(1)
             yield

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource
-from fleetqueue.embedded.kueue.scheduling.work import holding, waiting
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource
+from fleetqueue.embedded.kueue.scheduling.workload_info import holding, waiting
 
 NAMESPACE = "team"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

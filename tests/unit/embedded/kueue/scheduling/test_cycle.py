@@ -2,8 +2,8 @@
 
 import pytest
 
-from fleetqueue.embedded.kueue.scheduling.books import Books
-from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, Fate
+from fleetqueue.embedded.kueue.scheduling.cache import Cache
+from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, EntryStatus
 from fleetqueue.embedded.kueue.scheduling.queues import Requeue
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
 
@@ -27,34 +27,34 @@ def two(nominal, **said):
     return group(default=quota(nominal, **said))
 
 
-def scene(*queues, workloads=()):
-    books = Books(SchedulingSettings())
-    books.set_namespace(NAMESPACE, {})
-    books.set_flavor(flavor())
+def snapshot(*queues, workloads=()):
+    cache = Cache(SchedulingSettings())
+    cache.set_namespace(NAMESPACE, {})
+    cache.set_flavor(flavor())
     for each in queues:
-        books.set_cluster_queue(each)
-        books.set_local_queue(local_queue(each.name))
+        cache.set_cluster_queue(each)
+        cache.set_local_queue(local_queue(each.name))
     for each in workloads:
-        books.set_workload(each)
-    return books
+        cache.set_workload(each)
+    return cache
 
 
-def outcome(books, number=1):
-    entries = Cycle(books, number, NOON).run(books.heads())
+def outcome(cache, number=1):
+    entries = Cycle(cache, number, NOON).run(cache.heads())
     return {entry.work.view.name: entry for entry in entries}
 
 
-def fates(books):
-    return {name: entry.fate for name, entry in outcome(books).items()}
+def fates(cache):
+    return {name: entry.status for name, entry in outcome(cache).items()}
 
 
 PAIR = (queue("q", two(2), cohort="c"), queue("r", two(2), cohort="c"))
 
 
 def test_a_head_that_fits_is_admitted_with_its_flavors():
-    found = outcome(scene(queue(), workloads=[workload("a")]))["a"]
+    found = outcome(snapshot(queue(), workloads=[workload("a")]))["a"]
 
-    assert found.fate is Fate.ADMITTED
+    assert found.status is EntryStatus.ADMITTED
     assert found.assignment.parts[0].manifest == {
         "name": "main",
         "flavors": {"cpu": "default"},
@@ -64,67 +64,67 @@ def test_a_head_that_fits_is_admitted_with_its_flavors():
 
 
 def test_a_cycle_leaves_no_trace_in_the_quota():
-    books = scene(*PAIR, workloads=[workload("a", cpu="2"), workload("b", cpu="2", to="r")])
+    cache = snapshot(*PAIR, workloads=[workload("a", cpu="2"), workload("b", cpu="2", to="r")])
 
-    outcome(books)
+    outcome(cache)
 
-    assert [books.queue(name).available(CPU) for name in "qr"] == [4000, 4000]
+    assert [cache.queue(name).available(CPU) for name in "qr"] == [4000, 4000]
 
 
 def test_who_borrows_comes_last():
-    books = scene(*PAIR, workloads=[workload("a", cpu="4", priority=9), workload("b", cpu="2", to="r")])
+    cache = snapshot(*PAIR, workloads=[workload("a", cpu="4", priority=9), workload("b", cpu="2", to="r")])
 
-    found = outcome(books)
+    found = outcome(cache)
 
-    assert found["b"].fate is Fate.ADMITTED
-    assert (found["a"].fate, found["a"].why) == (Fate.SKIPPED, Requeue.FAILED_AFTER_NOMINATION)
+    assert found["b"].status is EntryStatus.ADMITTED
+    assert (found["a"].status, found["a"].why) == (EntryStatus.SKIPPED, Requeue.FAILED_AFTER_NOMINATION)
     assert found["a"].message == "Workload no longer fits after processing another workload"
 
 
 def test_the_higher_priority_comes_first_among_borrowers():
-    books = scene(*PAIR, workloads=[workload("a", cpu="3"), workload("b", cpu="3", to="r", priority=1)])
+    cache = snapshot(*PAIR, workloads=[workload("a", cpu="3"), workload("b", cpu="3", to="r", priority=1)])
 
-    assert fates(books) == {"a": Fate.SKIPPED, "b": Fate.ADMITTED}
+    assert fates(cache) == {"a": EntryStatus.SKIPPED, "b": EntryStatus.ADMITTED}
 
 
 def test_only_one_preempts_whom_both_want():
     rules = {"reclaimWithinCohort": "Any"}
-    books = scene(
+    cache = snapshot(
         queue("q", two(2), cohort="c", preemption=rules),
         queue("r", two(2), cohort="c", preemption=rules),
         queue("s", two(2), cohort="c"),
         workloads=[admitted("big", to="s", cpu="6"), workload("a", cpu="2", age=2), workload("b", cpu="2", to="r")],
     )
 
-    found = outcome(books)
+    found = outcome(cache)
 
-    assert found["a"].fate is Fate.PREEMPTS
+    assert found["a"].status is EntryStatus.PREEMPTS
     assert [target.key for target in found["a"].targets] == ["team/big"]
     assert found["b"].message == "Workload has overlapping preemption targets with another workload"
 
 
 def test_what_a_head_waits_for_is_kept_free():
-    books = scene(
+    cache = snapshot(
         queue("q", two(2), cohort="c", preemption={"withinClusterQueue": "LowerPriority"}),
         queue("r", two(2), cohort="c"),
         workloads=[admitted("x", cpu="1", priority=9), workload("a", cpu="4"), workload("b", cpu="3", to="r")],
     )
-    books.set_cluster_queue(
+    cache.set_cluster_queue(
         queue("q", two(4, borrow=0), cohort="c", preemption={"withinClusterQueue": "LowerPriority"})
     )
 
-    found = outcome(books)
+    found = outcome(cache)
 
     assert found["a"].why is Requeue.NO_CANDIDATES
-    assert found["b"].fate is Fate.SKIPPED
+    assert found["b"].status is EntryStatus.SKIPPED
 
 
 def test_fewer_pods_are_admitted_where_that_is_allowed():
     asked = workload("a", pod_set(count=9, least=2, requests={"cpu": "1"}))
 
-    found = outcome(scene(queue(), workloads=[asked]))["a"]
+    found = outcome(snapshot(queue(), workloads=[asked]))["a"]
 
-    assert (found.fate, found.assignment.parts[0].count) == (Fate.ADMITTED, 4)
+    assert (found.status, found.assignment.parts[0].count) == (EntryStatus.ADMITTED, 4)
 
 
 @pytest.mark.parametrize(
@@ -155,27 +155,27 @@ def test_fewer_pods_are_admitted_where_that_is_allowed():
     ],
 )
 def test_who_is_not_admitted_is_told_why(view, spec, message, why):
-    found = outcome(scene(queue("q", **spec), workloads=[view]))["a"]
+    found = outcome(snapshot(queue("q", **spec), workloads=[view]))["a"]
 
-    assert (found.fate, found.message, found.why) == (Fate.PENDING, message, why)
+    assert (found.status, found.message, found.why) == (EntryStatus.PENDING, message, why)
 
 
 def test_a_queue_that_closes_while_its_head_is_taken():
-    books = scene(queue(), workloads=[workload("a")])
-    heads = books.heads()
-    books.drop_flavor("default")
+    cache = snapshot(queue(), workloads=[workload("a")])
+    heads = cache.heads()
+    cache.drop_flavor("default")
 
-    (found,) = Cycle(books, 1, NOON).run(heads)
+    (found,) = Cycle(cache, 1, NOON).run(heads)
 
     assert found.message == "ClusterQueue q is inactive"
 
 
 def test_a_queue_that_goes_while_its_head_is_taken():
-    books = scene(queue(), workloads=[workload("a")])
-    heads = books.heads()
-    books.drop_cluster_queue("q")
+    cache = snapshot(queue(), workloads=[workload("a")])
+    heads = cache.heads()
+    cache.drop_cluster_queue("q")
 
-    (found,) = Cycle(books, 1, NOON).run(heads)
+    (found,) = Cycle(cache, 1, NOON).run(heads)
 
     assert found.message == "ClusterQueue q not found"
 
@@ -187,16 +187,16 @@ def test_a_search_for_flavors_starts_anew_after_a_change():
     }
     both = group(default=quota(2), two=quota(2))
     held = [admitted("x", cpu="2"), admitted("y", cpu="2", flavor="two", priority=20)]
-    books = scene(queue("q", both, **rules), workloads=[*held, workload("a", cpu="2", priority=5)])
-    books.set_flavor(flavor("two"))
-    (head,) = books.heads()
-    Cycle(books, 1, NOON).run([head])
+    cache = snapshot(queue("q", both, **rules), workloads=[*held, workload("a", cpu="2", priority=5)])
+    cache.set_flavor(flavor("two"))
+    (head,) = cache.heads()
+    Cycle(cache, 1, NOON).run([head])
     tried = head.tried
-    soon = Cycle(books, 2, NOON).run([head])
+    soon = Cycle(cache, 2, NOON).run([head])
 
-    books.drop_workload("team/y")
+    cache.drop_workload("team/y")
     head.tried = tried
-    later = Cycle(books, 5, NOON).run([head])
+    later = Cycle(cache, 5, NOON).run([head])
 
     assert [given.flavor for given in soon[0].assignment.parts[0].given.values()] == ["two"]
     assert [target.key for target in later[0].targets] == ["team/x"]
@@ -205,4 +205,4 @@ def test_a_search_for_flavors_starts_anew_after_a_change():
 def test_conditions_of_others_do_not_matter():
     view = workload("a", conditions=[condition("PodsReady", "False")])
 
-    assert fates(scene(queue(), workloads=[view])) == {"a": Fate.ADMITTED}
+    assert fates(snapshot(queue(), workloads=[view])) == {"a": EntryStatus.ADMITTED}

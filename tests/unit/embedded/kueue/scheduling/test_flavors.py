@@ -2,15 +2,15 @@
 
 import pytest
 
-from fleetqueue.embedded.kueue.scheduling.assignment import Attempt, Finely, Mode, merged_attempts
+from fleetqueue.embedded.kueue.scheduling.assignment import Attempt, GranularMode, Mode, merged_attempts
 from fleetqueue.embedded.kueue.scheduling.cohorts import Forest
 from fleetqueue.embedded.kueue.scheduling.flavors import Chance, FlavorSearch, lowest_that_fits
 from fleetqueue.embedded.kueue.scheduling.quota import Quota, quotas
-from fleetqueue.embedded.kueue.scheduling.work import Tried
+from fleetqueue.embedded.kueue.scheduling.workload_info import Tried
 
 from .objects import CPU, cpu, flavor, group, pod_set, queue, quota, work
 
-NOBODY = (Finely.NO_CANDIDATES, 0)
+NOBODY = (GranularMode.NO_CANDIDATES, 0)
 
 
 def search(asked, view, *, lent=None, used=None, flavors=("default", "one", "two"), preemption=NOBODY):
@@ -97,10 +97,10 @@ def test_pods_are_counted_where_there_is_quota_for_them():
 def test_the_search_goes_on_where_it_ended():
     view = queue("q", TWO, flavorFungibility={"whenCanPreempt": "MayStopSearch"})
     asked = work("w", cpu="2")
-    first = search(asked, view, used={cpu("one"): 2000}, preemption=(Finely.PREEMPT, 0)).assign()
+    first = search(asked, view, used={cpu("one"): 2000}, preemption=(GranularMode.PREEMPT, 0)).assign()
     asked.tried = first.tried
 
-    second = search(asked, view, used={cpu("one"): 2000}, preemption=(Finely.PREEMPT, 0)).assign()
+    second = search(asked, view, used={cpu("one"): 2000}, preemption=(GranularMode.PREEMPT, 0)).assign()
 
     assert (flavors_of(first), first.tried.has_more) == ([{"cpu": "one"}], True)
     assert (flavors_of(second), second.tried.has_more) == ([{"cpu": "two"}], False)
@@ -122,7 +122,12 @@ def test_borrowing_or_the_next_flavor(rules, found, borrows):
     assert assignment.borrows == borrows
 
 
-FIT, RECLAIM, PREEMPT, NO_CANDIDATES = Finely.FIT, Finely.RECLAIM, Finely.PREEMPT, Finely.NO_CANDIDATES
+FIT, RECLAIM, PREEMPT, NO_CANDIDATES = (
+    GranularMode.FIT,
+    GranularMode.RECLAIM,
+    GranularMode.PREEMPT,
+    GranularMode.NO_CANDIDATES,
+)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +137,7 @@ FIT, RECLAIM, PREEMPT, NO_CANDIDATES = Finely.FIT, Finely.RECLAIM, Finely.PREEMP
         pytest.param(Chance(RECLAIM, 0), Chance(PREEMPT, 0), {}, id="reclaiming over preempting ones own"),
         pytest.param(Chance(FIT, 1), Chance(FIT, 2), {}, id="borrowing close by over far away"),
         pytest.param(Chance(PREEMPT, 3), Chance(NO_CANDIDATES, 0), {}, id="anything over hope"),
-        pytest.param(Chance(NO_CANDIDATES, 3), Chance(Finely.NO_FIT, 0), {}, id="hope over nothing"),
+        pytest.param(Chance(NO_CANDIDATES, 3), Chance(GranularMode.NO_FIT, 0), {}, id="hope over nothing"),
         pytest.param(
             Chance(PREEMPT, 0),
             Chance(FIT, 1),

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.kueue.scheduling.assignment import Finely
+from fleetqueue.embedded.kueue.scheduling.assignment import GranularMode
 from fleetqueue.embedded.kueue.scheduling.candidates import Preemptor
 from fleetqueue.embedded.kueue.scheduling.cohorts import Forest
 from fleetqueue.embedded.kueue.scheduling.preemption import simulated, targets, without
@@ -176,9 +176,13 @@ def test_looking_changes_nothing():
 @pytest.mark.parametrize(
     ("field", "rules", "cpus", "found"),
     [
-        pytest.param(Field(ALONE).hold("a", cpu=4), LOWER, 2, (Finely.PREEMPT, 0), id="its own would go"),
-        pytest.param(Field(*PAIR).hold("a", to="r", cpu=6), RECLAIM, 3, (Finely.RECLAIM, 0), id="only others would go"),
-        pytest.param(Field(*PAIR).hold("a", to="r", cpu=6), {}, 3, (Finely.NO_CANDIDATES, 0), id="nobody would go"),
+        pytest.param(Field(ALONE).hold("a", cpu=4), LOWER, 2, (GranularMode.PREEMPT, 0), id="its own would go"),
+        pytest.param(
+            Field(*PAIR).hold("a", to="r", cpu=6), RECLAIM, 3, (GranularMode.RECLAIM, 0), id="only others would go"
+        ),
+        pytest.param(
+            Field(*PAIR).hold("a", to="r", cpu=6), {}, 3, (GranularMode.NO_CANDIDATES, 0), id="nobody would go"
+        ),
     ],
 )
 def test_what_preemption_would_give(field, rules, cpus, found):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from fleetqueue.embedded.kueue.scheduling.queues import STRICT, PendingQueue, Requeue
-from fleetqueue.embedded.kueue.scheduling.work import Tried
+from fleetqueue.embedded.kueue.scheduling.workload_info import Tried
 
 from .objects import NOON, condition, pod_set, work
 

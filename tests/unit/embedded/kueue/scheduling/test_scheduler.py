@@ -73,8 +73,8 @@ async def test_a_scheduler_that_starts_again_writes_nothing(stage):
     async with stage.scheduling():
         await advance(5)
 
-        assert stage.books.of_cluster_queue("q").reservation == {CPU: 4000}
-        assert stage.books.of_cluster_queue("q").pending == 1
+        assert stage.cache.of_cluster_queue("q").reservation == {CPU: 4000}
+        assert stage.cache.of_cluster_queue("q").pending == 1
         assert stage.writes() == 0
 
 
@@ -95,7 +95,7 @@ async def test_an_admission_that_fails_is_tried_again_and_gives_its_quota_back_m
         await advance(5)
 
         assert await stage.told("a") == ADMITTED
-        assert stage.books.of_cluster_queue("q").reservation == {CPU: 4000}
+        assert stage.cache.of_cluster_queue("q").reservation == {CPU: 4000}
 
 
 async def test_an_admission_whose_answer_is_lost_counts_once(stage):
@@ -105,7 +105,7 @@ async def test_an_admission_whose_answer_is_lost_counts_once(stage):
         await advance(5)
 
         assert (await stage.told("a"), await stage.told("b")) == (ADMITTED, WAITS)
-        assert stage.books.of_cluster_queue("q").reservation == {CPU: 3000}
+        assert stage.cache.of_cluster_queue("q").reservation == {CPU: 3000}
 
 
 async def test_a_workload_that_is_deleted_before_its_admission_is_written_holds_nothing(stage):
@@ -204,7 +204,7 @@ async def test_a_burst_is_admitted_in_the_order_of_the_queue(stage):
             await stage.add(workload_manifest(f"w{number:02d}", pod_set(requests={"cpu": "100m"}), priority=number))
         await advance(5)
 
-        usage = stage.books.of_cluster_queue("q")
+        usage = stage.cache.of_cluster_queue("q")
         assert (usage.pending, usage.admitted, usage.reservation) == (20, 40, {CPU: 4000})
 
 

@@ -1,4 +1,4 @@
-"""Where Workloads wait: LocalQueues lead to ClusterQueues, and each ClusterQueue has its line.
+"""The pending Workloads: LocalQueues lead to ClusterQueues, and each ClusterQueue has one queue of them.
 
 A Workload of an open LocalQueue is counted there even while its ClusterQueue does not exist.
 """
@@ -8,10 +8,10 @@ from datetime import datetime
 from functools import partial
 
 from fleetqueue.embedded.kueue.scheduling.queues import PendingQueue
-from fleetqueue.embedded.kueue.scheduling.work import Work
+from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 
 
-class Lines:
+class PendingQueues:
     def __init__(self) -> None:
         self.queues: dict[str, PendingQueue] = {}
         self._targets: dict[str, str] = {}
@@ -56,7 +56,7 @@ class Lines:
         """Return the LocalQueue and the ClusterQueue in which somebody waits."""
         return self._places.get(key, ("", ""))
 
-    def put(self, work: Work, now: datetime) -> bool:
+    def put(self, work: WorkloadInfo, now: datetime) -> bool:
         """Let a Workload wait where it belongs; return whether somebody is to be tried."""
         place = (work.local_queue, work.cluster_queue)
         if self.place(work.key) != place:
@@ -77,13 +77,13 @@ class Lines:
         queue = self.queues.get(name)
         return queue.remove(key) if queue is not None else True
 
-    def heads(self, is_open: Callable[[str], bool]) -> list[Work]:
-        """Take one head of each line that is open, in the order of their names."""
+    def heads(self, is_open: Callable[[str], bool]) -> list[WorkloadInfo]:
+        """Take one head of each queue that is open, in the order of their names."""
         ready = [name for name in sorted(self.queues) if self.queues[name].has_head and is_open(name)]
         return [work for name in ready if (work := self.queues[name].take()) is not None]
 
-    def wake(self, names: Iterable[str], may_be_tried: Callable[[str, Work], bool]) -> bool:
-        """Let the parked of some lines be tried again; return whether there were any."""
+    def wake(self, names: Iterable[str], may_be_tried: Callable[[str, WorkloadInfo], bool]) -> bool:
+        """Let the parked of some queues be tried again; return whether there were any."""
         woken = False
         for name in names:
             if (queue := self.queues.get(name)) is not None:

@@ -1,4 +1,4 @@
-"""How queues stand, for those who write their status: a face of the scheduler's books that only reads."""
+"""The usage of ClusterQueues and LocalQueues, as their status shows it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ Told = Callable[[str, str], None]
 """Called with "ClusterQueue" or "LocalQueue" and its key, when its Usage or its problems may have changed."""
 
 
-class Standings(Protocol):
+class QueueUsage(Protocol):
     def of_cluster_queue(self, name: str) -> Usage:
         """Return how a ClusterQueue stands; an unknown one has nothing."""
         ...

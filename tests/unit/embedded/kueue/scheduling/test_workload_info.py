@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.embedded.kueue.scheduling.work import Part, holds_quota, may_wait
+from fleetqueue.embedded.kueue.scheduling.workload_info import PodSetResources, holds_quota, may_wait
 
 from .objects import CPU, admitted, condition, holder, pod_set, work, workload
 
@@ -10,7 +10,7 @@ from .objects import CPU, admitted, condition, holder, pod_set, work, workload
 def test_what_all_pods_ask_for_together():
     asked = work("w", pod_set("a", count=2, requests={"cpu": "1"}), pod_set("b", requests={"memory": "1Gi"}))
 
-    assert asked.parts == [Part("a", 2, {"cpu": 2000}), Part("b", 1, {"memory": 2**30})]
+    assert asked.parts == [PodSetResources("a", 2, {"cpu": 2000}), PodSetResources("b", 1, {"memory": 2**30})]
 
 
 def test_pods_that_will_not_come_again_do_not_count():
@@ -18,13 +18,13 @@ def test_pods_that_will_not_come_again_do_not_count():
 
     asked = work("w", pod_set(count=3, requests={"cpu": "1"}), status=gone)
 
-    assert asked.parts == [Part("main", 1, {"cpu": 1000})]
+    assert asked.parts == [PodSetResources("main", 1, {"cpu": 1000})]
 
 
 def test_what_is_held_shrinks_with_the_pods_that_are_done():
-    part = Part("main", 4, {"cpu": 4000}, {"cpu": "default"})
+    part = PodSetResources("main", 4, {"cpu": 4000}, {"cpu": "default"})
 
-    assert part.scaled(1) == Part("main", 1, {"cpu": 1000}, {"cpu": "default"})
+    assert part.scaled(1) == PodSetResources("main", 1, {"cpu": 1000}, {"cpu": "default"})
     assert part.scaled(4) is part
 
 

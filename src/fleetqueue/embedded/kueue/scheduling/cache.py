@@ -1,8 +1,7 @@
-"""The scheduler's books: quota, who holds it, who waits, and what the queues allow.
+"""The scheduler's cache: quota, which Workloads hold it, which wait, and what the queues allow.
 
-They are kept from what informers tell and from what the scheduler itself has decided but not yet seen written: an
-assumption stands until the cluster shows the write, or the write failed. One change costs work in proportion to what
-it changes.
+It is built from informers and from what the scheduler has decided but not yet seen written: an assumption stands
+until an informer shows the write, or the write failed. The cost of one change is in proportion to what it changes.
 
 Mirrors: Kueue pkg/cache
 """
@@ -13,13 +12,13 @@ from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.embedded.kueue.scheduling.adjusting import Summary
-from fleetqueue.embedded.kueue.scheduling.open_books import CLUSTER_QUEUE, LOCAL_QUEUE, OpenBooks
+from fleetqueue.embedded.kueue.scheduling.cache_view import CLUSTER_QUEUE, LOCAL_QUEUE, CacheView
 from fleetqueue.embedded.kueue.scheduling.queues import Requeue
 from fleetqueue.embedded.kueue.scheduling.quota import quotas
 from fleetqueue.embedded.kueue.scheduling.seen_workloads import SeenWorkloads
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
-from fleetqueue.embedded.kueue.scheduling.work import (
-    Work,
+from fleetqueue.embedded.kueue.scheduling.workload_info import (
+    WorkloadInfo,
     holding,
     holds_quota,
     is_backing_off,
@@ -29,7 +28,7 @@ from fleetqueue.embedded.kueue.scheduling.work import (
 )
 
 
-class Books(OpenBooks):
+class Cache(CacheView):
     """Everything here happens at once: nothing is awaited, so a reader always sees a whole state."""
 
     def __init__(self, settings: SchedulingSettings) -> None:
@@ -64,37 +63,37 @@ class Books(OpenBooks):
         self._give_up(key)
 
     def set_cluster_queue(self, queue: kueue.ClusterQueue) -> None:
-        name, is_new = queue.name, queue.name not in self.around.queues
-        if not self.around.set_queue(queue):
+        name, is_new = queue.name, queue.name not in self.configuration.queues
+        if not self.configuration.set_queue(queue):
             return
         self.forest.set_queue(name, queue.spec.cohort_name, quotas(queue.spec.resource_groups))
-        self.lines.open(name, queue.spec.queueing_strategy)
+        self.pending_queues.open(name, queue.spec.queueing_strategy)
         if is_new:
-            self.holdings.adopt(name)
-            self._place_all(key for local in self.lines.leading_to(name) for key in self.seen.of(local))
+            self.reservations.adopt(name)
+            self._place_all(key for local in self.pending_queues.leading_to(name) for key in self.seen.of(local))
         self._concern((name,))
 
     def drop_cluster_queue(self, name: str) -> None:
         tree = self.forest.tree(name)
-        self.around.drop_queue(name)
+        self.configuration.drop_queue(name)
         self.forest.remove_queue(name)
-        self.lines.close(name)
+        self.pending_queues.close(name)
         self._tell(CLUSTER_QUEUE, name)
         for other in self.forest.queues_of(tree)[:1]:
             self._ask_again(other)
 
     def set_local_queue(self, queue: kueue.LocalQueue) -> None:
         target = queue.spec.cluster_queue if queue.spec.stop_policy == "None" else ""
-        if self.lines.target(queue.key) == target:
+        if self.pending_queues.target(queue.key) == target:
             return
         self.drop_local_queue(queue.key)
         if target:
-            self.lines.open_local(queue.key, target)
+            self.pending_queues.open_local(queue.key, target)
             self._place_all(self.seen.of(queue.key))
 
     def drop_local_queue(self, key: str) -> None:
-        target = self.lines.target(key)
-        self.lines.close_local(key)
+        target = self.pending_queues.target(key)
+        self.pending_queues.close_local(key)
         self._tell(LOCAL_QUEUE, key)
         if target:
             self._tell(CLUSTER_QUEUE, target)
@@ -109,43 +108,43 @@ class Books(OpenBooks):
         self._ask_cohort_again(name)
 
     def set_flavor(self, flavor: kueue.ResourceFlavor) -> None:
-        self._concern(self.around.set_flavor(flavor))
+        self._concern(self.configuration.set_flavor(flavor))
 
     def drop_flavor(self, name: str) -> None:
-        self._concern(self.around.drop_flavor(name))
+        self._concern(self.configuration.drop_flavor(name))
 
     def set_check(self, check: kueue.AdmissionCheck) -> None:
-        self._concern(self.around.set_check(check))
+        self._concern(self.configuration.set_check(check))
 
     def drop_check(self, name: str) -> None:
-        self._concern(self.around.drop_check(name))
+        self._concern(self.configuration.drop_check(name))
 
     def set_namespace(self, name: str, labels: Mapping[str, str]) -> None:
-        for queue in self.around.set_namespace(name, labels):
+        for queue in self.configuration.set_namespace(name, labels):
             self._ask_again(queue)
 
     def drop_namespace(self, name: str) -> None:
-        self.around.drop_namespace(name)
+        self.configuration.drop_namespace(name)
 
     def set_limits(self, namespace: str, limits: Summary) -> None:
         """Take what the LimitRanges of a namespace say together."""
-        self.around.set_limits(namespace, limits)
-        self._place_all(key for key in self.lines.waiting() if key.startswith(f"{namespace}/"))
+        self.configuration.set_limits(namespace, limits)
+        self._place_all(key for key in self.pending_queues.waiting() if key.startswith(f"{namespace}/"))
 
     def set_overhead(self, runtime_class: str, overhead: Mapping[str, Quantity] | None) -> None:
-        self.around.set_overhead(runtime_class, overhead)
-        self._place_all(key for key in self.lines.waiting() if _runs_as(self.seen[key], runtime_class))
+        self.configuration.set_overhead(runtime_class, overhead)
+        self._place_all(key for key in self.pending_queues.waiting() if _runs_as(self.seen[key], runtime_class))
 
     # What the scheduler decides
 
-    def heads(self) -> list[Work]:
-        return self.lines.heads(self.around.is_open)
+    def heads(self) -> list[WorkloadInfo]:
+        return self.pending_queues.heads(self.configuration.is_open)
 
-    def back(self, work: Work, why: Requeue) -> bool:
+    def back(self, work: WorkloadInfo, why: Requeue) -> bool:
         """Put a head back; return whether it will be tried again without a change."""
-        key, queue = work.key, self.lines.queues.get(work.cluster_queue)
+        key, queue = work.key, self.pending_queues.queues.get(work.cluster_queue)
         view = self.seen.get(key)
-        target = self.lines.target(local_queue(view)) if view is not None else ""
+        target = self.pending_queues.target(local_queue(view)) if view is not None else ""
         if queue is None or view is None or not may_wait(view) or target != work.cluster_queue:
             self._leave(key)
             if view is not None and key not in self._assumed:
@@ -158,11 +157,11 @@ class Books(OpenBooks):
         self._tell_of(fresh)
         return queue.back(fresh, why, clock.now())
 
-    def assume(self, work: Work, *, is_admitted: bool) -> None:
+    def assume(self, work: WorkloadInfo, *, is_admitted: bool) -> None:
         """Count what a Workload was given before it is written."""
         self._assumed[work.key] = 0
-        self.lines.remove(work.key)
-        self.holdings.put(work, is_admitted=is_admitted)
+        self.pending_queues.remove(work.key)
+        self.reservations.put(work, is_admitted=is_admitted)
         self._tell_of(work)
 
     def confirm(self, key: str, version: str) -> None:
@@ -183,19 +182,19 @@ class Books(OpenBooks):
         if view is not None:
             self._place(view)
 
-    def is_being_preempted(self, work: Work) -> bool:
+    def is_being_preempted(self, work: WorkloadInfo) -> bool:
         return self._preempting.get(work.key) == work.view.uid
 
-    def preempt(self, work: Work) -> None:
+    def preempt(self, work: WorkloadInfo) -> None:
         self._preempting[work.key] = work.view.uid
 
-    def spare(self, work: Work) -> None:
+    def spare(self, work: WorkloadInfo) -> None:
         """Note that a preemption could not be written."""
         self._preempting.pop(work.key, None)
 
     def wake(self, tree: str) -> None:
         """Let those be tried again who are parked anywhere in a tree."""
-        if self.lines.wake(self.forest.queues_of(tree), self._may_be_tried):
+        if self.pending_queues.wake(self.forest.queues_of(tree), self._may_be_tried):
             self.stir()
 
     # Within
@@ -213,43 +212,43 @@ class Books(OpenBooks):
         if not may_wait(view):
             self._give_up(key)
             return
-        target = self.lines.target(local_queue(view))
+        target = self.pending_queues.target(local_queue(view))
         if not target:
             self._leave(key)
             return
         work = self._waiting(view, target)
-        if self.lines.put(work, clock.now()):
+        if self.pending_queues.put(work, clock.now()):
             self.stir()
         self._tell_of(work)
 
     def _hold(self, view: kueue.QueuedWorkload) -> None:
         assert view.status.admission is not None
-        before = self.holdings.get(view.key)
+        before = self.reservations.get(view.key)
         if before is not None and _holds_the_same(before.view, view):
             before.view = view
             return
         work = holding(view, view.status.admission, by_eviction=self.settings.order_by_eviction)
-        self.holdings.put(work)
+        self.reservations.put(work)
         self._tell_of(work)
         if before is not None and _gives_way(before, work):
             self._ask_again(before.cluster_queue)
 
     def _release(self, key: str) -> None:
-        work = self.holdings.remove(key)
+        work = self.reservations.remove(key)
         if work is not None:
             self._tell_of(work)
             self._ask_again(work.cluster_queue)
 
     def _give_up(self, key: str) -> None:
         """Let a Workload go that wants no quota any more, and look again at those behind it."""
-        _, name = self.lines.place(key)
+        _, name = self.pending_queues.place(key)
         self._leave(key)
         if name:
             self._ask_again(name)
 
     def _leave(self, key: str) -> None:
-        local, name = self.lines.place(key)
-        if self.lines.remove(key):
+        local, name = self.pending_queues.place(key)
+        if self.pending_queues.remove(key):
             self.stir()
         if name:
             self._tell(CLUSTER_QUEUE, name)
@@ -260,12 +259,12 @@ class Books(OpenBooks):
             if key not in self._assumed:
                 self._place(self.seen[key])
 
-    def _waiting(self, view: kueue.QueuedWorkload, cluster_queue: str) -> Work:
+    def _waiting(self, view: kueue.QueuedWorkload, cluster_queue: str) -> WorkloadInfo:
         return waiting(
             view,
             cluster_queue,
-            limits=self.around.limits(view.namespace),
-            overheads=self.around.overheads,
+            limits=self.configuration.limits(view.namespace),
+            overheads=self.configuration.overheads,
             by_eviction=self.settings.order_by_eviction,
         )
 
@@ -285,7 +284,7 @@ class Books(OpenBooks):
         if queue := self.forest.a_queue_below(name):
             self._ask_again(queue)  # one stands for all of the tree
 
-    def _may_be_tried(self, name: str, work: Work) -> bool:
+    def _may_be_tried(self, name: str, work: WorkloadInfo) -> bool:
         return self.selects(name, work.view.namespace) and not is_backing_off(work.view, clock.now())
 
 
@@ -299,7 +298,7 @@ def _hold_of(view: kueue.QueuedWorkload) -> tuple[object, ...]:
     return view.metadata.generation, view.status.admission, view.status.reclaimable_pods, told
 
 
-def _gives_way(before: Work, now: Work) -> bool:
+def _gives_way(before: WorkloadInfo, now: WorkloadInfo) -> bool:
     """Tell whether others may have better chances since somebody holds less, or comes later in line."""
     return before.usage != now.usage or before.priority != now.priority or before.cluster_queue != now.cluster_queue
 

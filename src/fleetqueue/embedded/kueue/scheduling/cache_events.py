@@ -1,4 +1,4 @@
-"""Tell the books of everything that happens on the cluster.
+"""Keep the scheduler's cache up to date with what informers see.
 
 Reads: Workload, ClusterQueue, LocalQueue, Cohort, ResourceFlavor, AdmissionCheck, Namespace, LimitRange, RuntimeClass
 """
@@ -13,29 +13,29 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.pod_limits import LimitRange, RuntimeClass
 from fleetqueue.embedded.kueue.scheduling.adjusting import summary
-from fleetqueue.embedded.kueue.scheduling.books import Books
+from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.logs import Log
 
 log = Log("kueue")
 
 
-def listen(hub: Cluster, books: Books) -> None:
-    """Follow all kinds that the books are kept of; before the hub runs."""
-    _hear(hub, kueue.ResourceFlavor, books.set_flavor, books.drop_flavor)
-    _hear(hub, kueue.AdmissionCheck, books.set_check, books.drop_check)
-    _hear(hub, kueue.Cohort, books.set_cohort, books.drop_cohort)
-    _hear(hub, kueue.ClusterQueue, books.set_cluster_queue, books.drop_cluster_queue)
-    _hear(hub, kueue.LocalQueue, books.set_local_queue, books.drop_local_queue)
-    _hear(hub, kueue.QueuedWorkload, books.set_workload, books.drop_workload)
-    _hear(hub, Namespace, lambda one: books.set_namespace(one.name, one.metadata.labels), books.drop_namespace)
+def listen(hub: Cluster, cache: Cache) -> None:
+    """Follow all kinds that the cache holds; call it before the hub runs."""
+    _hear(hub, kueue.ResourceFlavor, cache.set_flavor, cache.drop_flavor)
+    _hear(hub, kueue.AdmissionCheck, cache.set_check, cache.drop_check)
+    _hear(hub, kueue.Cohort, cache.set_cohort, cache.drop_cohort)
+    _hear(hub, kueue.ClusterQueue, cache.set_cluster_queue, cache.drop_cluster_queue)
+    _hear(hub, kueue.LocalQueue, cache.set_local_queue, cache.drop_local_queue)
+    _hear(hub, kueue.QueuedWorkload, cache.set_workload, cache.drop_workload)
+    _hear(hub, Namespace, lambda one: cache.set_namespace(one.name, one.metadata.labels), cache.drop_namespace)
     _hear(
         hub,
         RuntimeClass,
-        lambda one: books.set_overhead(one.name, one.overhead.pod_fixed),
-        lambda key: books.set_overhead(key, None),
+        lambda one: cache.set_overhead(one.name, one.overhead.pod_fixed),
+        lambda key: cache.set_overhead(key, None),
     )
-    hub.informer(LimitRange).subscribe(lambda old, new: _take_limits(hub, books, old or new))
+    hub.informer(LimitRange).subscribe(lambda old, new: _take_limits(hub, cache, old or new))
 
 
 def _hear(hub: Cluster, kind: type[O], put: Callable[[O], Any], drop: Callable[[str], Any]) -> None:
@@ -55,6 +55,6 @@ def _hear(hub: Cluster, kind: type[O], put: Callable[[O], Any], drop: Callable[[
     hub.informer(kind).subscribe(hear)
 
 
-def _take_limits(hub: Cluster, books: Books, changed: Object | None) -> None:
+def _take_limits(hub: Cluster, cache: Cache, changed: Object | None) -> None:
     if changed is not None:
-        books.set_limits(changed.namespace, summary(hub.list(LimitRange, changed.namespace)))
+        cache.set_limits(changed.namespace, summary(hub.list(LimitRange, changed.namespace)))

@@ -1,12 +1,12 @@
-"""Who holds quota, and how much that is: for each Workload, ClusterQueue and LocalQueue."""
+"""The quota that Workloads have reserved, by Workload, ClusterQueue and LocalQueue."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.kueue.scheduling.cohorts import Forest
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Quantities
-from fleetqueue.embedded.kueue.scheduling.work import Work
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
+from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 
 
 @dataclass(slots=True)
@@ -28,23 +28,23 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    work: Work
+    work: WorkloadInfo
     is_admitted: bool
 
 
-class Holdings:
+class Reservations:
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
         self._held: dict[str, Held] = {}
-        self._by_queue: dict[str, dict[str, Work]] = {}
+        self._by_queue: dict[str, dict[str, WorkloadInfo]] = {}
         self._tallies: dict[str, Tally] = {}
         self._local_tallies: dict[str, Tally] = {}
 
-    def get(self, key: str) -> Work | None:
+    def get(self, key: str) -> WorkloadInfo | None:
         held = self._held.get(key)
         return held.work if held is not None else None
 
-    def of(self, cluster_queue: str) -> Iterable[Work]:
+    def of(self, cluster_queue: str) -> Iterable[WorkloadInfo]:
         return self._by_queue.get(cluster_queue, {}).values()
 
     def tally(self, cluster_queue: str) -> Tally:
@@ -53,7 +53,7 @@ class Holdings:
     def local_tally(self, local_queue: str) -> Tally:
         return self._local_tallies.get(local_queue, Tally())
 
-    def put(self, work: Work, *, is_admitted: bool | None = None) -> None:
+    def put(self, work: WorkloadInfo, *, is_admitted: bool | None = None) -> None:
         """Note that a Workload holds what it holds; by default it is admitted if it says so."""
         self._take_off(work.key)
         is_admitted = work.view.is_true(kueue.ADMITTED) if is_admitted is None else is_admitted
@@ -61,7 +61,7 @@ class Holdings:
         self._by_queue.setdefault(work.cluster_queue, {})[work.key] = work
         self._count(work, +1, is_admitted=is_admitted)
 
-    def remove(self, key: str) -> Work | None:
+    def remove(self, key: str) -> WorkloadInfo | None:
         """Forget a Workload; return what it held. There may be more to be had now."""
         work = self._take_off(key)
         if work is not None and (queue := self._forest.queues.get(work.cluster_queue)) is not None:
@@ -74,7 +74,7 @@ class Holdings:
         for work in self.of(cluster_queue):
             node.add_all(work.usage)
 
-    def _take_off(self, key: str) -> Work | None:
+    def _take_off(self, key: str) -> WorkloadInfo | None:
         held = self._held.pop(key, None)
         if held is None:
             return None
@@ -85,7 +85,7 @@ class Holdings:
         self._count(held.work, -1, is_admitted=held.is_admitted)
         return held.work
 
-    def _count(self, work: Work, sign: int, *, is_admitted: bool) -> None:
+    def _count(self, work: WorkloadInfo, sign: int, *, is_admitted: bool) -> None:
         held = work.usage
         if (node := self._forest.queues.get(work.cluster_queue)) is not None:
             node.add_all(held, sign)

@@ -19,7 +19,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.scheduling import amounts
 from fleetqueue.embedded.kueue.scheduling.adjusting import Summary, adjusted, refusal
 from fleetqueue.embedded.kueue.scheduling.amounts import Requests
-from fleetqueue.embedded.kueue.scheduling.standings import FlavorResource, Quantities
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
 
 LONG_AGO: Final = datetime.fromtimestamp(0, UTC)
 PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"
@@ -31,7 +31,7 @@ POD_FIELDS: Final = ("nodeSelector", "affinity", "tolerations", "runtimeClassNam
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PodSetResources:
     """One pod set: all of its pods together."""
 
     name: str
@@ -40,7 +40,7 @@ class Part:
     flavors: Mapping[str, str] = field(default_factory=dict)
     """From which flavor it holds each resource; empty while it holds none."""
 
-    def scaled(self, count: int) -> "Part":
+    def scaled(self, count: int) -> "PodSetResources":
         """Return the same with fewer pods, or more."""
         if not self.count or count == self.count:
             return self
@@ -67,10 +67,10 @@ class Tried:
 
 
 @dataclass(slots=True, eq=False)
-class Work:
+class WorkloadInfo:
     view: kueue.QueuedWorkload
     cluster_queue: str
-    parts: Sequence[Part]
+    parts: Sequence[PodSetResources]
     pod_sets: Sequence[PodSet]
     shape: bytes
     """Workloads of one shape have the same chances. A digest: thousands of Workloads may wait."""
@@ -122,12 +122,12 @@ def waiting(
     limits: Summary,
     overheads: Mapping[str, Mapping[str, Any]],
     by_eviction: bool,
-) -> Work:
+) -> WorkloadInfo:
     """Read a Workload that waits for quota."""
     sets = [adjusted(one, limits, overheads) for one in pod_sets(view.spec.pod_sets)]
     counts = _counts(view, sets)
-    parts = [Part(one.name, counts[one.name], _total(one, counts[one.name])) for one in sets]
-    return Work(
+    parts = [PodSetResources(one.name, counts[one.name], _total(one, counts[one.name])) for one in sets]
+    return WorkloadInfo(
         view=view,
         cluster_queue=cluster_queue,
         parts=parts,
@@ -138,7 +138,7 @@ def waiting(
     )
 
 
-def holding(view: kueue.QueuedWorkload, admission: kueue.Admission, *, by_eviction: bool) -> Work:
+def holding(view: kueue.QueuedWorkload, admission: kueue.Admission, *, by_eviction: bool) -> WorkloadInfo:
     """Read a Workload that holds quota."""
     sets = pod_sets(view.spec.pod_sets)
     left, whole = _counts(view, sets), {one.name: one.count for one in sets}
@@ -146,10 +146,10 @@ def holding(view: kueue.QueuedWorkload, admission: kueue.Admission, *, by_evicti
     for given in admission.pod_set_assignments:
         count = whole.get(given.name, 0) if given.count is None else given.count
         held = {name: amounts.amount(name, value) for name, value in given.resource_usage.items()}
-        part = Part(given.name, count, held, given.flavors)
+        part = PodSetResources(given.name, count, held, given.flavors)
         parts.append(part.scaled(min(left.get(given.name, count), count)))
     since = queue_time(view, by_eviction=by_eviction)
-    return Work(view, admission.cluster_queue, parts, sets, _shape(view, parts), since)
+    return WorkloadInfo(view, admission.cluster_queue, parts, sets, _shape(view, parts), since)
 
 
 def queue_time(view: kueue.Workload, *, by_eviction: bool) -> datetime:
@@ -186,7 +186,7 @@ def is_backing_off(view: kueue.Workload, now: datetime) -> bool:
     return until is not None and now < until
 
 
-def _held(parts: Sequence[Part]) -> Quantities:
+def _held(parts: Sequence[PodSetResources]) -> Quantities:
     held: dict[FlavorResource, int] = {}
     for part in parts:
         for resource, value in part.requests.items():
@@ -213,7 +213,7 @@ def _total(one: PodSet, count: int) -> Requests:
     return amounts.requests(one.template.spec.needs(), times=count)
 
 
-def _shape(view: kueue.QueuedWorkload, parts: Sequence[Part]) -> bytes:
+def _shape(view: kueue.QueuedWorkload, parts: Sequence[PodSetResources]) -> bytes:
     sizes = [(part.count, part.requests) for part in parts]
     said = [view.spec.priority, [_looks(raw) for raw in view.spec.pod_sets], sizes]
     return blake2b(orjson.dumps(said, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.embedded.kueue.scheduling.adjusting import Summary
+from fleetqueue.embedded.kueue.scheduling.queue_usage import Problem
 from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names, problems
-from fleetqueue.embedded.kueue.scheduling.standings import Problem
 
 UNKNOWN = kueue.ClusterQueueSpec()
 
 
-class Surroundings:
+class ClusterConfiguration:
     def __init__(self) -> None:
         self.queues: dict[str, kueue.ClusterQueue] = {}
         self.flavors: dict[str, kueue.ResourceFlavor] = {}
