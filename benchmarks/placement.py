@@ -52,8 +52,8 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.embedded.ocm.placement.room import controllers
 from fleetqueue.embedded.ocm.placement.settings import PlacementSettings
+from fleetqueue.embedded.ocm.placement.wiring import controllers
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real import parts

@@ -15,8 +15,8 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Namespace, Secret
 from fleetqueue.client import Client
-from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
 from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from fleetqueue import clock
-from fleetqueue.embedded.apiserver.http import asking
+from fleetqueue.embedded.apiserver.http import request_pipeline
 from fleetqueue.embedded.apiserver.storage import keys
 from fleetqueue.lab import certificates
 
@@ -132,7 +132,7 @@ async def test_a_certificate_that_has_ended_does_not_get_in(endpoint, monkeypatc
 
 
 async def test_an_answer_that_takes_longer_than_a_minute_is_given_up(endpoint, admin, monkeypatch):
-    monkeypatch.setattr(asking, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(request_pipeline, "MOST_SECONDS", 0.2)
 
     async with admin.get(f"{CONFIG_MAPS}?resourceVersion=99999999") as answer:
         assert (answer.status, (await answer.json())["reason"]) == (504, "Timeout")

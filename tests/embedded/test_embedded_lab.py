@@ -163,12 +163,12 @@ async def test_a_worker_that_hangs_answers_when_it_is_healed(tmp_path, client_of
         client = client_of(tmp_path, "cluster1")
         await client.list(Namespace.resource)
         await lab.cut("cluster1", "hang")
-        asking = asyncio.create_task(client.list(Namespace.resource))
-        await asyncio.wait({asking}, timeout=0.3)
-        assert not asking.done()
+        listing = asyncio.create_task(client.list(Namespace.resource))
+        await asyncio.wait({listing}, timeout=0.3)
+        assert not listing.done()
         await lab.heal("cluster1")
 
-        assert await asking
+        assert await listing
         await client.close()
     finally:
         await lab.stop()

@@ -1,6 +1,6 @@
 """What must hold in every test of whole systems, whatever happens in it.
 
-1. At most one live copy of a job: `Watchman`, told of every change on the workers.
+1. At most one live copy of a job: `SingleRunMonitor`, told of every change on the workers.
 2. Nothing foreign is touched: `strangers`, put into a world before anything happens in it.
 3. A second reconcile writes nothing: `quiet` for whole worlds, `second_look` for the controllers of one room.
 4. Every pending job has a reason: `reasons`.

@@ -10,7 +10,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.meta import Object
 from fleetqueue.client import Client
-from fleetqueue.demo.once import Watchman
+from fleetqueue.demo.single_run import SingleRunMonitor
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import advance, running
@@ -51,7 +51,7 @@ class Bystander:
         self._clients = clients
         self._pace = pace
         self._strangers = Strangers(clients, without=without)
-        self._watchman = Watchman()
+        self._watchman = SingleRunMonitor()
         self._reasons = Reasons(pace.moment)
         self._silent: dict[str, None] = {}
 

@@ -1,37 +1,42 @@
-"""Nobody runs the controllers of a room in a test without a second look at the end, and without strangers around."""
+"""Nobody runs controllers in a unit test without a second look at the end, and without strangers around."""
 
 import ast
 from collections.abc import Iterable
 from pathlib import Path
 
-ROOMS = Path(__file__).parents[1] / "unit" / "controllers"
+UNIT = Path(__file__).parents[1] / "unit"
+OF_CONTROLLERS = (
+    "controllers",
+    *(f"embedded/{name}" for name in ("jobset", "kubernetes", "kueue", "multikueue", "ocm")),
+)
 CACHES = "it only fills caches, for controllers whose keys the test works on by hand"
 EXCUSED = {
-    "kubernetes/conftest.py: manager.run()": "one of its controllers says again at every start whom it has met",
-    "kubernetes/test_jobs.py: scene.cluster.run()": CACHES,
-    "multikueue/test_waking.py: hub.run()": CACHES,
-    "placement_admission/test_never_twice.py: Manager(hub, heart.controllers).run()": "it is killed at any moment",
-    "placement_admission/test_never_twice.py: stand_in.run()": "it plays Kueue, by the test's own hand",
-    "registration/world.py: agent.run()": "its world starts it once more when the test is over, and that is quiet",
-    "work/test_wakers.py: hub.run()": CACHES,
-    "work/test_wakers.py: worker.run()": CACHES,
+    "controllers/processes/test_worker.py: agent.agent.run()": "it is the agent that the tests of usage_scores look at",
+    "embedded/kubernetes/conftest.py: manager.run()": "one of its controllers says at every start whom it has met",
+    "embedded/kubernetes/test_jobs.py: scene.cluster.run()": CACHES,
+    "embedded/multikueue/test_waking.py: hub.run()": CACHES,
+    "controllers/placement_admission/test_never_twice.py: Manager(hub, heart.controllers).run()": "it is killed",
+    "controllers/placement_admission/test_never_twice.py: stand_in.run()": "it plays Kueue, by the test's own hand",
+    "embedded/ocm/registration/world.py: agent.run()": "its world starts it once more at the end, and that is quiet",
+    "embedded/ocm/work/test_wakers.py: hub.run()": CACHES,
+    "embedded/ocm/work/test_wakers.py: worker.run()": CACHES,
 }
 WITH_CLUSTERS = ("EmbeddedFleet.open", "watched_server")
 """Ways to a cluster past the fixtures `api` and `fleet`, which have strangers in them."""
 WITHOUT_STRANGERS = {
-    "kubernetes/test_job_table.py": "what a Job controller does is compared with a table, write by write",
-    "registration/test_webhooks.py": "no controller runs, only webhooks",
+    "embedded/kubernetes/test_job_table.py": "what a Job controller does is compared with a table, write by write",
+    "embedded/ocm/registration/test_webhooks.py": "no controller runs, only webhooks",
 }
 
 
 def test_controllers_are_run_with_a_second_look():
-    found = {f"{path.relative_to(ROOMS)}: {run}" for path in ROOMS.rglob("*.py") for run in runs(path.read_text())}
+    found = {f"{name}: {run}" for name, text in controller_tests().items() for run in runs(text)}
 
     assert found == set(EXCUSED)
 
 
 def test_controllers_are_run_among_strangers():
-    texts = {str(path.relative_to(ROOMS)): path.read_text() for path in ROOMS.rglob("*.py")}
+    texts = controller_tests()
     apart = [name for name, text in texts.items() if any(way in text for way in WITH_CLUSTERS)]
 
     assert {name for name in apart if "watched_over(" not in texts[name]} == set(WITHOUT_STRANGERS)
@@ -41,6 +46,11 @@ def test_whoever_is_run_is_found():
     text = "async with running(Agent(hub).run()), managed(manager): asyncio.create_task(part.run()); stage.run(One)"
 
     assert list(runs(f"async def f():\n    {text}")) == ["Agent(hub).run()", "part.run()"]
+
+
+def controller_tests() -> dict[str, str]:
+    paths = (path for folder in OF_CONTROLLERS for path in (UNIT / folder).rglob("*.py"))
+    return {str(path.relative_to(UNIT)): path.read_text() for path in paths}
 
 
 def runs(text: str) -> Iterable[str]:

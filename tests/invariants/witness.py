@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.demo.once import Watchman
+from fleetqueue.demo.single_run import SingleRunMonitor
 from fleetqueue.embedded.apiserver.storage.interface import Change
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
 from fleetqueue.lab.cluster_names import HUB
@@ -31,7 +31,7 @@ class WitnessedLog(MemoryLog):
 class Witness:
     def __init__(self, excused: Callable[[str], bool] = lambda worker: False) -> None:
         """`excused` tells whether a worker was lost for longer than Kueue waits: then Kueue itself starts again."""
-        self.watchman = Watchman()
+        self.monitor = SingleRunMonitor()
         self.finishes: Counter[str] = Counter()
         """How often each job of the hub, by its uid, became complete."""
         self.ends: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -68,14 +68,14 @@ class Witness:
 
     def _see_worker(self, cluster: str, change: Change) -> None:
         new = None if change.type == "DELETED" else Job.view(change.entry.object)
-        self.watchman.see(cluster, Job.view(change.entry.object), new)
+        self.monitor.see(cluster, Job.view(change.entry.object), new)
         if new is not None and has_ended(change.entry.object):
             self.ends[new.name].append(change.entry.object["status"])
-        if len(self.watchman.doubles) > self._doubles:
-            self._doubles = len(self.watchman.doubles)
-            where = self.watchman.running[Job.view(change.entry.object).key]
+        if len(self.monitor.doubles) > self._doubles:
+            self._doubles = len(self.monitor.doubles)
+            where = self.monitor.running[Job.view(change.entry.object).key]
             if not any(self._excused(worker) for worker in where):
-                self.broken.append(f"ran twice: {self.watchman.doubles[-1]}")
+                self.broken.append(f"ran twice: {self.monitor.doubles[-1]}")
 
     def check(self) -> None:
         if self.broken:

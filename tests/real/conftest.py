@@ -31,8 +31,8 @@ from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load, render
 from fleetqueue.client.transport import connect
-from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
 from fleetqueue.real import layout
 from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime import logs

@@ -41,9 +41,9 @@ from fleetqueue.client.transport import connect
 from fleetqueue.controllers.credentials.accounts import ACCOUNT_NAME, Account, grant, issue
 from fleetqueue.controllers.credentials.capabilities import discover
 from fleetqueue.controllers.credentials.create import create_kubeconfig
-from fleetqueue.controllers.credentials.room import Credentials
 from fleetqueue.controllers.credentials.rules import JOB_KINDS, Rule, rules_for
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.wiring import Credentials
 from fleetqueue.real import layout
 from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import OURS, Cluster

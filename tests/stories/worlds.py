@@ -15,11 +15,11 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.demo import embedded_theatre, theatre
+from fleetqueue.demo import embedded_fleet, real_fleet
 from fleetqueue.demo.expectations import ExpectationFailed, Record
 from fleetqueue.demo.narrator import Silent
-from fleetqueue.demo.stage import Place, Stage
-from fleetqueue.demo.telling import Which, expected, tell
+from fleetqueue.demo.story_order import Which, expected, tell
+from fleetqueue.demo.story_run import StoryFleet, StoryRun
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.lab import LabSettings
 from fleetqueue.lab.cluster_names import HUB
@@ -91,32 +91,32 @@ class Listening(Silent):
         self.lines += text.splitlines()
 
 
-async def all_stories(stage: Stage) -> None:
-    await tell(stage, Which.ALL)
+async def all_stories(run: StoryRun) -> None:
+    await tell(run, Which.ALL)
 
 
-async def told_on(house, pace: Pace, play: Callable[[Stage], Awaitable[None]] = all_stories) -> Told:
+async def told_on(opened, pace: Pace, play: Callable[[StoryRun], Awaitable[None]] = all_stories) -> Told:
     """Play on a fleet, the stories or something else, and look back at the invariants."""
     narrator = Listening()
     async with (
-        house as place,
-        clients_of(place) as clients,
+        opened as fleet,
+        clients_of(fleet) as clients,
         standing_by(clients, pace, without=COUNTED) as bystander,
     ):
-        async with Stage(place, narrator, is_fast=True) as stage:
+        async with StoryRun(fleet, narrator, is_fast=True) as run:
             try:
-                await play(stage)
+                await play(run)
             except ExpectationFailed:
                 pass  # it is in the record
-        return Told(stage.record, narrator.lines, await bystander.look_back())
+        return Told(run.record, narrator.lines, await bystander.look_back())
 
 
 @asynccontextmanager
-async def clients_of(place: Place) -> AsyncIterator[dict[str, Client]]:
+async def clients_of(fleet: StoryFleet) -> AsyncIterator[dict[str, Client]]:
     """Open all clusters of a fleet."""
     async with AsyncExitStack() as stack:
-        dial = place.dial or (lambda name: connect(load(place.kubeconfig, name)))
-        clients = {name: dial(name) for name in (HUB, *place.workers)}
+        dial = fleet.dial or (lambda name: connect(load(fleet.kubeconfig, name)))
+        clients = {name: dial(name) for name in (HUB, *fleet.workers)}
         for client in clients.values():
             stack.push_async_callback(client.close)
         yield clients
@@ -125,19 +125,21 @@ async def clients_of(place: Place) -> AsyncIterator[dict[str, Client]]:
 def on_the_virtual_clock(folder: Path) -> Told:
     async def work() -> Told:
         async with EmbeddedFleet.open(3) as fleet:
-            return await told_on(embedded_theatre.without_sockets(fleet), Pace())
+            return await told_on(embedded_fleet.without_sockets(fleet), Pace())
 
     return virtual_time.run(work())
 
 
 def in_real_time(folder: Path) -> Told:
-    return asyncio.run(told_on(embedded_theatre.opened(folder / "fleet", lambda line: None), REAL_TIME))
+    return asyncio.run(told_on(embedded_fleet.opened(folder / "fleet", lambda line: None), REAL_TIME))
 
 
 def on_the_real_engine(folder: Path) -> Told:
     if layout.find() is None:
         pytest.skip("the real engine is not built: run `fleetqueue engine build`")
-    return asyncio.run(told_on(theatre.opened(folder / "fleet", LabSettings(ocm="full"), lambda line: None), REAL_TIME))
+    return asyncio.run(
+        told_on(real_fleet.opened(folder / "fleet", LabSettings(ocm="full"), lambda line: None), REAL_TIME)
+    )
 
 
 WORLDS = (

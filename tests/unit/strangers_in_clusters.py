@@ -17,7 +17,7 @@ Known = list[tuple[Stranger, Manifest]]
 
 @pytest.fixture
 def counted() -> Sequence[type[Object]]:
-    """The kinds of which the tests of a room count all that there are: no stranger is of them."""
+    """The kinds of which the tests of a package count all that there are: no stranger is of them."""
     return ()
 
 

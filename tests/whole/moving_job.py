@@ -16,12 +16,12 @@ from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
-from fleetqueue.demo.once import Watchman
+from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
+from fleetqueue.demo.single_run import SingleRunMonitor
 from fleetqueue.embedded.kueue.manager import KueueManager
 from fleetqueue.embedded.kueue.settings import KueueSettings
-from fleetqueue.embedded.multikueue import room
+from fleetqueue.embedded.multikueue import wiring
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.fleets.crashes import Life
 from fleetqueue.runtime.cluster import Cluster
@@ -42,7 +42,7 @@ class MovingJob:
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
         self.hub = fleet.hub
-        self.watchman = Watchman()
+        self.monitor = SingleRunMonitor()
         self.names = {worker.name for worker in fleet.workers}
 
     @classmethod
@@ -55,7 +55,7 @@ class MovingJob:
                 await stack.enter_async_context(running(found.manager(one).run()))
             for worker in fleet.workers:
                 informer = Informer(worker.client(), Job)
-                informer.subscribe(partial(found.watchman.see, worker.name))
+                informer.subscribe(partial(found.monitor.see, worker.name))
                 await stack.enter_async_context(running(informer.run()))
             await fleet.advance(3)
             yield found
@@ -98,7 +98,7 @@ class MovingJob:
         server = where.server.api
         install = partial(server.webhooks.install, "kueue")
         remote = MultiKueueSettings(dispatcher=DISPATCHER_NAME)
-        more = room.controllers(view, metrics, remote, dial=self.fleet.dial) if where is self.hub else ()
+        more = wiring.controllers(view, metrics, remote, dial=self.fleet.dial) if where is self.hub else ()
         return KueueManager(view, metrics, KueueSettings(pods_ready=None), find=server.find, install=install, more=more)
 
     # What happens
@@ -163,7 +163,7 @@ class MovingJob:
     # What is
 
     def runs_on(self) -> set[str]:
-        return self.watchman.running.get(f"{TEAM}/{JOB}", set())
+        return self.monitor.running.get(f"{TEAM}/{JOB}", set())
 
     def has_ended(self) -> bool:
         job = self.hub.get(Job, JOB, TEAM)

@@ -45,7 +45,7 @@ def test_killed_at_any_write_the_job_runs_once_and_ends(number, arrives):
     moving = play(life)
 
     assert life.dead.is_set()
-    assert moving.watchman.doubles == []
+    assert moving.monitor.doubles == []
 
 
 async def cut_and_healed(*, silently: bool) -> MovingJob:
@@ -65,4 +65,4 @@ def test_a_worker_cut_and_healed_neither_loses_nor_doubles_its_job(silently):
     with unlogged():
         moving = virtual_time.run(cut_and_healed(silently=silently))
 
-    assert moving.watchman.doubles == []
+    assert moving.monitor.doubles == []

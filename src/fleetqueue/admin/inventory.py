@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fleetqueue.admin.hub_state import HubState, look, seen
 from fleetqueue.admin.job_reasons import why
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
@@ -13,7 +14,6 @@ from fleetqueue.api.meta import O
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import read as read_credential
-from fleetqueue.admin.hub_state import HubState, look, seen
 
 Row = dict[str, Any]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Final
 
+from fleetqueue.admin.hub_state import HubState
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.meta import key_of
-from fleetqueue.admin.hub_state import HubState
 
 RESET: Final = "Reset to Pending after eviction."
 """How Kueue's own message begins on every check of a Workload that it has evicted."""

@@ -16,8 +16,8 @@ from fleetqueue.cli.summary import summary
 if TYPE_CHECKING:
     from fleetqueue.cli.narrator import Terminal
     from fleetqueue.demo.expectations import Record
-    from fleetqueue.demo.stage import Place
-    from fleetqueue.demo.telling import Which
+    from fleetqueue.demo.story_order import Which
+    from fleetqueue.demo.story_run import StoryFleet
 
 TOLD = "the stories are told"
 
@@ -51,7 +51,7 @@ def demo(
       fleetqueue demo --engine kubernetes
     """
     from fleetqueue.cli.narrator import Terminal
-    from fleetqueue.demo.telling import Which, expected
+    from fleetqueue.demo.story_order import Which, expected
     from fleetqueue.lab.state import default_data_dir
 
     try:
@@ -72,14 +72,14 @@ def demo(
 
 
 @asynccontextmanager
-async def embedded_house(where: Path, *, keep: bool) -> AsyncIterator["Place"]:
+async def embedded_house(where: Path, *, keep: bool) -> AsyncIterator["StoryFleet"]:
     """Start an embedded fleet: in this process and in memory, or in the background with a data folder."""
-    from fleetqueue.demo import embedded_theatre
+    from fleetqueue.demo import embedded_fleet
     from fleetqueue.runtime import logs
 
     # All parts run in this process; what they have to say of their beginnings would disturb the story.
     logs.set_up(json=False, level="WARNING" if wants_traceback() else "ERROR")
-    house = embedded_theatre.kept if keep else embedded_theatre.opened
+    house = embedded_fleet.kept if keep else embedded_fleet.opened
     with Progress() as report:
         report("starting a hub and three workers in this process" if not keep else "starting a hub and three workers")
         async with house(where, report) as place:
@@ -89,12 +89,12 @@ async def embedded_house(where: Path, *, keep: bool) -> AsyncIterator["Place"]:
 
 
 @asynccontextmanager
-async def real_house(where: Path, ocm: Ocm, *, keep: bool) -> AsyncIterator["Place"]:
+async def real_house(where: Path, ocm: Ocm, *, keep: bool) -> AsyncIterator["StoryFleet"]:
     """Start a fleet of real clusters."""
-    from fleetqueue.demo import theatre
+    from fleetqueue.demo import real_fleet
     from fleetqueue.fleets.lab import LabSettings
 
-    house = theatre.kept if keep else theatre.opened
+    house = real_fleet.kept if keep else real_fleet.opened
     with Progress() as report:
         report("starting a hub and three workers; this takes half a minute on two cores")
         async with house(where, LabSettings(ocm=ocm.value), report) as place:
@@ -104,14 +104,14 @@ async def real_house(where: Path, ocm: Ocm, *, keep: bool) -> AsyncIterator["Pla
 
 
 async def perform(
-    which: "Which", house: AbstractAsyncContextManager["Place"], narrator: "Terminal", *, fast: bool
+    which: "Which", house: AbstractAsyncContextManager["StoryFleet"], narrator: "Terminal", *, fast: bool
 ) -> "Record":
     """Tell the stories in a house that is open meanwhile; return what held."""
     from fleetqueue.demo.expectations import ExpectationFailed
-    from fleetqueue.demo.stage import Stage
-    from fleetqueue.demo.telling import tell
+    from fleetqueue.demo.story_order import tell
+    from fleetqueue.demo.story_run import StoryRun
 
-    async with house as place, Stage(place, narrator, is_fast=fast) as stage:
+    async with house as place, StoryRun(place, narrator, is_fast=fast) as stage:
         try:
             await tell(stage, which)
         except ExpectationFailed:

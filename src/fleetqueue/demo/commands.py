@@ -1,4 +1,4 @@
-"""Who runs the commands that the stories show: the programs themselves, or this process in their place."""
+"""Who runs the commands that the stories show: the programs themselves, or this process in their fleet."""
 
 import asyncio
 import os

@@ -15,7 +15,7 @@ from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Resource
 from fleetqueue.api.usage_scores import SCORE_RESOURCE
-from fleetqueue.demo.stage import Processes, Stage
+from fleetqueue.demo.story_run import Processes, StoryRun
 from fleetqueue.lab.cluster_names import HUB
 
 IDS: Final = ("ENV-1", "ENV-2", "ENV-3", "ENV-4", "ENV-5", "ENV-7", "ENV-8", "ENV-9", "S3-1", "S3-7")
@@ -62,48 +62,48 @@ class Permission(Object):
     )
 
 
-async def tell(stage: Stage) -> None:
+async def tell(run: StoryRun) -> None:
     """Look at the environment before anything is done."""
-    stage.narrator.title("The environment: a hub and three workers")
-    await workers_are_there(stage)
-    await kueue_runs(stage)
-    await credentials_are_there(stage)
-    await workers_are_scored(stage)
+    run.narrator.title("The environment: a hub and three workers")
+    await workers_are_there(run)
+    await kueue_runs(run)
+    await credentials_are_there(run)
+    await workers_are_scored(run)
 
 
-async def workers_are_there(stage: Stage) -> None:
-    await stage.do("kubectl get managedclusters --context kind-hub")
-    if stage.place.has_agents:
-        await stage.expect("ENV-1", lambda: all(is_available(stage, name) for name in stage.place.workers))
-        await ocm_brought_everything(stage)
-    await stage.do("kubectl get placements -n default --context kind-hub")
-    await stage.expect("ENV-9", lambda: is_satisfied(stage))
+async def workers_are_there(run: StoryRun) -> None:
+    await run.do("kubectl get managedclusters --context kind-hub")
+    if run.fleet.has_agents:
+        await run.expect("ENV-1", lambda: all(is_available(run, name) for name in run.fleet.workers))
+        await ocm_brought_everything(run)
+    await run.do("kubectl get placements -n default --context kind-hub")
+    await run.expect("ENV-9", lambda: is_satisfied(run))
 
 
-async def ocm_brought_everything(stage: Stage) -> None:
-    for kind in (ManifestWork, AddOn, Permission) if stage.place.has_pods else (ManifestWork,):
-        stage.seen.follow(HUB, kind)
-    if stage.place.has_pods:
-        await stage.expect("ENV-2", lambda: not missing_add_ons(stage), why_not=lambda: str(missing_add_ons(stage)))
-        await stage.do("kubectl get managedclusteraddons -A --context kind-hub")
-    await stage.do("kubectl get manifestworks -A --context kind-hub")
-    await stage.expect("ENV-4", lambda: not missing_works(stage), why_not=lambda: str(missing_works(stage)))
-    await stage.do("kubectl get clusterprofiles -A --context kind-hub")
-    await profiles_follow_bindings(stage, ["default"], part="one per worker where their set is bound, none elsewhere")
+async def ocm_brought_everything(run: StoryRun) -> None:
+    for kind in (ManifestWork, AddOn, Permission) if run.fleet.has_pods else (ManifestWork,):
+        run.seen.follow(HUB, kind)
+    if run.fleet.has_pods:
+        await run.expect("ENV-2", lambda: not missing_add_ons(run), why_not=lambda: str(missing_add_ons(run)))
+        await run.do("kubectl get managedclusteraddons -A --context kind-hub")
+    await run.do("kubectl get manifestworks -A --context kind-hub")
+    await run.expect("ENV-4", lambda: not missing_works(run), why_not=lambda: str(missing_works(run)))
+    await run.do("kubectl get clusterprofiles -A --context kind-hub")
+    await profiles_follow_bindings(run, ["default"], part="one per worker where their set is bound, none elsewhere")
 
 
-def is_available(stage: Stage, name: str) -> bool:
-    member = stage.hub.get(cluster.ManagedCluster, name)
+def is_available(run: StoryRun, name: str) -> bool:
+    member = run.hub.get(cluster.ManagedCluster, name)
     if member is None or not member.spec.hub_accepts_client:
         return False
     found = member.status.conditions
     return conditions.is_true(found, cluster.JOINED) and conditions.is_true(found, cluster.AVAILABLE)
 
 
-def missing_add_ons(stage: Stage) -> list[str]:
+def missing_add_ons(run: StoryRun) -> list[str]:
     """Name the add-ons that are not there, or not well."""
-    wanted = [(name, add_on) for name in stage.place.workers for add_on in ADD_ONS]
-    return [f"{name}/{add_on}" for name, add_on in wanted if not is_well(stage.hub.get(AddOn, add_on, name))]
+    wanted = [(name, add_on) for name in run.fleet.workers for add_on in ADD_ONS]
+    return [f"{name}/{add_on}" for name, add_on in wanted if not is_well(run.hub.get(AddOn, add_on, name))]
 
 
 def is_well(add_on: AddOn | None) -> bool:
@@ -116,121 +116,121 @@ def is_well(add_on: AddOn | None) -> bool:
     )
 
 
-def missing_works(stage: Stage) -> list[str]:
+def missing_works(run: StoryRun) -> list[str]:
     """Name what OCM has not brought to a worker: the queues, and where parts are pods, add-ons and permissions."""
-    wanted = [(name, QUEUES) for name in stage.place.workers]
-    if stage.place.has_pods:
-        permitted = {one.namespace for one in stage.hub.list(Permission)}
-        wanted += [(name, "of a ClusterPermission") for name in stage.place.workers if name not in permitted]
-        wanted += [(name, f"addon-{add_on}-deploy-0") for name in stage.place.workers for add_on in ADD_ONS]
-        wanted += [(one.namespace, f"{one.name}-{one.uid[:5]}") for one in stage.hub.list(Permission)]
-    return [f"{name}/{work}" for name, work in wanted if not is_applied(stage.hub.get(ManifestWork, work, name))]
+    wanted = [(name, QUEUES) for name in run.fleet.workers]
+    if run.fleet.has_pods:
+        permitted = {one.namespace for one in run.hub.list(Permission)}
+        wanted += [(name, "of a ClusterPermission") for name in run.fleet.workers if name not in permitted]
+        wanted += [(name, f"addon-{add_on}-deploy-0") for name in run.fleet.workers for add_on in ADD_ONS]
+        wanted += [(one.namespace, f"{one.name}-{one.uid[:5]}") for one in run.hub.list(Permission)]
+    return [f"{name}/{work}" for name, work in wanted if not is_applied(run.hub.get(ManifestWork, work, name))]
 
 
 def is_applied(work: ManifestWork | None) -> bool:
     return work is not None and conditions.is_true(work.status.conditions, "Applied")
 
 
-async def profiles_follow_bindings(stage: Stage, there: Sequence[str], gone: Sequence[str] = (), *, part: str) -> None:
+async def profiles_follow_bindings(run: StoryRun, there: Sequence[str], gone: Sequence[str] = (), *, part: str) -> None:
     """Expect profiles of all workers in some namespaces, and wherever else a set is bound, of its clusters."""
-    wanted = {**dict.fromkeys(there, sorted(stage.place.workers)), **dict.fromkeys(gone)}
-    await stage.expect(
+    wanted = {**dict.fromkeys(there, sorted(run.fleet.workers)), **dict.fromkeys(gone)}
+    await run.expect(
         "ENV-5",
         lambda: (
-            (found := profiles(stage)) == bound(stage)
+            (found := profiles(run)) == bound(run)
             and all(found.get(namespace) == names for namespace, names in wanted.items())
         ),
         part=part,
-        why_not=lambda: f"bound {bound(stage)}, profiles {profiles(stage)}",
+        why_not=lambda: f"bound {bound(run)}, profiles {profiles(run)}",
     )
 
 
-def bound(stage: Stage) -> dict[str, list[str]]:
+def bound(run: StoryRun) -> dict[str, list[str]]:
     """Name the clusters of the sets that are bound to each namespace."""
     found: dict[str, set[str]] = {}
-    for binding in stage.hub.list(cluster.ManagedClusterSetBinding):
-        chosen = stage.hub.get(cluster.ManagedClusterSet, binding.spec.cluster_set)
+    for binding in run.hub.list(cluster.ManagedClusterSetBinding):
+        chosen = run.hub.get(cluster.ManagedClusterSet, binding.spec.cluster_set)
         if chosen is not None and conditions.is_true(binding.status.conditions, "Bound"):
-            members = {member.name for member in stage.hub.list(cluster.ManagedCluster) if chosen.has(member)}
+            members = {member.name for member in run.hub.list(cluster.ManagedCluster) if chosen.has(member)}
             found.setdefault(binding.namespace, set()).update(members)
     return {namespace: sorted(names) for namespace, names in sorted(found.items()) if names}
 
 
-def profiles(stage: Stage) -> dict[str, list[str]]:
+def profiles(run: StoryRun) -> dict[str, list[str]]:
     """Name the ClusterProfiles that OCM keeps in each namespace."""
     found: dict[str, list[str]] = {}
-    for profile in sorted(stage.hub.list(ClusterProfile), key=lambda profile: profile.key):
+    for profile in sorted(run.hub.list(ClusterProfile), key=lambda profile: profile.key):
         if profile.metadata.labels.get(MANAGER_LABEL) == MANAGER:
             found.setdefault(profile.namespace, []).append(profile.name)
     return found
 
 
-def is_satisfied(stage: Stage) -> bool:
-    placement = stage.hub.get(cluster.Placement, "placement-spoke", "default")
-    if placement is None or placement.status.number_of_selected_clusters != len(stage.place.workers):
+def is_satisfied(run: StoryRun) -> bool:
+    placement = run.hub.get(cluster.Placement, "placement-spoke", "default")
+    if placement is None or placement.status.number_of_selected_clusters != len(run.fleet.workers):
         return False
     satisfied = conditions.find(placement.status.conditions, "PlacementSatisfied")
     return satisfied is not None and satisfied.is_true and satisfied.reason == "AllDecisionsScheduled"
 
 
-async def kueue_runs(stage: Stage) -> None:
-    if stage.place.has_pods:
-        await kueue_runs_as_pods(stage)
-    elif stage.place.processes is not None:
-        await kueue_runs_as_processes(stage, stage.place.processes)
+async def kueue_runs(run: StoryRun) -> None:
+    if run.fleet.has_pods:
+        await kueue_runs_as_pods(run)
+    elif run.fleet.processes is not None:
+        await kueue_runs_as_processes(run, run.fleet.processes)
 
 
-async def kueue_runs_as_pods(stage: Stage) -> None:
-    clusters = (HUB, *stage.place.workers)
+async def kueue_runs_as_pods(run: StoryRun) -> None:
+    clusters = (HUB, *run.fleet.workers)
     for name in clusters:
-        stage.seen.follow(name, Pod, namespace=KUEUE_NAMESPACE)
-    await stage.expect("ENV-3", lambda: all(is_kueue_running(stage, name) for name in clusters))
+        run.seen.follow(name, Pod, namespace=KUEUE_NAMESPACE)
+    await run.expect("ENV-3", lambda: all(is_kueue_running(run, name) for name in clusters))
     for name in clusters:
-        await stage.do(f"kubectl get pods -n {KUEUE_NAMESPACE} --context kind-{name}")
+        await run.do(f"kubectl get pods -n {KUEUE_NAMESPACE} --context kind-{name}")
 
 
-def is_kueue_running(stage: Stage, cluster: str) -> bool:
-    found = [pod for pod in stage.seen[cluster].list(Pod, KUEUE_NAMESPACE) if pod.name.startswith(KUEUE)]
+def is_kueue_running(run: StoryRun, cluster: str) -> bool:
+    found = [pod for pod in run.seen[cluster].list(Pod, KUEUE_NAMESPACE) if pod.name.startswith(KUEUE)]
     return bool(found) and all(pod.status.phase == "Running" for pod in found)
 
 
-async def kueue_runs_as_processes(stage: Stage, processes: Processes) -> None:
+async def kueue_runs_as_processes(run: StoryRun, processes: Processes) -> None:
     """On the real engine no kubelet runs pods."""
     states = await processes.states()
-    managers = {name: states.get(f"{name}/kueue", "missing") for name in (HUB, *stage.place.workers)}
-    stage.narrator.say("Kueue runs as a process beside each cluster, with its shipped configuration.")
-    stage.narrator.output("\n".join(f"{name}/kueue   {state}" for name, state in managers.items()))
-    stage.judge("ENV-3", set(managers.values()) == {"up"}, str(managers))
+    managers = {name: states.get(f"{name}/kueue", "missing") for name in (HUB, *run.fleet.workers)}
+    run.narrator.say("Kueue runs as a process beside each cluster, with its shipped configuration.")
+    run.narrator.output("\n".join(f"{name}/kueue   {state}" for name, state in managers.items()))
+    run.judge("ENV-3", set(managers.values()) == {"up"}, str(managers))
 
 
-async def credentials_are_there(stage: Stage) -> None:
-    await stage.do(f"kubectl get secrets -n {KUEUE_NAMESPACE} --context kind-hub")
-    await stage.expect("ENV-7", lambda: all(secret_of(stage, name) for name in stage.place.workers))
-    problems = [problem for name in stage.place.workers for problem in await kubeconfig_problems(stage, name)]
-    stage.judge("ENV-8", not problems, "; ".join(problems))
-    await stage.tell_why(*stage.place.workers, reason="CredentialsIssued")
+async def credentials_are_there(run: StoryRun) -> None:
+    await run.do(f"kubectl get secrets -n {KUEUE_NAMESPACE} --context kind-hub")
+    await run.expect("ENV-7", lambda: all(secret_of(run, name) for name in run.fleet.workers))
+    problems = [problem for name in run.fleet.workers for problem in await kubeconfig_problems(run, name)]
+    run.judge("ENV-8", not problems, "; ".join(problems))
+    await run.tell_why(*run.fleet.workers, reason="CredentialsIssued")
 
 
-def secret_of(stage: Stage, name: str) -> Secret | None:
+def secret_of(run: StoryRun, name: str) -> Secret | None:
     """Return the secret of a worker if it is as Kueue wants it."""
-    secret = stage.hub.get(Secret, credentials_secret(name), KUEUE_NAMESPACE)
+    secret = run.hub.get(Secret, credentials_secret(name), KUEUE_NAMESPACE)
     right = secret is not None and secret.type == "Opaque" and set(secret.data) == {KUBECONFIG_KEY}
     return secret if right else None
 
 
-async def kubeconfig_problems(stage: Stage, name: str) -> list[str]:
-    secret, member = secret_of(stage, name), stage.hub.get(cluster.ManagedCluster, name)
+async def kubeconfig_problems(run: StoryRun, name: str) -> list[str]:
+    secret, member = secret_of(run, name), run.hub.get(cluster.ManagedCluster, name)
     if secret is None or member is None or not member.spec.managed_cluster_client_configs:
         return [f"{name} has no secret or no URL"]
     wanted = member.spec.managed_cluster_client_configs[0]
     config = yaml.safe_load(secret.text(KUBECONFIG_KEY) or "")
-    ca = wanted.ca_bundle or await own_authority(stage, name)
+    ca = wanted.ca_bundle or await own_authority(run, name)
     return [f"{name}: {what}" for what in shape_problems(config, name, server=wanted.url, ca=ca)]
 
 
-async def own_authority(stage: Stage, name: str) -> str:
+async def own_authority(run: StoryRun, name: str) -> str:
     """Return the authority that a worker tells its own pods to trust."""
-    found = ConfigMap.view(await stage.clients[name].get(ConfigMap.resource, ROOT_CA, "default"))
+    found = ConfigMap.view(await run.clients[name].get(ConfigMap.resource, ROOT_CA, "default"))
     return base64.b64encode(found.data["ca.crt"].encode()).decode()
 
 
@@ -250,24 +250,24 @@ def shape_problems(config: dict[str, Any], name: str, *, server: str, ca: str) -
     return [f"wrong {what}" for what, is_right in told.items() if not is_right]
 
 
-async def workers_are_scored(stage: Stage) -> None:
-    await stage.do("fleetqueue get scores")
-    wanted = {name: -100 if name == "cluster1" else -70 for name in stage.place.workers}
-    await stage.expect("S3-1", lambda: gpu_scores(stage) == wanted, why_not=lambda: str(gpu_scores(stage)))
-    orders = {name: score_order(stage, name) for name in stage.place.workers}
-    stage.judge("S3-7", all(order[: len(CONTRACT)] == CONTRACT for order in orders.values()), str(orders))
+async def workers_are_scored(run: StoryRun) -> None:
+    await run.do("fleetqueue get scores")
+    wanted = {name: -100 if name == "cluster1" else -70 for name in run.fleet.workers}
+    await run.expect("S3-1", lambda: gpu_scores(run) == wanted, why_not=lambda: str(gpu_scores(run)))
+    orders = {name: score_order(run, name) for name in run.fleet.workers}
+    run.judge("S3-7", all(order[: len(CONTRACT)] == CONTRACT for order in orders.values()), str(orders))
 
 
-def gpu_scores(stage: Stage) -> dict[str, int | None]:
+def gpu_scores(run: StoryRun) -> dict[str, int | None]:
     """Return the GPU score of each cluster; None where those of the cluster and of its one node differ."""
     found: dict[str, int | None] = {}
-    for name in stage.place.workers:
-        score = stage.hub.get(cluster.AddOnPlacementScore, SCORE_RESOURCE, name)
+    for name in run.fleet.workers:
+        score = run.hub.get(cluster.AddOnPlacementScore, SCORE_RESOURCE, name)
         values = {score.value(kind) for kind in GPU_SCORES} if score else set()
         found[name] = values.pop() if len(values) == 1 else None
     return found
 
 
-def score_order(stage: Stage, name: str) -> tuple[str, ...]:
-    score = stage.hub.get(cluster.AddOnPlacementScore, SCORE_RESOURCE, name)
+def score_order(run: StoryRun, name: str) -> tuple[str, ...]:
+    score = run.hub.get(cluster.AddOnPlacementScore, SCORE_RESOURCE, name)
     return tuple(item.name for item in score.status.scores) if score else ()

@@ -7,75 +7,71 @@ import orjson
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Pod
-from fleetqueue.demo.stage import Stage
+from fleetqueue.demo.story_run import StoryRun
 
 JOB_LABEL: Final = "batch.kubernetes.io/job-name"
 
 
-def workload_of(stage: Stage, job: Job) -> kueue.Workload | None:
+def workload_of(run: StoryRun, job: Job) -> kueue.Workload | None:
     """Return the hub's Workload of a job."""
-    found = stage.hub.list(kueue.QueuedWorkload, job.namespace)
+    found = run.hub.list(kueue.QueuedWorkload, job.namespace)
     owned = (w for w in found if any(owner.uid == job.uid for owner in w.metadata.owner_references))
     return next(owned, None)
 
 
-def workload_name(stage: Stage, job: Job) -> str:
+def workload_name(run: StoryRun, job: Job) -> str:
     """Return the name of that; nothing where there is none yet."""
-    found = workload_of(stage, job)
+    found = workload_of(run, job)
     return found.name if found else ""
 
 
-def holders(stage: Stage, job: Job) -> list[str]:
+def holders(run: StoryRun, job: Job) -> list[str]:
     """Name the workers that hold a copy of a job's Workload."""
-    workload = workload_of(stage, job)
+    workload = workload_of(run, job)
     if workload is None:
         return []
     return [
-        name
-        for name in stage.place.workers
-        if stage.worker(name).get(kueue.QueuedWorkload, workload.name, job.namespace)
+        name for name in run.fleet.workers if run.worker(name).get(kueue.QueuedWorkload, workload.name, job.namespace)
     ]
 
 
-def admitted_on(stage: Stage, job: Job) -> str:
+def admitted_on(run: StoryRun, job: Job) -> str:
     """Name the one worker that has admitted a job and alone holds it; nothing while that is not so."""
-    workload, there = workload_of(stage, job), holders(stage, job)
+    workload, there = workload_of(run, job), holders(run, job)
     if workload is None or len(there) != 1 or not workload.is_true(kueue.ADMITTED):
         return ""
-    copy = stage.worker(there[0]).get(kueue.QueuedWorkload, workload.name, job.namespace)
+    copy = run.worker(there[0]).get(kueue.QueuedWorkload, workload.name, job.namespace)
     return there[0] if copy is not None and copy.is_true(kueue.ADMITTED) else ""
 
 
-def is_complete(stage: Stage, job: Job) -> bool:
+def is_complete(run: StoryRun, job: Job) -> bool:
     """Tell whether the hub knows that a job has ended well, and nothing of it is left on a worker."""
-    live, workload = stage.hub.get(Job, job.name, job.namespace), workload_of(stage, job)
-    if live is None or workload is None or not workload.is_finished or holders(stage, job):
+    live, workload = run.hub.get(Job, job.name, job.namespace), workload_of(run, job)
+    if live is None or workload is None or not workload.is_finished or holders(run, job):
         return False
-    left = any(stage.worker(name).get(Job, job.name, job.namespace) for name in stage.place.workers)
+    left = any(run.worker(name).get(Job, job.name, job.namespace) for name in run.fleet.workers)
     return not left and any(c.type == "Complete" and c.is_true for c in live.status.conditions)
 
 
-def where(stage: Stage, job: Job) -> str:
+def where(run: StoryRun, job: Job) -> str:
     """Say where a job is, for when it is not where it should be."""
-    workload = workload_of(stage, job)
+    workload = workload_of(run, job)
     if workload is None:
         return f"job {job.name} has no Workload"
     checks = ", ".join(f"{check.name} {check.state} {check.message}" for check in workload.status.admission_checks)
-    return f"copies on {holders(stage, job)}, nominated {workload.status.nominated_cluster_names}, checks: {checks}"
+    return f"copies on {holders(run, job)}, nominated {workload.status.nominated_cluster_names}, checks: {checks}"
 
 
-async def end(stage: Stage, job: Job, worker: str) -> None:
+async def end(run: StoryRun, job: Job, worker: str) -> None:
     """Let a job end now: its pod is told that it is done, instead of waiting ten minutes for it."""
-    page = await stage.clients[worker].list(Pod.resource, job.namespace, labels=f"{JOB_LABEL}={job.name}")
+    page = await run.clients[worker].list(Pod.resource, job.namespace, labels=f"{JOB_LABEL}={job.name}")
     pods = [raw["metadata"]["name"] for raw in page.items]
     patch = orjson.dumps({"status": {"phase": "Succeeded"}}).decode()
     for pod in pods:
-        await stage.do(
-            f"kubectl patch pod {pod} --subresource=status --type=merge -p '{patch}' --context kind-{worker}"
-        )
+        await run.do(f"kubectl patch pod {pod} --subresource=status --type=merge -p '{patch}' --context kind-{worker}")
 
 
-async def show_workloads(stage: Stage, *workers: str) -> None:
+async def show_workloads(run: StoryRun, *workers: str) -> None:
     """Show the Workloads of workers, as the seeds do."""
     for worker in workers:
-        await stage.do(f"kubectl get workloads --context kind-{worker}")
+        await run.do(f"kubectl get workloads --context kind-{worker}")

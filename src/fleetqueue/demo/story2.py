@@ -11,7 +11,7 @@ from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
 from fleetqueue.demo import jobs
-from fleetqueue.demo.stage import Stage
+from fleetqueue.demo.story_run import StoryRun
 
 IDS: Final = ("ENV-6", "S2-1", "S2-2", "S2-3", "S2-4", "S2-5", "S2-6", "K-1")
 PLACEMENT: Final = "placement-demo2"
@@ -22,83 +22,83 @@ LABEL: Final = "accelerator=nvidia-tesla-t4"
 GENERATED: Final = "MultiKueueConfig and MultiKueueCluster generated"
 
 
-async def tell(stage: Stage) -> Job:
+async def tell(run: StoryRun) -> Job:
     """Tell the story; return the job, which still runs."""
-    stage.narrator.title("Story 2: a Placement chooses the clusters")
-    stage.narrator.say("As an admin, I want the clusters with an NVIDIA T4 to become a MultiKueue by themselves.")
-    await choose(stage)
-    await generate(stage)
-    return await send(stage)
+    run.narrator.title("Story 2: a Placement chooses the clusters")
+    run.narrator.say("As an admin, I want the clusters with an NVIDIA T4 to become a MultiKueue by themselves.")
+    await choose(run)
+    await generate(run)
+    return await send(run)
 
 
-async def choose(stage: Stage) -> None:
+async def choose(run: StoryRun) -> None:
     """Label clusters, bind the set, apply the Placement."""
-    await label(stage, "cluster2")
-    await label(stage, "cluster3")
-    await bind(stage)
-    if stage.place.has_agents:
-        await stage.expect(
+    await label(run, "cluster2")
+    await label(run, "cluster3")
+    await bind(run)
+    if run.fleet.has_agents:
+        await run.expect(
             "ENV-6",
-            lambda: all(has_one_way_in(stage, name) for name in stage.place.workers),
-            why_not=lambda: str([ways_in(stage, name) for name in stage.place.workers]),
+            lambda: all(has_one_way_in(run, name) for name in run.fleet.workers),
+            why_not=lambda: str([ways_in(run, name) for name in run.fleet.workers]),
         )
-    await stage.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
-    await stage.expect("S2-1", lambda: decided(stage) == ["cluster2", "cluster3"], why_not=lambda: str(decided(stage)))
+    await run.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
+    await run.expect("S2-1", lambda: decided(run) == ["cluster2", "cluster3"], why_not=lambda: str(decided(run)))
 
 
-async def generate(stage: Stage) -> None:
+async def generate(run: StoryRun) -> None:
     """Apply the queue with both checks and look at what becomes of it."""
-    await stage.do(f"kubectl apply -f {SETUP} --context kind-hub")
+    await run.do(f"kubectl apply -f {SETUP} --context kind-hub")
     wanted = members("cluster2", "cluster3")
-    await stage.expect("S2-2", lambda: listed(stage) == wanted, why_not=lambda: str(listed(stage)))
-    await stage.do("kubectl get multikueueconfigs --context kind-hub")
-    await stage.expect("S2-3", lambda: generated(stage) == secrets("cluster2", "cluster3"))
-    await stage.expect("S2-5", lambda: is_all_active(stage, wanted), why_not=lambda: conditions(stage, wanted))
-    await stage.do("kubectl get multikueueclusters --context kind-hub")
-    await stage.expect("S2-4", lambda: stage.says(kueue.AdmissionCheck, PLACEMENT, "True", "Active", GENERATED))
-    await stage.do(
+    await run.expect("S2-2", lambda: listed(run) == wanted, why_not=lambda: str(listed(run)))
+    await run.do("kubectl get multikueueconfigs --context kind-hub")
+    await run.expect("S2-3", lambda: generated(run) == secrets("cluster2", "cluster3"))
+    await run.expect("S2-5", lambda: is_all_active(run, wanted), why_not=lambda: conditions(run, wanted))
+    await run.do("kubectl get multikueueclusters --context kind-hub")
+    await run.expect("S2-4", lambda: run.says(kueue.AdmissionCheck, PLACEMENT, "True", "Active", GENERATED))
+    await run.do(
         f"kubectl get admissioncheck {PLACEMENT} --context kind-hub"
         """ -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\\n"}{end}'"""
     )
-    await stage.tell_why(PLACEMENT, reason="SelectionChanged")
+    await run.tell_why(PLACEMENT, reason="SelectionChanged")
 
 
-async def send(stage: Stage) -> Job:
+async def send(run: StoryRun) -> Job:
     """Send a job through it."""
-    before = generation(stage)
-    job = await stage.create_job("job-demo2.yaml")
-    worker = await stage.expect("S2-6", lambda: jobs.admitted_on(stage, job), why_not=lambda: jobs.where(stage, job))
-    workload = jobs.workload_of(stage, job)
+    before = generation(run)
+    job = await run.create_job("job-demo2.yaml")
+    worker = await run.expect("S2-6", lambda: jobs.admitted_on(run, job), why_not=lambda: jobs.where(run, job))
+    workload = jobs.workload_of(run, job)
     assert workload is not None
-    seen_on = stage.watchman.copies.get(workload.key, set())
-    stage.judge(
+    seen_on = run.monitor.copies.get(workload.key, set())
+    run.judge(
         "S2-6",
-        seen_on <= {"cluster2", "cluster3"} and generation(stage) == before,
-        f"seen on {seen_on}, generation {before} and then {generation(stage)}",
+        seen_on <= {"cluster2", "cluster3"} and generation(run) == before,
+        f"seen on {seen_on}, generation {before} and then {generation(run)}",
         part="no copy ever came to another cluster, and the config is unchanged",
     )
     check = workload.check(PLACEMENT)
-    stage.judge("K-1", check is not None and check.state == kueue.READY, str(check))
-    await stage.tell_why(workload.name, reason="Nominated")
-    await jobs.show_workloads(stage, "cluster2", "cluster3")
-    stage.narrator.say(f"The job runs on {worker}.")
+    run.judge("K-1", check is not None and check.state == kueue.READY, str(check))
+    await run.tell_why(workload.name, reason="Nominated")
+    await jobs.show_workloads(run, "cluster2", "cluster3")
+    run.narrator.say(f"The job runs on {worker}.")
     return job
 
 
 # What is done more than once
 
 
-async def label(stage: Stage, name: str) -> None:
-    await stage.do(f"kubectl label managedcluster {name} {LABEL} --overwrite --context kind-hub")
+async def label(run: StoryRun, name: str) -> None:
+    await run.do(f"kubectl label managedcluster {name} {LABEL} --overwrite --context kind-hub")
 
 
-async def unlabel(stage: Stage, name: str) -> None:
-    await stage.do(f"kubectl label managedcluster {name} {LABEL.partition('=')[0]}- --context kind-hub")
+async def unlabel(run: StoryRun, name: str) -> None:
+    await run.do(f"kubectl label managedcluster {name} {LABEL.partition('=')[0]}- --context kind-hub")
 
 
-async def bind(stage: Stage) -> None:
-    await stage.do(f"fleetqueue clusterset bind spoke --namespace {KUEUE_NAMESPACE}")
-    await stage.do("fleetqueue get clustersets --tree")
+async def bind(run: StoryRun) -> None:
+    await run.do(f"fleetqueue clusterset bind spoke --namespace {KUEUE_NAMESPACE}")
+    await run.do("fleetqueue get clustersets --tree")
 
 
 # What is asked more than once
@@ -114,68 +114,68 @@ def secrets(*clusters: str) -> dict[str, str]:
     return {f"{PLACEMENT}-{name}": credentials_secret(name) for name in clusters}
 
 
-def decided(stage: Stage) -> list[str]:
-    placement = stage.hub.get(cluster.Placement, PLACEMENT, KUEUE_NAMESPACE)
-    return chosen(placement, stage.hub.list(cluster.PlacementDecision)) if placement else []
+def decided(run: StoryRun) -> list[str]:
+    placement = run.hub.get(cluster.Placement, PLACEMENT, KUEUE_NAMESPACE)
+    return chosen(placement, run.hub.list(cluster.PlacementDecision)) if placement else []
 
 
-def listed(stage: Stage) -> list[str]:
+def listed(run: StoryRun) -> list[str]:
     """Return what the config lists, in name order."""
-    config = stage.hub.get(kueue.MultiKueueConfig, PLACEMENT)
+    config = run.hub.get(kueue.MultiKueueConfig, PLACEMENT)
     return sorted(config.spec.clusters) if config else []
 
 
-def generation(stage: Stage) -> int:
+def generation(run: StoryRun) -> int:
     """Return how often the content of the config was written; 0 where there is none."""
-    config = stage.hub.get(kueue.MultiKueueConfig, PLACEMENT)
+    config = run.hub.get(kueue.MultiKueueConfig, PLACEMENT)
     return config.metadata.generation if config else 0
 
 
-def draining(stage: Stage) -> list[str]:
+def draining(run: StoryRun) -> list[str]:
     """Return what of that is draining."""
-    return sorted(marks_of(stage.hub.get(kueue.MultiKueueConfig, PLACEMENT)))
+    return sorted(marks_of(run.hub.get(kueue.MultiKueueConfig, PLACEMENT)))
 
 
-def serving(stage: Stage) -> list[str]:
+def serving(run: StoryRun) -> list[str]:
     """Return what of that takes new jobs."""
-    return sorted(set(listed(stage)) - set(draining(stage)))
+    return sorted(set(listed(run)) - set(draining(run)))
 
 
-def generated(stage: Stage) -> dict[str, str]:
+def generated(run: StoryRun) -> dict[str, str]:
     """Return all MultiKueueClusters with the secrets that they name."""
     return {
         member.name: member.spec.cluster_source.kube_config.location if member.spec.cluster_source.kube_config else ""
-        for member in stage.hub.list(kueue.MultiKueueCluster)
+        for member in run.hub.list(kueue.MultiKueueCluster)
     }
 
 
-def is_all_active(stage: Stage, wanted: list[str]) -> bool:
+def is_all_active(run: StoryRun, wanted: list[str]) -> bool:
     """Tell whether Kueue says of everything that it works."""
     return (
-        all(stage.says(kueue.MultiKueueCluster, member, "True", "Active", "Connected") for member in wanted)
-        and stage.says(kueue.AdmissionCheck, CHECK, "True", "Active", "The admission check is active")
-        and stage.says(kueue.ClusterQueue, QUEUE, "True", "Ready", "Can admit new workloads")
+        all(run.says(kueue.MultiKueueCluster, member, "True", "Active", "Connected") for member in wanted)
+        and run.says(kueue.AdmissionCheck, CHECK, "True", "Active", "The admission check is active")
+        and run.says(kueue.ClusterQueue, QUEUE, "True", "Ready", "Can admit new workloads")
     )
 
 
-def conditions(stage: Stage, wanted: list[str]) -> str:
+def conditions(run: StoryRun, wanted: list[str]) -> str:
     """Say what Kueue says of everything."""
-    told = {member: stage.condition(kueue.MultiKueueCluster, member) for member in wanted}
-    told[CHECK] = stage.condition(kueue.AdmissionCheck, CHECK)
-    told[PLACEMENT] = stage.condition(kueue.AdmissionCheck, PLACEMENT)
-    told[QUEUE] = stage.condition(kueue.ClusterQueue, QUEUE)
+    told = {member: run.condition(kueue.MultiKueueCluster, member) for member in wanted}
+    told[CHECK] = run.condition(kueue.AdmissionCheck, CHECK)
+    told[PLACEMENT] = run.condition(kueue.AdmissionCheck, PLACEMENT)
+    told[QUEUE] = run.condition(kueue.ClusterQueue, QUEUE)
     return "; ".join(f"{name}: {c.status} {c.reason} {c.message}" if c else f"{name}: -" for name, c in told.items())
 
 
-def has_one_way_in(stage: Stage, name: str) -> bool:
+def has_one_way_in(run: StoryRun, name: str) -> bool:
     """Tell whether a profile names us alone, and where the seeds' field is served, the secret of its cluster alone."""
     reference = {"kind": "Secret", "name": credentials_secret(name), "namespace": KUEUE_NAMESPACE}
-    entries = [{"consumer": "kueue-admin", "accessRef": reference}] if stage.place.has_pods else []
-    return ways_in(stage, name) == ([ACCESS_PROVIDER], entries)
+    entries = [{"consumer": "kueue-admin", "accessRef": reference}] if run.fleet.has_pods else []
+    return ways_in(run, name) == ([ACCESS_PROVIDER], entries)
 
 
-def ways_in(stage: Stage, name: str) -> tuple[list[str], list[Manifest]]:
-    profile = stage.hub.get(ClusterProfile, name, KUEUE_NAMESPACE)
+def ways_in(run: StoryRun, name: str) -> tuple[list[str], list[Manifest]]:
+    profile = run.hub.get(ClusterProfile, name, KUEUE_NAMESPACE)
     if profile is None:
         return [], []
     return [provider["name"] for provider in profile.status.access_providers], [*profile.status.credentials]

@@ -8,7 +8,6 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.controllers.placement_admission.names import FINALIZER
 from fleetqueue.demo.environment import gpu_scores, profiles_follow_bindings
-from fleetqueue.demo.stage import Stage
 from fleetqueue.demo.story2 import (
     CHECK,
     PLACEMENT,
@@ -25,6 +24,7 @@ from fleetqueue.demo.story2 import (
     secrets,
     unlabel,
 )
+from fleetqueue.demo.story_run import StoryRun
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests import objects
 
@@ -40,119 +40,119 @@ SECOND_CHECK: Final = f"{PLACEMENT}-b"
 BOTH: Final = ("cluster2", "cluster3")
 
 
-async def tell(stage: Stage) -> None:
-    stage.narrator.title("What if: labels, bindings and checks come and go")
-    await stage.do("kubectl delete jobs --all --context kind-hub")
-    await stage.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
-    await everything_is_active(stage)
-    await an_agent_falls_silent(stage)
-    await a_cluster_loses_its_label(stage)
-    await all_lose_it_and_one_gets_it_back(stage)
-    await the_set_is_unbound(stage)
-    await two_checks_share_a_placement(stage)
-    await the_check_is_deleted(stage)
-    await the_check_comes_before_its_placement(stage)
-    await the_silence_is_noticed(stage)
-    await everything_is_deleted(stage)
+async def tell(run: StoryRun) -> None:
+    run.narrator.title("What if: labels, bindings and checks come and go")
+    await run.do("kubectl delete jobs --all --context kind-hub")
+    await run.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
+    await everything_is_active(run)
+    await an_agent_falls_silent(run)
+    await a_cluster_loses_its_label(run)
+    await all_lose_it_and_one_gets_it_back(run)
+    await the_set_is_unbound(run)
+    await two_checks_share_a_placement(run)
+    await the_check_is_deleted(run)
+    await the_check_comes_before_its_placement(run)
+    await the_silence_is_noticed(run)
+    await everything_is_deleted(run)
 
 
 async def everything_is_active(
-    stage: Stage, expectation: str = "S2-5", *, clusters: tuple[str, ...] = BOTH, part: str = ""
+    run: StoryRun, expectation: str = "S2-5", *, clusters: tuple[str, ...] = BOTH, part: str = ""
 ) -> None:
     wanted = members(*clusters)
-    await stage.expect(
+    await run.expect(
         expectation,
         part=part or f"{' and '.join(clusters)} listed and Connected, the check active, the queue Ready",
-        holds=lambda: listed(stage) == wanted and is_all_active(stage, wanted),
-        why_not=lambda: f"listed {listed(stage)}; {conditions(stage, wanted)}",
+        holds=lambda: listed(run) == wanted and is_all_active(run, wanted),
+        why_not=lambda: f"listed {listed(run)}; {conditions(run, wanted)}",
     )
 
 
-async def an_agent_falls_silent(stage: Stage) -> None:
+async def an_agent_falls_silent(run: StoryRun) -> None:
     """Stop the agent of cluster2; what becomes of it is looked at later, since scores hold for a while."""
-    if stage.place.processes is None:
+    if run.fleet.processes is None:
         return
-    stage.narrator.say(f"Meanwhile {AGENT} falls silent; its scores hold for up to 70 seconds.")
-    await stage.place.processes.pause(AGENT)
+    run.narrator.say(f"Meanwhile {AGENT} falls silent; its scores hold for up to 70 seconds.")
+    await run.fleet.processes.pause(AGENT)
 
 
-async def a_cluster_loses_its_label(stage: Stage) -> None:
-    before = stage.hub.get(kueue.MultiKueueConfig, PLACEMENT)
-    await unlabel(stage, "cluster3")
-    await stage.expect("S2-8", lambda: listed(stage) == members("cluster2"), why_not=lambda: str(listed(stage)))
-    now = stage.hub.get(kueue.MultiKueueConfig, PLACEMENT)
+async def a_cluster_loses_its_label(run: StoryRun) -> None:
+    before = run.hub.get(kueue.MultiKueueConfig, PLACEMENT)
+    await unlabel(run, "cluster3")
+    await run.expect("S2-8", lambda: listed(run) == members("cluster2"), why_not=lambda: str(listed(run)))
+    now = run.hub.get(kueue.MultiKueueConfig, PLACEMENT)
     same = before is not None and now is not None and before.uid == now.uid
-    check = stage.hub.get(kueue.AdmissionCheck, PLACEMENT)
-    stage.judge(
+    check = run.hub.get(kueue.AdmissionCheck, PLACEMENT)
+    run.judge(
         "S2-8",
         same and check is not None and check.is_active,
         "another config, or the check is not active",
         part="the config is the same object, and the check is still active",
     )
-    await stage.tell_why(PLACEMENT, reason="SelectionChanged")
+    await run.tell_why(PLACEMENT, reason="SelectionChanged")
 
 
-async def all_lose_it_and_one_gets_it_back(stage: Stage) -> None:
-    await unlabel(stage, "cluster2")
-    await stage.expect("S2-9", lambda: is_empty(stage), why_not=lambda: conditions(stage, []))
-    await stage.do("kubectl get admissionchecks,clusterqueues -o wide --context kind-hub")
-    await stage.tell_why(PLACEMENT, reason="SelectionChanged")
-    await label(stage, "cluster2")
-    await everything_is_active(stage, "S2-10", clusters=("cluster2",))
-    await label(stage, "cluster3")
-    await everything_is_active(stage)
+async def all_lose_it_and_one_gets_it_back(run: StoryRun) -> None:
+    await unlabel(run, "cluster2")
+    await run.expect("S2-9", lambda: is_empty(run), why_not=lambda: conditions(run, []))
+    await run.do("kubectl get admissionchecks,clusterqueues -o wide --context kind-hub")
+    await run.tell_why(PLACEMENT, reason="SelectionChanged")
+    await label(run, "cluster2")
+    await everything_is_active(run, "S2-10", clusters=("cluster2",))
+    await label(run, "cluster3")
+    await everything_is_active(run)
 
 
-def is_empty(stage: Stage) -> bool:
+def is_empty(run: StoryRun) -> bool:
     """Tell whether nothing is selected and everybody says so."""
     return (
-        not decided(stage)
-        and stage.hub.get(kueue.MultiKueueConfig, PLACEMENT) is None
-        and stage.says(kueue.AdmissionCheck, PLACEMENT, "False", "NoClustersAvailable", NO_CLUSTERS)
-        and stage.says(kueue.AdmissionCheck, CHECK, "False", "BadConfig", NO_CONFIG)
-        and stage.says(kueue.ClusterQueue, QUEUE, "False", "AdmissionCheckInactive", INACTIVE)
+        not decided(run)
+        and run.hub.get(kueue.MultiKueueConfig, PLACEMENT) is None
+        and run.says(kueue.AdmissionCheck, PLACEMENT, "False", "NoClustersAvailable", NO_CLUSTERS)
+        and run.says(kueue.AdmissionCheck, CHECK, "False", "BadConfig", NO_CONFIG)
+        and run.says(kueue.ClusterQueue, QUEUE, "False", "AdmissionCheckInactive", INACTIVE)
     )
 
 
-def is_queue_inactive(stage: Stage) -> bool:
-    found = stage.condition(kueue.ClusterQueue, QUEUE)
+def is_queue_inactive(run: StoryRun) -> bool:
+    found = run.condition(kueue.ClusterQueue, QUEUE)
     return found is not None and not found.is_true and "AdmissionCheckInactive" in found.reason
 
 
-async def the_set_is_unbound(stage: Stage) -> None:
-    await stage.do(f"fleetqueue clusterset unbind spoke --namespace {KUEUE_NAMESPACE}")
-    await stage.expect(
+async def the_set_is_unbound(run: StoryRun) -> None:
+    await run.do(f"fleetqueue clusterset unbind spoke --namespace {KUEUE_NAMESPACE}")
+    await run.expect(
         "S2-11",
-        lambda: is_empty(stage),
+        lambda: is_empty(run),
         part="unbinding the set empties the selection",
-        why_not=lambda: conditions(stage, []),
+        why_not=lambda: conditions(run, []),
     )
-    if stage.place.has_agents:
+    if run.fleet.has_agents:
         await profiles_follow_bindings(
-            stage, ["default"], [KUEUE_NAMESPACE], part="where the set is unbound, the profiles go"
+            run, ["default"], [KUEUE_NAMESPACE], part="where the set is unbound, the profiles go"
         )
-    await bind(stage)
-    if stage.place.has_agents:
-        await profiles_follow_bindings(stage, ["default", KUEUE_NAMESPACE], part="where it is bound again, they come")
-    await everything_is_active(stage, "S2-11", part="binding it again brings everything back")
+    await bind(run)
+    if run.fleet.has_agents:
+        await profiles_follow_bindings(run, ["default", KUEUE_NAMESPACE], part="where it is bound again, they come")
+    await everything_is_active(run, "S2-11", part="binding it again brings everything back")
 
 
-async def two_checks_share_a_placement(stage: Stage) -> None:
-    before = await live_config(stage)
-    await stage.do("kubectl apply -f - --context kind-hub", stdin=second_check())
-    await stage.expect(
+async def two_checks_share_a_placement(run: StoryRun) -> None:
+    before = await live_config(run)
+    await run.do("kubectl apply -f - --context kind-hub", stdin=second_check())
+    await run.expect(
         "S2-13",
-        lambda: stage.says(kueue.AdmissionCheck, SECOND_CHECK, "True", "Active"),
+        lambda: run.says(kueue.AdmissionCheck, SECOND_CHECK, "True", "Active"),
         part="a second check on the same Placement is active",
     )
-    await stage.do(f"kubectl delete admissioncheck {SECOND_CHECK} --timeout=60s --context kind-hub")
+    await run.do(f"kubectl delete admissioncheck {SECOND_CHECK} --timeout=60s --context kind-hub")
     # Our finalizer was on it and goes last, so everything that we do about the deletion is done.
-    stage.judge("S2-13", await live_config(stage) == before, "the shared config was changed")
+    run.judge("S2-13", await live_config(run) == before, "the shared config was changed")
 
 
-async def live_config(stage: Stage) -> tuple[str, int]:
+async def live_config(run: StoryRun) -> tuple[str, int]:
     """Ask the hub itself for the config: which object it is, and how often it was written."""
-    config = kueue.MultiKueueConfig.view(await stage.clients[HUB].get(kueue.MultiKueueConfig.resource, PLACEMENT))
+    config = kueue.MultiKueueConfig.view(await run.clients[HUB].get(kueue.MultiKueueConfig.resource, PLACEMENT))
     return config.uid, config.metadata.generation
 
 
@@ -162,81 +162,81 @@ def second_check() -> str:
     return yaml.safe_dump({**found, "metadata": {"name": SECOND_CHECK}}, sort_keys=False)
 
 
-async def the_check_is_deleted(stage: Stage) -> None:
-    held_by = finalizers(stage)
-    stage.judge("S2-12", held_by == [FINALIZER, IN_USE], str(held_by), part="our finalizer and Kueue's hold the check")
-    await stage.do(f"kubectl delete admissioncheck {PLACEMENT} --wait=false --context kind-hub")
-    await stage.expect(
+async def the_check_is_deleted(run: StoryRun) -> None:
+    held_by = finalizers(run)
+    run.judge("S2-12", held_by == [FINALIZER, IN_USE], str(held_by), part="our finalizer and Kueue's hold the check")
+    await run.do(f"kubectl delete admissioncheck {PLACEMENT} --wait=false --context kind-hub")
+    await run.expect(
         "S2-12",
         part="deleting the placement check removes its config and clusters",
-        holds=lambda: stage.hub.get(kueue.MultiKueueConfig, PLACEMENT) is None and not generated(stage),
-        why_not=lambda: f"left: {listed(stage)} {generated(stage)}",
+        holds=lambda: run.hub.get(kueue.MultiKueueConfig, PLACEMENT) is None and not generated(run),
+        why_not=lambda: f"left: {listed(run)} {generated(run)}",
     )
-    await stage.expect(
+    await run.expect(
         "S2-12",
-        lambda: finalizers(stage) == [IN_USE],
+        lambda: finalizers(run) == [IN_USE],
         part="then our finalizer goes; Kueue's stays while a queue uses the check",
-        why_not=lambda: str(finalizers(stage)),
+        why_not=lambda: str(finalizers(run)),
     )
-    await stage.do(f"kubectl delete -f {SETUP} --ignore-not-found --timeout=60s --context kind-hub")
-    await stage.expect(
+    await run.do(f"kubectl delete -f {SETUP} --ignore-not-found --timeout=60s --context kind-hub")
+    await run.expect(
         "S2-12",
-        lambda: stage.hub.get(kueue.AdmissionCheck, PLACEMENT) is None,
+        lambda: run.hub.get(kueue.AdmissionCheck, PLACEMENT) is None,
         part="once no queue uses it, the check is gone",
     )
 
 
-def finalizers(stage: Stage) -> list[str]:
+def finalizers(run: StoryRun) -> list[str]:
     """Name who holds the placement check."""
-    check = stage.hub.get(kueue.AdmissionCheck, PLACEMENT)
+    check = run.hub.get(kueue.AdmissionCheck, PLACEMENT)
     return sorted(check.metadata.finalizers) if check else []
 
 
-async def the_check_comes_before_its_placement(stage: Stage) -> None:
-    await stage.do(f"kubectl delete placement {PLACEMENT} -n {KUEUE_NAMESPACE} --context kind-hub")
-    await stage.do(f"kubectl apply -f {SETUP} --context kind-hub")
-    await stage.expect(
+async def the_check_comes_before_its_placement(run: StoryRun) -> None:
+    await run.do(f"kubectl delete placement {PLACEMENT} -n {KUEUE_NAMESPACE} --context kind-hub")
+    await run.do(f"kubectl apply -f {SETUP} --context kind-hub")
+    await run.expect(
         "S2-7",
         part="a check before its Placement says PlacementNotFound, and the queue waits",
         holds=lambda: (
-            stage.says(kueue.AdmissionCheck, PLACEMENT, "False", "PlacementNotFound") and is_queue_inactive(stage)
+            run.says(kueue.AdmissionCheck, PLACEMENT, "False", "PlacementNotFound") and is_queue_inactive(run)
         ),
-        why_not=lambda: conditions(stage, []),
+        why_not=lambda: conditions(run, []),
     )
-    await stage.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
-    await everything_is_active(stage, "S2-7", part="when the Placement comes, everything converges by itself")
-    stage.judge("S2-7", generated(stage) == secrets(*BOTH), str(generated(stage)), part="as if it had been there first")
+    await run.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
+    await everything_is_active(run, "S2-7", part="when the Placement comes, everything converges by itself")
+    run.judge("S2-7", generated(run) == secrets(*BOTH), str(generated(run)), part="as if it had been there first")
 
 
-async def the_silence_is_noticed(stage: Stage) -> None:
+async def the_silence_is_noticed(run: StoryRun) -> None:
     """OCM would count expired scores as 0, which beats -70: so the hub lowers them before they expire."""
-    if stage.place.processes is None:
+    if run.fleet.processes is None:
         return
-    await stage.do("kubectl apply -f placement-demo2-2.yaml --context kind-hub")
-    await stage.expect(
+    await run.do("kubectl apply -f placement-demo2-2.yaml --context kind-hub")
+    await run.expect(
         "S3-8",
-        lambda: gpu_scores(stage)["cluster2"] == -100 and decided(stage) == ["cluster3"],
+        lambda: gpu_scores(run)["cluster2"] == -100 and decided(run) == ["cluster3"],
         part="the silent cluster has the lowest score, and the other one is chosen",
-        why_not=lambda: f"scores {gpu_scores(stage)}, decided {decided(stage)}",
+        why_not=lambda: f"scores {gpu_scores(run)}, decided {decided(run)}",
         limit=120,
     )
-    await stage.do("fleetqueue get scores")
-    await stage.place.processes.resume(AGENT)
-    await stage.expect(
+    await run.do("fleetqueue get scores")
+    await run.fleet.processes.resume(AGENT)
+    await run.expect(
         "S3-8",
-        lambda: gpu_scores(stage)["cluster2"] == -70 and decided(stage) == ["cluster2"],
+        lambda: gpu_scores(run)["cluster2"] == -70 and decided(run) == ["cluster2"],
         part="when its agent is heard again, its score counts again",
-        why_not=lambda: f"scores {gpu_scores(stage)}, decided {decided(stage)}",
+        why_not=lambda: f"scores {gpu_scores(run)}, decided {decided(run)}",
     )
 
 
-async def everything_is_deleted(stage: Stage) -> None:
-    await stage.do(f"kubectl delete -f {SETUP} --timeout=60s --context kind-hub")
-    await stage.expect("D-1", lambda: not leftovers(stage), why_not=lambda: f"left: {', '.join(leftovers(stage))}")
-    await stage.do(f"kubectl delete placement {PLACEMENT} -n {KUEUE_NAMESPACE} --context kind-hub")
+async def everything_is_deleted(run: StoryRun) -> None:
+    await run.do(f"kubectl delete -f {SETUP} --timeout=60s --context kind-hub")
+    await run.expect("D-1", lambda: not leftovers(run), why_not=lambda: f"left: {', '.join(leftovers(run))}")
+    await run.do(f"kubectl delete placement {PLACEMENT} -n {KUEUE_NAMESPACE} --context kind-hub")
 
 
-def leftovers(stage: Stage) -> list[str]:
+def leftovers(run: StoryRun) -> list[str]:
     """Name what of the stories is still there."""
     kinds = (
         kueue.ClusterQueue,
@@ -246,4 +246,4 @@ def leftovers(stage: Stage) -> list[str]:
         kueue.MultiKueueConfig,
         kueue.MultiKueueCluster,
     )
-    return [str(obj) for kind in kinds for obj in stage.hub.list(kind) if "demo2" in obj.name]
+    return [str(obj) for kind in kinds for obj in run.hub.list(kind) if "demo2" in obj.name]

@@ -7,11 +7,11 @@ from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.auth.authentication import Credentials
 from fleetqueue.embedded.apiserver.auth.service_account_tokens import Bound
 from fleetqueue.embedded.apiserver.server import ApiServer
-from fleetqueue.embedded.kubernetes import room as kubernetes
+from fleetqueue.embedded.kubernetes import wiring as kubernetes
 from fleetqueue.embedded.kubernetes.account_secrets import Sign
 from fleetqueue.embedded.kubernetes.certificate_requests import Signer
 from fleetqueue.embedded.kubernetes.settings import KubernetesSettings
-from fleetqueue.embedded.nodes import room as nodes
+from fleetqueue.embedded.nodes import wiring as nodes
 from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.fleets.pods.options import Dial

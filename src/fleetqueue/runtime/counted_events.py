@@ -17,7 +17,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
-from fleetqueue.runtime.events import Recorder, Saying, event_name
+from fleetqueue.runtime.events import EventDraft, Recorder, event_name
 
 EVENTS: Final = Resource("", "v1", "Event", "events")
 REMEMBERED: Final = 4096
@@ -68,19 +68,19 @@ class CountingRecorder(Recorder):
         self._similar: Recent[Similar] = Recent()
         self._allowances: Recent[Allowance] = Recent()
 
-    async def _say(self, saying: Saying) -> None:
-        about, now = saying.about, timestamp(clock.now())
-        who: Key = (about.uid, about.resource.kind, about.key, saying.kind)
-        note, thing = self._summed_up(who, saying)
+    async def _say(self, draft: EventDraft) -> None:
+        about, now = draft.about, timestamp(clock.now())
+        who: Key = (about.uid, about.resource.kind, about.key, draft.kind)
+        note, thing = self._summed_up(who, draft)
         known = self._counted.keep(thing, self._counted.get(thing) or Counted(event_name(about), first=now))
         known.count += 1
         if not self._is_allowed(who):
             return
         changes = {"count": known.count, "lastTimestamp": now, "message": note}
-        if known.count > 1 and await self._change(known.name, saying.namespace, changes):
+        if known.count > 1 and await self._change(known.name, draft.namespace, changes):
             return
-        manifest = self._counting(saying, known) | changes
-        if note != saying.note:  # as upstream writes what is summed up
+        manifest = self._counting(draft, known) | changes
+        if note != draft.note:  # as upstream writes what is summed up
             manifest["reportingComponent"] = ""
         await self.client.create(EVENTS, manifest)
 
@@ -92,9 +92,9 @@ class CountingRecorder(Recorder):
             return False
         return True
 
-    def _summed_up(self, who: Key, saying: Saying) -> tuple[str, Key]:
+    def _summed_up(self, who: Key, draft: EventDraft) -> tuple[str, Key]:
         """Return what is said, and by what it is known: a sentence of its own, or one of many that are alike."""
-        now, note, group = clock.monotonic(), saying.note, (*who, saying.reason)
+        now, note, group = clock.monotonic(), draft.note, (*who, draft.reason)
         similar = self._similar.get(group)
         if similar is None or now - similar.last > SIMILAR_SECONDS:
             similar = Similar()
@@ -102,7 +102,7 @@ class CountingRecorder(Recorder):
         similar.notes[note] = None
         similar.last = now
         if len(similar.notes) < DIFFERENT:
-            return note, (*group, note, saying.part)
+            return note, (*group, note, draft.part)
         similar.notes.popitem()
         return f"(combined from similar events): {note}", group
 
@@ -116,15 +116,15 @@ class CountingRecorder(Recorder):
         found.left -= 1
         return True
 
-    def _counting(self, saying: Saying, known: Counted) -> Manifest:
+    def _counting(self, draft: EventDraft, known: Counted) -> Manifest:
         source = {"component": self.component, **({"host": self.instance} if self.instance else {})}
         return {
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,
-            "metadata": {"name": known.name, "namespace": saying.namespace},
-            "involvedObject": saying.regarding,
-            "type": saying.kind,
-            "reason": saying.reason,
+            "metadata": {"name": known.name, "namespace": draft.namespace},
+            "involvedObject": draft.regarding,
+            "type": draft.kind,
+            "reason": draft.reason,
             "source": source,
             "firstTimestamp": known.first,
             "eventTime": None,

@@ -31,7 +31,7 @@ log = Log("events")
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class EventDraft:
     """What is said about whom."""
 
     about: Object
@@ -88,35 +88,35 @@ class Recorder:
         part: str = "",
         happened_again: bool = False,
     ) -> None:
-        await self._try(Saying(about, NORMAL, reason, note, action, part, happened_again))
+        await self._try(EventDraft(about, NORMAL, reason, note, action, part, happened_again))
 
     async def warning(self, about: Object, reason: str, note: str, *, action: str = "", part: str = "") -> None:
-        await self._try(Saying(about, WARNING, reason, note, action, part))
+        await self._try(EventDraft(about, WARNING, reason, note, action, part))
 
-    async def _try(self, saying: Saying) -> None:
+    async def _try(self, draft: EventDraft) -> None:
         """An event is help for people; losing one must not stop the work that it tells of."""
         try:
-            await self._say(saying)
+            await self._say(draft)
         except (errors.ApiError, errors.Unreachable) as error:
-            log.warning("event not written", about=saying.about, reason=saying.reason, error=error)
+            log.warning("event not written", about=draft.about, reason=draft.reason, error=error)
 
-    async def _say(self, saying: Saying) -> None:
-        said, now = (saying.about.uid, saying.reason, saying.note), clock.monotonic()
+    async def _say(self, draft: EventDraft) -> None:
+        said, now = (draft.about.uid, draft.reason, draft.note), clock.monotonic()
         forget_older(self._said, now - QUIET_SECONDS)
-        if saying.happened_again or said not in self._said:
+        if draft.happened_again or said not in self._said:
             self._said.pop(said, None)
             self._said[said] = now
-            await self.client.create(Event.resource, self._manifest(saying))
+            await self.client.create(Event.resource, self._manifest(draft))
 
-    def _manifest(self, saying: Saying) -> Manifest:
+    def _manifest(self, draft: EventDraft) -> Manifest:
         return {
-            **Event.manifest(event_name(saying.about), saying.namespace),
+            **Event.manifest(event_name(draft.about), draft.namespace),
             "eventTime": _micro_time(),
-            "type": saying.kind,
-            "reason": saying.reason,
-            "action": saying.action or saying.reason,
-            "note": _cut(saying.note),
-            "regarding": saying.regarding,
+            "type": draft.kind,
+            "reason": draft.reason,
+            "action": draft.action or draft.reason,
+            "note": _cut(draft.note),
+            "regarding": draft.regarding,
             "reportingController": self.component,
             "reportingInstance": self.instance,
         }
@@ -140,9 +140,9 @@ class SeriesRecorder(Recorder):
         super().__init__(client, component, instance or component)
         self._series: dict[tuple[str, ...], _Series] = {}
 
-    async def _say(self, saying: Saying) -> None:
-        about, now = saying.about, clock.monotonic()
-        thing = (about.uid, about.metadata.resource_version, saying.kind, saying.reason, saying.action, saying.part)
+    async def _say(self, draft: EventDraft) -> None:
+        about, now = draft.about, clock.monotonic()
+        thing = (about.uid, about.metadata.resource_version, draft.kind, draft.reason, draft.action, draft.part)
         for ended in forget_older(self._said, now - SERIES_SECONDS):
             del self._series[ended]
         self._said.pop(thing, None)
@@ -151,7 +151,7 @@ class SeriesRecorder(Recorder):
         if known is not None:
             await self._repeat(known, now)
             return
-        manifest = self._manifest(saying)
+        manifest = self._manifest(draft)
         self._series[thing] = _Series(manifest, now)
         await self.client.create(Event.resource, manifest)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.embedded.ocm.cluster_profiles.room import controllers
+from fleetqueue.embedded.ocm.cluster_profiles.wiring import controllers
 from fleetqueue.fleets.embedded import EmbeddedCluster
 from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster

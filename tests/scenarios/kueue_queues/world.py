@@ -11,8 +11,8 @@ from fleetqueue.embedded.kueue.scheduling.amounts import written as quantity
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.measures import Measures
 from fleetqueue.embedded.kueue.scheduling.queue_usage import Quantities
-from fleetqueue.embedded.kueue.scheduling.room import controllers
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
+from fleetqueue.embedded.kueue.scheduling.wiring import controllers
 from fleetqueue.fleets.embedded import EmbeddedCluster
 from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster

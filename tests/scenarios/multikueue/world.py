@@ -20,10 +20,10 @@ from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.embedded.jobset import room as job_sets
+from fleetqueue.embedded.jobset import wiring as job_sets
 from fleetqueue.embedded.kueue.manager import KueueManager
 from fleetqueue.embedded.kueue.settings import KueueSettings
-from fleetqueue.embedded.multikueue import room
+from fleetqueue.embedded.multikueue import wiring
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.fleets.pods.in_process_plugin import plugin_runner
@@ -100,7 +100,7 @@ def _manager(fleet: EmbeddedFleet, cluster: EmbeddedCluster, *, is_configured: b
         remote = MultiKueueSettings(frameworks=FRAMEWORKS, serves_profiles=True, access_providers=providers)
     plugin = plugin_runner(cluster.client(), SYSTEM)
     is_hub = cluster is fleet.hub
-    more = room.controllers(view, metrics, remote, dial=fleet.dial, run_plugin=plugin) if is_hub else ()
+    more = wiring.controllers(view, metrics, remote, dial=fleet.dial, run_plugin=plugin) if is_hub else ()
     return KueueManager(view, metrics, settings, find=cluster.server.find, install=install, more=more)
 
 

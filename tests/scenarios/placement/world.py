@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from fleetqueue.embedded.ocm.placement.room import controllers
 from fleetqueue.embedded.ocm.placement.settings import PlacementSettings
+from fleetqueue.embedded.ocm.placement.wiring import controllers
 from fleetqueue.fleets.embedded import EmbeddedCluster
 from fleetqueue.fleets.placement_expressions import compile_expression
 from fleetqueue.real.fleet import RealFleet

@@ -12,8 +12,8 @@ from fleetqueue.api.rbac_v1 import ClusterRole, RoleBinding
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.embedded.ocm.addons import room as add_ons
-from fleetqueue.embedded.ocm.registration import room
+from fleetqueue.embedded.ocm.addons import wiring as add_ons
+from fleetqueue.embedded.ocm.registration import wiring
 from fleetqueue.embedded.ocm.registration.names import AGENT_NAMESPACE, BOOTSTRAP_SECRET, KUBECONFIG
 from fleetqueue.embedded.ocm.registration.settings import AgentSettings, HubSettings
 from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
@@ -82,12 +82,12 @@ def _registration(hub: EmbeddedCluster) -> Manager:
     watched = Cluster("hub", hub.client())
     metrics = Metrics()
     of_add_ons = add_ons.registration_controllers(watched, metrics)
-    return Manager(watched, [*room.hub_controllers(watched, metrics, SETTINGS), *of_add_ons])
+    return Manager(watched, [*wiring.hub_controllers(watched, metrics, SETTINGS), *of_add_ons])
 
 
 @asynccontextmanager
 async def _parts(fleet: EmbeddedFleet) -> AsyncIterator[None]:
-    agent = room.agent(fleet.workers[0].client(), fleet.dial, Metrics(), AgentSettings(WORKER))
+    agent = wiring.agent(fleet.workers[0].client(), fleet.dial, Metrics(), AgentSettings(WORKER))
     async with running(_registration(fleet.hub).run()), running(agent.run()):
         yield
 

@@ -15,9 +15,9 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.client import Client
 from fleetqueue.client.certificates import Subject, new_request
 from fleetqueue.client.kubeconfig import Connection, render
-from fleetqueue.embedded.ocm.addons import room as addons
+from fleetqueue.embedded.ocm.addons import wiring as addons
 from fleetqueue.embedded.ocm.addons.settings import AddOnAgentSettings
-from fleetqueue.embedded.ocm.work import room as works
+from fleetqueue.embedded.ocm.work import wiring as works
 from fleetqueue.embedded.ocm.work.settings import WorkAgentSettings, WorkHubSettings, hub_hash
 from fleetqueue.fleets.embedded import CA, EmbeddedCluster, EmbeddedFleet
 from fleetqueue.fleets.work_expressions import evaluate

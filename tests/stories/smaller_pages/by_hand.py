@@ -8,7 +8,7 @@ from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.controllers.credentials.rules import JOB_KINDS, rules_for
-from fleetqueue.demo.stage import LIMIT, Stage
+from fleetqueue.demo.story_run import LIMIT, StoryRun
 from fleetqueue.lab.cluster_names import HUB
 
 IDS = ("DOC-1",)
@@ -68,29 +68,29 @@ LINES = {
 """What is asked as the page has it, and what the page expects."""
 
 
-async def tell(stage: Stage) -> None:
-    await stage.do("kubectl apply -f - --context worker1-cluster", stdin=QUEUES)
-    kubeconfig = await worker_kubeconfig(stage)
+async def tell(run: StoryRun) -> None:
+    await run.do("kubectl apply -f - --context worker1-cluster", stdin=QUEUES)
+    kubeconfig = await worker_kubeconfig(run)
     secret = Secret.manifest("worker1-secret", KUEUE_NAMESPACE, stringData={"kubeconfig": kubeconfig})
-    await stage.do("kubectl apply -f - --context manager-cluster", stdin=yaml.safe_dump(secret))
-    await stage.do("kubectl apply -f - --context manager-cluster", stdin=SETUP)
+    await run.do("kubectl apply -f - --context manager-cluster", stdin=yaml.safe_dump(secret))
+    await run.do("kubectl apply -f - --context manager-cluster", stdin=SETUP)
     for name in LINES:
-        await stage.do(f"kubectl wait {name} --for=condition=Active --timeout={LIMIT:.0f}s --context manager-cluster")
+        await run.do(f"kubectl wait {name} --for=condition=Active --timeout={LIMIT:.0f}s --context manager-cluster")
     for name, (short, line) in LINES.items():
-        told = await stage.do(f"kubectl get {name} {ACTIVE % short} --context manager-cluster")
-        stage.judge("DOC-1", told == line, told, part=f"the line of {name} is that of the page")
-    await stage.do("kubectl delete -f - --timeout=60s --context manager-cluster", stdin=SETUP)
-    await stage.do("kubectl delete -f - --timeout=60s --context worker1-cluster", stdin=QUEUES)
+        told = await run.do(f"kubectl get {name} {ACTIVE % short} --context manager-cluster")
+        run.judge("DOC-1", told == line, told, part=f"the line of {name} is that of the page")
+    await run.do("kubectl delete -f - --timeout=60s --context manager-cluster", stdin=SETUP)
+    await run.do("kubectl delete -f - --timeout=60s --context worker1-cluster", stdin=QUEUES)
 
 
-async def worker_kubeconfig(stage: Stage) -> str:
+async def worker_kubeconfig(run: StoryRun) -> str:
     """Do what the page's script does on the worker: an account with rights, its token, a kubeconfig of both."""
-    await stage.do("kubectl apply -f - --context worker1-cluster", stdin=account())
+    await run.do("kubectl apply -f - --context worker1-cluster", stdin=account())
     secret = f"secret/{ACCOUNT} -n {KUEUE_NAMESPACE}"
-    await stage.do(f"kubectl wait {secret} --for=jsonpath={{.data.token}} --timeout=60s --context worker1-cluster")
-    found = Secret.view(await stage.clients["cluster1"].get(Secret.resource, ACCOUNT, KUEUE_NAMESPACE))
+    await run.do(f"kubectl wait {secret} --for=jsonpath={{.data.token}} --timeout=60s --context worker1-cluster")
+    found = Secret.view(await run.clients["cluster1"].get(Secret.resource, ACCOUNT, KUEUE_NAMESPACE))
     token, ca = (found.text(key) or "" for key in ("token", "ca.crt"))
-    worker = ManagedCluster.view(await stage.clients[HUB].get(ManagedCluster.resource, "cluster1"))
+    worker = ManagedCluster.view(await run.clients[HUB].get(ManagedCluster.resource, "cluster1"))
     (where,) = worker.spec.managed_cluster_client_configs
     return render("worker1", server=where.url, ca=ca, token=token, user=ACCOUNT)
 

@@ -7,8 +7,8 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
 from fleetqueue.api.meta import Object
-from fleetqueue.demo.stage import Stage
 from fleetqueue.demo.story2 import SETUP, members
+from fleetqueue.demo.story_run import StoryRun
 from fleetqueue.lab.cluster_names import HUB
 
 from .placed import account_of
@@ -24,17 +24,15 @@ OF_IT: tuple[tuple[type[Object], str, str], ...] = (
 )
 
 
-async def tell(stage: Stage) -> None:
-    stage.seen.follow(HUB, ManagedServiceAccount)
-    await stage.seen.synced()
-    missing = [one for one in OF_IT if stage.hub.get(*one) is None]
-    stage.judge("D-2", not missing, str(missing), part="a cluster has its account, permission, secret and member")
-    await stage.do(f"kubectl delete managedcluster {LEAVING} --timeout=60s --context kind-hub")
-    await stage.expect(
-        "D-2", lambda: not left(stage), part="they go with the cluster", why_not=lambda: str(left(stage))
-    )
-    await stage.do(f"kubectl delete -f {SETUP} --timeout=60s --context kind-hub")
+async def tell(run: StoryRun) -> None:
+    run.seen.follow(HUB, ManagedServiceAccount)
+    await run.seen.synced()
+    missing = [one for one in OF_IT if run.hub.get(*one) is None]
+    run.judge("D-2", not missing, str(missing), part="a cluster has its account, permission, secret and member")
+    await run.do(f"kubectl delete managedcluster {LEAVING} --timeout=60s --context kind-hub")
+    await run.expect("D-2", lambda: not left(run), part="they go with the cluster", why_not=lambda: str(left(run)))
+    await run.do(f"kubectl delete -f {SETUP} --timeout=60s --context kind-hub")
 
 
-def left(stage: Stage) -> list[str]:
-    return [str(found) for one in OF_IT if (found := stage.hub.get(*one)) is not None]
+def left(run: StoryRun) -> list[str]:
+    return [str(found) for one in OF_IT if (found := run.hub.get(*one)) is not None]

@@ -5,66 +5,66 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUBECONFIG_KEY, KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.client.kubeconfig import Connection, parse
 from fleetqueue.demo.events import Said
-from fleetqueue.demo.stage import Stage
 from fleetqueue.demo.story2 import PLACEMENT, conditions, is_all_active, listed, members
+from fleetqueue.demo.story_run import StoryRun
 
 CHOSEN = ("cluster2", "cluster3")
 COMPLAINT = "CredentialsFailed"
 
 
-async def complains(stage: Stage, expectation: str, name: str, words: str) -> None:
-    await stage.expect(
+async def complains(run: StoryRun, expectation: str, name: str, words: str) -> None:
+    await run.expect(
         expectation,
-        lambda: any(words in note for note in complaints(stage, name)),
+        lambda: any(words in note for note in complaints(run, name)),
         part=f'an Event says "{words}"',
-        why_not=lambda: str(complaints(stage, name)),
+        why_not=lambda: str(complaints(run, name)),
     )
 
 
-async def everything_is_active(stage: Stage, expectation: str, part: str) -> None:
+async def everything_is_active(run: StoryRun, expectation: str, part: str) -> None:
     wanted = members(*CHOSEN)
-    await stage.expect(expectation, lambda: is_active(stage), part=part, why_not=lambda: conditions(stage, wanted))
+    await run.expect(expectation, lambda: is_active(run), part=part, why_not=lambda: conditions(run, wanted))
 
 
-def is_active(stage: Stage) -> bool:
+def is_active(run: StoryRun) -> bool:
     wanted = members(*CHOSEN)
-    has_secrets = all(version(stage, name) for name in CHOSEN)
-    return has_secrets and listed(stage) == wanted and is_all_active(stage, wanted)
+    has_secrets = all(version(run, name) for name in CHOSEN)
+    return has_secrets and listed(run) == wanted and is_all_active(run, wanted)
 
 
-def is_connected(stage: Stage, member: str) -> bool:
-    found = stage.hub.get(kueue.MultiKueueCluster, member)
+def is_connected(run: StoryRun, member: str) -> bool:
+    found = run.hub.get(kueue.MultiKueueCluster, member)
     return found is not None and found.is_connected
 
 
-def said_of_check(stage: Stage) -> str:
-    found = stage.condition(kueue.AdmissionCheck, PLACEMENT)
+def said_of_check(run: StoryRun) -> str:
+    found = run.condition(kueue.AdmissionCheck, PLACEMENT)
     return found.message if found else ""
 
 
-def complaints(stage: Stage, name: str) -> list[str]:
-    found = stage.hub.list(Said)
+def complaints(run: StoryRun, name: str) -> list[str]:
+    found = run.hub.list(Said)
     return [said.note for said in found if said.reason == COMPLAINT and said.regarding.name == name]
 
 
-def version(stage: Stage, name: str) -> str:
+def version(run: StoryRun, name: str) -> str:
     """Return which version of a cluster's kubeconfig secret there is; nothing where there is none."""
-    found = stage.hub.get(Secret, credentials_secret(name), KUEUE_NAMESPACE)
+    found = run.hub.get(Secret, credentials_secret(name), KUEUE_NAMESPACE)
     return found.metadata.resource_version if found else ""
 
 
-def connection(stage: Stage, name: str) -> Connection | None:
-    found = stage.hub.get(Secret, credentials_secret(name), KUEUE_NAMESPACE)
+def connection(run: StoryRun, name: str) -> Connection | None:
+    found = run.hub.get(Secret, credentials_secret(name), KUEUE_NAMESPACE)
     return parse(found.text(KUBECONFIG_KEY) or "") if found else None
 
 
-def token_of(stage: Stage, name: str) -> str:
-    found = connection(stage, name)
+def token_of(run: StoryRun, name: str) -> str:
+    found = connection(run, name)
     return found.token if found else ""
 
 
-def server_of(stage: Stage, name: str) -> str:
-    found = connection(stage, name)
+def server_of(run: StoryRun, name: str) -> str:
+    found = connection(run, name)
     return found.server if found else ""
 
 

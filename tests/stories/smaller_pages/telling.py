@@ -1,6 +1,6 @@
 """Tell the seeds' smaller pages in an order in which one prepares the next."""
 
-from fleetqueue.demo.stage import Stage
+from fleetqueue.demo.story_run import StoryRun
 
 from . import by_hand, credentials, leaving, names_and_sets, node_status, profiles, score_add_on, urls
 
@@ -11,14 +11,14 @@ IDS = tuple(
 )
 
 
-async def tell(stage: Stage) -> None:
+async def tell(run: StoryRun) -> None:
     """Tell all of them. Raises ExpectationFailed at the first that does not hold."""
-    await names_and_sets.tell(stage)
-    heart = await node_status.write(stage)
-    await score_add_on.tell(stage)
-    await by_hand.tell(stage)
-    await credentials.tell(stage)
-    await urls.tell(stage)
-    await profiles.tell(stage)
-    await leaving.tell(stage)
-    await node_status.look_again(stage, heart)
+    await names_and_sets.tell(run)
+    heart = await node_status.write(run)
+    await score_add_on.tell(run)
+    await by_hand.tell(run)
+    await credentials.tell(run)
+    await urls.tell(run)
+    await profiles.tell(run)
+    await leaving.tell(run)
+    await node_status.look_again(run, heart)

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fleetqueue.demo import embedded_theatre
-from fleetqueue.demo.stage import Place
+from fleetqueue.demo import embedded_fleet
+from fleetqueue.demo.story_run import StoryFleet
 from fleetqueue.fleets.embedded_settings import EmbeddedSettings
 from fleetqueue.testing import virtual_time
 from tests.invariants.standing_by import REAL_TIME, Pace
@@ -26,7 +26,7 @@ class World:
 def on_the_virtual_clock(folder: Path) -> Told:
     async def work() -> Told:
         async with ProxiedFleet.open(3) as fleet:
-            return await told_on(embedded_theatre.without_sockets(fleet), Pace(), tell)
+            return await told_on(embedded_fleet.without_sockets(fleet), Pace(), tell)
 
     return virtual_time.run(work())
 
@@ -36,13 +36,13 @@ def in_real_time(folder: Path) -> Told:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Place]:
+async def opened(folder: Path) -> AsyncIterator[StoryFleet]:
     """Bring what `fleetqueue up --scenario multikueue` brings, in memory."""
     settings = EmbeddedSettings(scenario="multikueue", in_memory=True)
-    dial = embedded_theatre.over_tls(folder)
-    async with embedded_theatre.running(ProxiedLab(folder, settings)):
-        async with embedded_theatre.place(folder / "kubeconfig", settings.clusters, dial) as place:
-            yield place
+    dial = embedded_fleet.over_tls(folder)
+    async with embedded_fleet.running(ProxiedLab(folder, settings)):
+        async with embedded_fleet.story_fleet(folder / "kubeconfig", settings.clusters, dial) as fleet:
+            yield fleet
 
 
 WORLDS = (World("virtual", on_the_virtual_clock), World("embedded", in_real_time))

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from fleetqueue.admin import inventory, listings
+from fleetqueue.admin.hub_state import HubState
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
 from fleetqueue.client import Client
-from fleetqueue.admin.hub_state import HubState
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.testing.builders import by_secret, condition
 

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetqueue import clock
+from fleetqueue.admin.hub_state import HubState, last_notes, silence_of, trouble_of
 from fleetqueue.admin.job_reasons import why
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
-from fleetqueue.admin.hub_state import HubState, last_notes, silence_of, trouble_of
 
 
 def workload(true=(), false=(), checks=(), *, nominated=(), on="", deleting=False, active=True, message=""):

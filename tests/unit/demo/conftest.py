@@ -1,4 +1,4 @@
-"""A stage on clusters in memory."""
+"""Stories on clusters in memory."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.client import Client
 from fleetqueue.demo.commands import InProcess
 from fleetqueue.demo.narrator import Silent
-from fleetqueue.demo.stage import Place, Stage
+from fleetqueue.demo.story_run import StoryFleet, StoryRun
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.builders import condition, ended_job, pod_template
@@ -34,9 +34,9 @@ class Listening(Silent):
 
 @dataclass
 class Scene:
-    """A stage, and the clusters under it."""
+    """A StoryRun, and its clusters."""
 
-    stage: Stage
+    run: StoryRun
     apis: dict[str, ArrangedApi]
     narrator: Listening = field(default_factory=Listening)
 
@@ -50,10 +50,10 @@ async def scene(api: ArrangedApi, new_api: Callable[[], ArrangedApi]) -> AsyncIt
     """A hub and three workers in memory, with nothing on them."""
     apis = {HUB: api, **{name: new_api() for name in ("cluster1", "cluster2", "cluster3")}}
     narrator = Listening()
-    place = Place(Path("none"), dial=lambda name: Client(apis[name]), commands=InProcess)
-    stage = Stage(place, narrator)
-    async with stage:
-        yield Scene(stage, apis, narrator)
+    fleet = StoryFleet(Path("none"), dial=lambda name: Client(apis[name]), commands=InProcess)
+    run = StoryRun(fleet, narrator)
+    async with run:
+        yield Scene(run, apis, narrator)
 
 
 def job(name: str = "demo2-jobx", *, suspend: bool = True, complete: bool = False, **metadata: Any) -> dict[str, Any]:

@@ -81,7 +81,7 @@ async def test_gpu_scores_are_those_of_cluster_and_node_alike(scene):
     scene.hub.add(score("cluster1", -100, -100), score("cluster2", -70, -80))
     await settle()
 
-    assert gpu_scores(scene.stage) == {"cluster1": -100, "cluster2": None, "cluster3": None}
+    assert gpu_scores(scene.run) == {"cluster1": -100, "cluster2": None, "cluster3": None}
 
 
 def managed_cluster(name: str) -> dict:
@@ -109,18 +109,18 @@ async def test_profiles_are_wanted_where_a_set_is_bound(scene):
     )
     await settle()
 
-    assert bound(scene.stage) == {"ns": ["cluster1", "cluster2"]}
+    assert bound(scene.run) == {"ns": ["cluster1", "cluster2"]}
 
 
 async def test_only_profiles_that_ocm_keeps_count(scene):
     scene.hub.add(profile("cluster2", "ns"), profile("cluster1", "ns"), profile("cluster1", "team-a", "somebody"))
     await settle()
 
-    assert profiles(scene.stage) == {"ns": ["cluster1", "cluster2"]}
+    assert profiles(scene.run) == {"ns": ["cluster1", "cluster2"]}
 
 
 async def test_who_names_no_authority_is_known_by_the_one_of_its_pods(scene):
     worker = scene.apis["cluster1"]
     worker.add(ConfigMap.manifest("kube-root-ca.crt", "default", data={"ca.crt": "authority"}))
 
-    assert await own_authority(scene.stage, "cluster1") == CA
+    assert await own_authority(scene.run, "cluster1") == CA

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleetqueue.demo.expectations import CHECKLIST, NOT_SHOWN, ONLY_WITH_AGENTS, SHOWN_BY_TESTS, Outcome, Record
-from fleetqueue.demo.telling import Which, expected
+from fleetqueue.demo.story_order import Which, expected
 
 ALL_IDS = {
     *(f"ENV-{number}" for number in range(1, 10)),

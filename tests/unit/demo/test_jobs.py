@@ -18,7 +18,7 @@ async def arranged(scene: Scene, copies: dict[str, tuple[str, ...]], *true: str,
     for worker, conditions in copies.items():
         scene.apis[worker].add(workload(NAME, true=conditions))
     await settle()
-    found = scene.stage.hub.get(Job, "demo2-jobx", "default")
+    found = scene.run.hub.get(Job, "demo2-jobx", "default")
     assert found is not None
     return found
 
@@ -39,7 +39,7 @@ async def arranged(scene: Scene, copies: dict[str, tuple[str, ...]], *true: str,
 async def test_admitted_on(scene, copies, hub, worker):
     found = await arranged(scene, copies, *hub)
 
-    assert jobs.admitted_on(scene.stage, found) == worker
+    assert jobs.admitted_on(scene.run, found) == worker
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ async def test_admitted_on(scene, copies, hub, worker):
 async def test_is_complete(scene, copies, hub, complete, is_complete):
     found = await arranged(scene, copies, *hub, complete=complete)
 
-    assert jobs.is_complete(scene.stage, found) is is_complete
+    assert jobs.is_complete(scene.run, found) is is_complete
 
 
 async def test_a_copied_job_that_is_left_is_noticed(scene):
@@ -62,17 +62,17 @@ async def test_a_copied_job_that_is_left_is_noticed(scene):
 
     found = await arranged(scene, {}, "Finished", complete=True)
 
-    assert not jobs.is_complete(scene.stage, found)
+    assert not jobs.is_complete(scene.run, found)
 
 
 async def test_where_tells_what_holds_it_up(scene):
     found = await arranged(scene, {"cluster2": ()})
     said = {"message": "waiting: no cluster", "lastTransitionTime": "2025-12-31T23:00:00Z"}
     checks = [{"name": "placement-demo2", "state": "Pending", **said}]
-    scene.hub.change(type(jobs.workload_of(scene.stage, found)), NAME, "default", status={"admissionChecks": checks})
+    scene.hub.change(type(jobs.workload_of(scene.run, found)), NAME, "default", status={"admissionChecks": checks})
     await settle()
 
-    told = jobs.where(scene.stage, found)
+    told = jobs.where(scene.run, found)
 
     assert "copies on ['cluster2']" in told
     assert "placement-demo2 Pending waiting: no cluster" in told

@@ -28,8 +28,8 @@ async def test_has_one_way_in(scene, providers, is_one):
     scene.hub.add(profile(*providers))
     await settle()
 
-    assert has_one_way_in(scene.stage, "cluster1") is is_one
+    assert has_one_way_in(scene.run, "cluster1") is is_one
 
 
 async def test_without_a_profile_there_is_no_way_in(scene):
-    assert not has_one_way_in(scene.stage, "cluster1")
+    assert not has_one_way_in(scene.run, "cluster1")

@@ -79,10 +79,10 @@ async def test_the_dead_cannot_ask_any_more(api):
     writing = asyncio.create_task(client.create(ConfigMap.resource, a_map("a")))
     await settle()
 
-    asking = asyncio.create_task(client.list(ConfigMap.resource))
+    listing = asyncio.create_task(client.list(ConfigMap.resource))
     await settle()
 
     assert not writing.done()
-    assert not asking.done()
-    for task in (writing, asking):
+    assert not listing.done()
+    for task in (writing, listing):
         task.cancel()

@@ -8,7 +8,7 @@ import yaml
 from fleetqueue.api import errors
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.client import Client
-from fleetqueue.embedded.nodes.programs import Account, Place
+from fleetqueue.embedded.nodes.programs import Account, ProgramContext
 from fleetqueue.fleets.pods.mounted_door import MountedDoor, while_same
 from fleetqueue.testing.virtual_time import settle
 
@@ -62,7 +62,7 @@ def hub():
 
 @pytest.fixture
 def place():
-    return Place("ns", "pod", "main", (), (), {}, files("first"), Account("ns", "a"), client=None)
+    return ProgramContext("ns", "pod", "main", (), (), {}, files("first"), Account("ns", "a"), client=None)
 
 
 async def who(door):

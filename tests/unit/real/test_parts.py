@@ -58,7 +58,7 @@ def test_kubernetes_staging_folders_become_published_modules():
     ("environ", "expected"),
     [
         pytest.param({"FLEETQUEUE_CACHE": "/c"}, "/c", id="ours is taken as it is"),
-        pytest.param({"XDG_CACHE_HOME": "/x"}, "/x/fleetqueue/real", id="the user's cache folder"),
+        pytest.param({"XDG_CACHE_HOME": "/x"}, "/x/fleetqueue/engine", id="the user's cache folder"),
         pytest.param({"FLEETQUEUE_CACHE": "/c", "XDG_CACHE_HOME": "/x"}, "/c", id="ours wins"),
     ],
 )

@@ -114,15 +114,15 @@ async def test_a_cluster_that_is_cut_off_refuses_until_it_is_healed(fleet):
 @ALONE
 async def test_or_silently_swallows_all(fleet):
     fleet.cut("hub", silently=True)
-    asking = asyncio.create_task(fleet.hub.client().list(ConfigMap.resource))
+    listing = asyncio.create_task(fleet.hub.client().list(ConfigMap.resource))
 
     await fleet.advance("29s")
-    waited = not asking.done()
+    waited = not listing.done()
     await fleet.advance("2s")
 
     assert waited
     with pytest.raises(errors.Unreachable, match="timed out"):
-        await asking
+        await listing
     fleet.heal()
     assert await fleet.hub.client().list(ConfigMap.resource)
 

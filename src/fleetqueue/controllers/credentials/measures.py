@@ -1,4 +1,4 @@
-"""The numbers of this room, for Prometheus."""
+"""The numbers of this package, for Prometheus."""
 
 from prometheus_client import CollectorRegistry, Gauge
 

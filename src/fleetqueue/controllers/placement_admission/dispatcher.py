@@ -53,9 +53,9 @@ from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY
 from fleetqueue.controllers.placement_admission.nomination import nomination
+from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
 from fleetqueue.controllers.placement_admission.refusals import Refusals
 from fleetqueue.controllers.placement_admission.selection import add_on_scores
-from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -105,7 +105,7 @@ class DispatcherController(Controller):
         objects: HubObjects,
         workers: Workers,
         copies: Copies,
-        whereabouts: Whereabouts,
+        past_clusters: PastClusters,
         ledger: Ledger,
         measures: Measures,
     ) -> None:
@@ -116,7 +116,7 @@ class DispatcherController(Controller):
         self.ledger = ledger
         self.measures = measures
         self.copies = copies
-        self.whereabouts = whereabouts
+        self.past_clusters = past_clusters
         self.arrivals = Arrivals(self.settings.settle)
         self.refusals = Refusals()
         self._nominated: dict[str, tuple[str, float]] = {}
@@ -143,7 +143,7 @@ class DispatcherController(Controller):
         super().subscribe()
         self.hub.informer(kueue.Workload).subscribe(self.ledger.seen)
         self.hub.informer(kueue.Workload).subscribe(self.arrivals.seen)
-        self.hub.informer(kueue.Workload).subscribe(self.whereabouts.seen)
+        self.hub.informer(kueue.Workload).subscribe(self.past_clusters.seen)
 
     def wake_waiting(self) -> None:
         """Look again at the Workloads that other quotas may help."""
@@ -303,7 +303,7 @@ class DispatcherController(Controller):
         Once others are nominated, only those to which Kueue is connected: elsewhere it could bring and record none.
         """
         nominated = workload.status.nominated_cluster_names
-        past = self.whereabouts.of(workload, lambda: self.objects.once_listed(config))
+        past = self.past_clusters.of(workload, lambda: self.objects.once_listed(config))
         return [m for m in past if m not in nominated and (not nominated or self.objects.is_connected(m))]
 
     def _candidates(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[Candidate]:
@@ -373,7 +373,7 @@ class DispatcherController(Controller):
         """Write a nomination on the Workload as it is now; one that changed meanwhile is decided anew."""
         members = (*workload.status.nominated_cluster_names, *new)
         self.ledger.enter(workload, members)
-        self.whereabouts.sent(workload, members)
+        self.past_clusters.sent(workload, members)
         try:
             raw = await self._live(workload)
             manifest = nomination(raw, members, self._ready_entries(raw))

@@ -24,7 +24,7 @@ from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
 from fleetqueue.controllers.placement_admission.measures import Measures
-from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
+from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
@@ -47,13 +47,13 @@ class EvictionController(Controller):
         *,
         objects: HubObjects,
         copies: Copies,
-        whereabouts: Whereabouts,
+        past_clusters: PastClusters,
         measures: Measures,
     ) -> None:
         super().__init__(hub, metrics)
         self.objects = objects
         self.copies = copies
-        self.whereabouts = whereabouts
+        self.past_clusters = past_clusters
         self.measures = measures
 
     def watches(self) -> Iterable[Watch[Any]]:
@@ -82,7 +82,7 @@ class EvictionController(Controller):
         config = self.objects.config(self.objects.config_of(workload))
         if config is None:
             return True  # nobody knows where to look; Kueue waits for the config as well
-        for member in self.whereabouts.of(workload, lambda: self.objects.once_listed(config)):
+        for member in self.past_clusters.of(workload, lambda: self.objects.once_listed(config)):
             if await self.copies.ask(workload, member, config) is not None:
                 return True
         return False

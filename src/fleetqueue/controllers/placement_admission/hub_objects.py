@@ -1,4 +1,4 @@
-"""Questions that all controllers of this room ask the hub's cached objects."""
+"""Questions that all controllers of this package ask the hub's cached objects."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -37,7 +37,7 @@ BY_GROUP: Final = "group"
 
 
 class HubObjects:
-    """The hub as this room sees it. A *member* is a MultiKueueCluster, by name."""
+    """The hub as this package sees it. A *member* is a MultiKueueCluster, by name."""
 
     def __init__(self, hub: Cluster, settings: PlacementAdmissionSettings, *, has_profiles: bool) -> None:
         self.hub = hub

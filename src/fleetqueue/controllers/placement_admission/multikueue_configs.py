@@ -29,6 +29,7 @@ from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, GIVEN_UP,
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object
 from fleetqueue.controllers.placement_admission import access, messages
+from fleetqueue.controllers.placement_admission.check_status import CheckStatus
 from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
 from fleetqueue.controllers.placement_admission.flapping import HOUR, Steadied, steady
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
@@ -36,7 +37,6 @@ from fleetqueue.controllers.placement_admission.identities import Identities
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ACTIVE, DRAINING, FINALIZER, PLACEMENT_LABEL
-from fleetqueue.controllers.placement_admission.saying import Saying
 from fleetqueue.controllers.placement_admission.selection import Selection, is_eligible, select
 from fleetqueue.controllers.placement_admission.silences import Silences
 from fleetqueue.controllers.placement_admission.wakers import Wakers, by_name, of_check, of_decision
@@ -74,7 +74,7 @@ class MultiKueueConfigController(Controller):
         self.silences = silences
         self.identities = identities
         self.ledger = ledger
-        self.saying = Saying(objects, measures)
+        self.check_status = CheckStatus(objects, measures)
         self.wakers = Wakers(objects)
         self.limit = limit
         self._moves: dict[str, list[float]] = defaultdict(list)
@@ -122,7 +122,7 @@ class MultiKueueConfigController(Controller):
         plan, held = await self._plan(key, steadied.selection, config)
         await self._write(key, plan, steadied.selection, config)
         remaining = await self._retire(key, plan)
-        await self.saying.explain(key, checks, plan, held, config)
+        await self.check_status.explain(key, checks, plan, held, config)
         await self._finish(key, checks, plan, remaining)
         self._come_back(key, plan, held, remaining, steadied)
 
@@ -420,7 +420,7 @@ class MultiKueueConfigController(Controller):
             await self.hub.remove_finalizer(check, FINALIZER)
             return
         condition = Condition.false(ACTIVE, *messages.bad_parameters())
-        await self.saying.set_conditions(check, [condition])
+        await self.check_status.set_conditions(check, [condition])
 
     async def _leave_alone(self, checks: Sequence[kueue.AdmissionCheck], config: kueue.MultiKueueConfig) -> None:
         for member, why in self.identities.mistakes(config.spec.clusters).items():
@@ -430,7 +430,7 @@ class MultiKueueConfigController(Controller):
             if check.is_deleting:
                 await self.hub.remove_finalizer(check, FINALIZER)
             else:
-                await self.saying.set_conditions(check, [condition])
+                await self.check_status.set_conditions(check, [condition])
 
     # Ending
 

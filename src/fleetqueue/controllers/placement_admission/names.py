@@ -1,4 +1,4 @@
-"""Names that this room writes or answers to."""
+"""Names that this package writes or answers to."""
 
 from hashlib import sha256
 from typing import Final

@@ -15,8 +15,8 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.client.transport import connect
-from fleetqueue.controllers.credentials.room import Credentials
-from fleetqueue.controllers.placement_admission.room import PlacementAdmission
+from fleetqueue.controllers.credentials.wiring import Credentials
+from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
 from fleetqueue.controllers.placement_admission.workers import Dial
 from fleetqueue.controllers.processes.capabilities import Capabilities, NotInstalled, detect
 from fleetqueue.controllers.processes.probes import Probes

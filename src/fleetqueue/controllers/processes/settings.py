@@ -1,7 +1,7 @@
 """Everything that an operator can choose: one tree for the hub's process and one for a worker's.
 
-The tree is frozen and handed down as it is; `settings_file.py` reads it from YAML and flags. The sections of a room are
-the room's own settings, with the names of namespaces and of the ConfigMap filled in from the top.
+The tree is frozen and handed down as it is; `settings_file.py` reads it from YAML and flags. Each section has the
+settings of one package, with the names of namespaces and of the ConfigMap filled in from the top.
 """
 
 from dataclasses import dataclass, field, replace

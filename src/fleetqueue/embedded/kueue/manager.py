@@ -7,7 +7,7 @@ from dataclasses import replace
 from fleetqueue.api import errors
 from fleetqueue.api.admission_hooks import AdmissionHook, Find
 from fleetqueue.client import Client
-from fleetqueue.embedded.kueue import room
+from fleetqueue.embedded.kueue import wiring
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.webhooks.hooks import hooks
 from fleetqueue.runtime.cluster import Cluster
@@ -57,7 +57,7 @@ class KueueManager:
         settings = replace(self.settings, frameworks=await served(self.cluster.client, self.settings.frameworks))
         for framework in sorted(set(self.settings.frameworks) - set(settings.frameworks)):
             log.warning("kind of job is not served", framework=framework)
-        controllers = [*room.controllers(self.cluster, self.metrics, settings), *self.more]
+        controllers = [*wiring.controllers(self.cluster, self.metrics, settings), *self.more]
         self._manager = Manager(self.cluster, controllers)
         with self._having_a_say(settings):
             await self._manager.run()
@@ -69,7 +69,7 @@ class KueueManager:
 
     @contextmanager
     def _having_a_say(self, settings: KueueSettings) -> Iterator[None]:
-        installed = hooks(settings, room.INTEGRATIONS, self.find)
+        installed = hooks(settings, wiring.INTEGRATIONS, self.find)
         self.install(installed)
         log.info("webhooks installed", count=len(installed))
         try:
@@ -81,7 +81,7 @@ class KueueManager:
 async def served(client: Client, frameworks: Collection[str]) -> tuple[str, ...]:
     """Return those of some frameworks whose kinds a cluster serves."""
     found = []
-    for integration in room.INTEGRATIONS:
+    for integration in wiring.INTEGRATIONS:
         if integration.framework in frameworks:
             with suppress(errors.NotFound):
                 await client.read(f"/apis/{integration.kind.resource.api_version}")

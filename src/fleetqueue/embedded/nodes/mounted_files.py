@@ -15,8 +15,8 @@ from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.nodes.pod_surroundings import TOKEN_SECONDS, NotThere, Surroundings, all_expanded
-from fleetqueue.embedded.nodes.programs import Account, Place
+from fleetqueue.embedded.nodes.pod_environment import TOKEN_SECONDS, NotThere, PodEnvironment, all_expanded
+from fleetqueue.embedded.nodes.programs import Account, ProgramContext
 from fleetqueue.runtime.logs import Log
 
 SYNC_SECONDS: Final = 60.0
@@ -39,30 +39,30 @@ class MountedConfigMap(ConfigMap):
 class MountedFiles:
     """The files of one pod."""
 
-    def __init__(self, surroundings: Surroundings, account: Account) -> None:
-        self.surroundings = surroundings
+    def __init__(self, environment: PodEnvironment, account: Account) -> None:
+        self.environment = environment
         self.account = account
-        self.objects = frozenset(mounted_objects(surroundings.pod))
+        self.objects = frozenset(mounted_objects(environment.pod))
         self._news = asyncio.Event()
         self._latest: dict[str, Mapping[str, bytes]] = {}
         """What a container finds at its next start, where that is not what it was started with."""
 
-    async def renew(self, container: Manifest, place: Place) -> None:
+    async def renew(self, container: Manifest, context: ProgramContext) -> None:
         """Give a container that is started again what is looked up at each start; raises NotThere where it cannot."""
-        env = await self.surroundings.env(container)
-        place.env = env
-        place.command, place.args = (all_expanded(container.get(part), env) for part in ("command", "args"))
-        place.refresh(self._latest.get(container["name"], place.files))
+        env = await self.environment.env(container)
+        context.env = env
+        context.command, context.args = (all_expanded(container.get(part), env) for part in ("command", "args"))
+        context.refresh(self._latest.get(container["name"], context.files))
 
     async def read(self, container: Manifest) -> dict[str, bytes]:
-        return await self.surroundings.files(container, self.account)
+        return await self.environment.files(container, self.account)
 
     def see(self, obj: Object) -> None:
         """Take note that an object of the pod's namespace is another one now."""
         if (obj.resource.kind, obj.name) in self.objects:
             self._news.set()
 
-    async def keep(self, places: Mapping[str, Place]) -> None:
+    async def keep(self, places: Mapping[str, ProgramContext]) -> None:
         """Keep the files at these places current until cancelled; they are named by their containers."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keep_token())
@@ -72,7 +72,7 @@ class MountedFiles:
                 self._news.clear()
                 await self._refresh(places)
 
-    async def _refresh(self, places: Mapping[str, Place]) -> None:
+    async def _refresh(self, places: Mapping[str, ProgramContext]) -> None:
         try:
             found = {spec["name"]: await self.read(spec) for spec in self._containers()}
         except NotThere as error:
@@ -83,16 +83,16 @@ class MountedFiles:
             self._news.set()
             return
         for spec in self._containers():
-            place, self._latest[spec["name"]] = places[spec["name"]], found[spec["name"]]
-            alone = {path: place.files[path] for path in mounted_alone(spec) if path in place.files}
-            place.refresh({**found[spec["name"]], **alone})
+            context, self._latest[spec["name"]] = places[spec["name"]], found[spec["name"]]
+            alone = {path: context.files[path] for path in mounted_alone(spec) if path in context.files}
+            context.refresh({**found[spec["name"]], **alone})
 
     async def _keep_token(self) -> None:
         pause = TOKEN_SECONDS * RENEWED_AT
         while True:
             await asyncio.sleep(pause)
             try:
-                self.account.token = await self.surroundings.token()
+                self.account.token = await self.environment.token()
                 pause = TOKEN_SECONDS * RENEWED_AT
                 self._news.set()
             except (NotThere, errors.ApiError, errors.Unreachable) as error:
@@ -100,11 +100,11 @@ class MountedFiles:
                 pause = TOKEN_RETRY
 
     def _containers(self) -> list[Manifest]:
-        return list(self.surroundings.pod["spec"]["containers"])
+        return list(self.environment.pod["spec"]["containers"])
 
     @property
     def _pod(self) -> str:
-        return f"{self.surroundings.namespace}/{self.surroundings.pod['metadata']['name']}"
+        return f"{self.environment.namespace}/{self.environment.pod['metadata']['name']}"
 
 
 def mounted_objects(pod: Manifest) -> Iterator[tuple[str, str]]:

@@ -11,8 +11,8 @@ from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.nodes.crash_back_off import BackOff
 from fleetqueue.embedded.nodes.objects import Pod
-from fleetqueue.embedded.nodes.pod_surroundings import NotThere
-from fleetqueue.embedded.nodes.programs import Place, Program
+from fleetqueue.embedded.nodes.pod_environment import NotThere
+from fleetqueue.embedded.nodes.programs import Program, ProgramContext
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log, tagged
 
@@ -58,7 +58,7 @@ class ProgramLife:
         pod: Pod,
         spec: Manifest,
         program: Program,
-        place: Place,
+        context: ProgramContext,
         *,
         restarts: int,
         events: Recorder,
@@ -68,12 +68,12 @@ class ProgramLife:
         """Take what a container needs.
 
         Args:
-            renew: looks up anew what the place has from other objects, before each further start.
+            renew: looks up anew what it has from other objects, before each further start.
             changed: is called when there is something new to say.
         """
         self.pod = pod
         self.program = program
-        self.place = place
+        self.context = context
         self.events = events
         self.state = ContainerState(spec["name"], spec["image"], restarts)
         self._probe: Manifest | None = spec.get("readinessProbe")
@@ -123,7 +123,7 @@ class ProgramLife:
         """Run the program; return its exit code and what went wrong: whatever it raises, it has failed."""
         try:
             with tagged(pod=self.pod.key):
-                await self.program(self.place)
+                await self.program(self.context)
         except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
@@ -154,7 +154,7 @@ class ProgramLife:
 
     def _why_not_ready(self) -> str:
         try:
-            return self.place.why_not_ready()
+            return self.context.why_not_ready()
         except Exception as error:  # a probe that breaks has failed, and the next one is asked for all the same
             return explained(error)
 

@@ -16,10 +16,10 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.nodes import pod_statuses
 from fleetqueue.embedded.nodes.mounted_files import MountedConfigMap, MountedFiles, MountedSecret
 from fleetqueue.embedded.nodes.objects import Pod
-from fleetqueue.embedded.nodes.pod_surroundings import NotThere, Surroundings, all_expanded
+from fleetqueue.embedded.nodes.pod_environment import NotThere, PodEnvironment, all_expanded
 from fleetqueue.embedded.nodes.program_life import ProgramLife
 from fleetqueue.embedded.nodes.program_statuses import wanted_status
-from fleetqueue.embedded.nodes.programs import Account, Place, Programs
+from fleetqueue.embedded.nodes.programs import Account, ProgramContext, Programs
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
@@ -128,9 +128,9 @@ class ProgramPods:
             await asyncio.wait(self._stopping, timeout=STOP_SECONDS)
 
     async def _start(self, pod: Pod, raw: Manifest) -> Running:
-        surroundings = Surroundings(self.cluster.client, raw)
-        account = Account(pod.namespace, surroundings.account, await surroundings.token())
-        files = self._files[pod.key] = MountedFiles(surroundings, account)
+        environment = PodEnvironment(self.cluster.client, raw)
+        account = Account(pod.namespace, environment.account, await environment.token())
+        files = self._files[pod.key] = MountedFiles(environment, account)
         places = await self._places(pod, raw, files)
         lives = [
             ProgramLife(
@@ -157,18 +157,18 @@ class ProgramPods:
         if running is not None and running.task is task:
             self.wake(key)
 
-    async def _places(self, pod: Pod, raw: Manifest, mounted: MountedFiles) -> dict[str, Place]:
+    async def _places(self, pod: Pod, raw: Manifest, mounted: MountedFiles) -> dict[str, ProgramContext]:
         account, client = mounted.account, self.programs.reach(mounted.account)
         places = {}
         for spec in raw["spec"]["containers"]:
-            files, env = await mounted.read(spec), await mounted.surroundings.env(spec)
+            files, env = await mounted.read(spec), await mounted.environment.env(spec)
             command, args = (all_expanded(spec.get(part), env) for part in ("command", "args"))
-            place = Place(pod.namespace, pod.name, spec["name"], command, args, env, files, account, client)
-            places[spec["name"]] = place
+            context = ProgramContext(pod.namespace, pod.name, spec["name"], command, args, env, files, account, client)
+            places[spec["name"]] = context
         return places
 
 
-async def _live(lives: Sequence[ProgramLife], files: MountedFiles, places: Mapping[str, Place]) -> None:
+async def _live(lives: Sequence[ProgramLife], files: MountedFiles, places: Mapping[str, ProgramContext]) -> None:
     """Let all containers of a pod live until the last has ended, or until cancelled; meanwhile keep their files.
 
     Where anything is lost that should go on, all of it ends, and the pod is started anew.

@@ -1,8 +1,8 @@
 """Pods that mean something: their image names one of our own parts, which runs in this process while the pod does.
 
-A program is a coroutine function. It is given its `Place`: what the pod says to it (arguments, environment, files), and
-the API of its own cluster, as the pod's service account. It runs until it is cancelled: so it is told to stop. If it
-raises, its container has failed, and is started again as the pod asks.
+A program is a coroutine function. It is given its `ProgramContext`: what the pod says to it (arguments, environment,
+files), and the API of its own cluster, as the pod's service account. It runs until it is cancelled: so it is told to
+stop. If it raises, its container has failed, and is started again as the pod asks.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class Account:
 
 
 @dataclass(slots=True)
-class Place:
+class ProgramContext:
     """Where a program runs."""
 
     namespace: str
@@ -62,7 +62,7 @@ class Place:
             await self._refreshed.wait()
 
 
-Program = Callable[[Place], Awaitable[None]]
+Program = Callable[[ProgramContext], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _unreachable(account: Account) -> Client:
 NO_PROGRAMS: Final = Programs({}, _unreachable)
 
 
-async def stay(place: Place) -> None:
+async def stay(context: ProgramContext) -> None:
     await asyncio.Event().wait()
 
 

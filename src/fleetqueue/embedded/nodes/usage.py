@@ -21,7 +21,7 @@ class Usage:
         return self._taken.get(node, {})
 
     def assume(self, pod: Pod, node: str, needs: Amounts) -> None:
-        """Take a place for a pod before its binding is asked for."""
+        """Reserve a place for a pod before its binding is asked for."""
         self._assumed.add(pod.uid)
         self._put(pod.uid, node, needs)
 

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Sequence
 
 from fleetqueue.client import Client
 from fleetqueue.controllers.processes.process import end
-from fleetqueue.embedded.nodes.programs import Place
+from fleetqueue.embedded.nodes.programs import ProgramContext
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.manager import Manager
 
 
 async def run_controllers(
-    place: Place, hub: Cluster, controllers: Sequence[Controller], *, beside: Sequence[Cluster] = ()
+    context: ProgramContext, hub: Cluster, controllers: Sequence[Controller], *, beside: Sequence[Cluster] = ()
 ) -> None:
     """Run controllers until the pod ends; it is ready when all caches are filled.
 
@@ -20,7 +20,7 @@ async def run_controllers(
         beside: further clusters that the controllers read from.
     """
     manager = Manager(hub, controllers)
-    place.why_not_ready = lambda: "" if manager.ready.is_set() else "caches are not filled yet"
+    context.why_not_ready = lambda: "" if manager.ready.is_set() else "caches are not filled yet"
     async with asyncio.TaskGroup() as tasks:
         for cluster in beside:
             tasks.create_task(cluster.run(), name=cluster.name)

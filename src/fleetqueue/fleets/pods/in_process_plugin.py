@@ -1,6 +1,6 @@
 """The secret reader for whoever would run a program, but shares a process with the hub.
 
-It takes the place of `client.credentials.run_plugin`: asked in the same words, and as slow or quick as the hub answers.
+It stands in for `client.credentials.run_plugin`: asked in the same words, and as slow or quick as the hub answers.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -46,8 +46,8 @@ def exec_info(plugin: ExecPlugin, connection: Connection) -> Manifest:
 
 def account_of(args: Sequence[str]) -> str:
     """Return the managed service account that the arguments name, as `--option=name` or `--option name`."""
-    for place, arg in enumerate(args):
+    for index, arg in enumerate(args):
         option, _, value = arg.partition("=")
         if option in ACCOUNT_OPTIONS:
-            return value or "".join(args[place + 1 : place + 2])
+            return value or "".join(args[index + 1 : index + 2])
     return ""

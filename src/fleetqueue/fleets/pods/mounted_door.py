@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.client.door import Door, Stream
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError
-from fleetqueue.embedded.nodes.programs import Place
+from fleetqueue.embedded.nodes.programs import ProgramContext
 from fleetqueue.fleets.pods.controllers import work_until
 from fleetqueue.fleets.pods.options import Dial, mounted_kubeconfig
 from fleetqueue.runtime.logs import Log
@@ -22,12 +22,12 @@ class MountedDoor:
     Mirrors: client-go transport/cert_rotation.go
     """
 
-    def __init__(self, place: Place, path: str, dial: Dial) -> None:
-        self.place = place
+    def __init__(self, context: ProgramContext, path: str, dial: Dial) -> None:
+        self.context = context
         self.path = path
         self.dial = dial
-        self.connection = mounted_kubeconfig(place, path)
-        self._seen = place.files
+        self.connection = mounted_kubeconfig(context, path)
+        self._seen = context.files
         self._door = dial(self.connection).door
 
     async def request(self, request: Request, *, timeout: float) -> Response:
@@ -42,7 +42,7 @@ class MountedDoor:
         await self._door.close()
 
     async def _current(self) -> Door:
-        files = self.place.files
+        files = self.context.files
         if self._seen is not files:
             connection = self._mounted()
             if connection != self.connection:
@@ -54,12 +54,12 @@ class MountedDoor:
 
     def _mounted(self) -> Connection:
         try:
-            return mounted_kubeconfig(self.place, self.path)
+            return mounted_kubeconfig(self.context, self.path)
         except (KubeconfigError, OSError, LookupError) as error:
-            log.warning("mounted kubeconfig not read", pod=f"{self.place.namespace}/{self.place.pod}", error=error)
+            log.warning("mounted kubeconfig not read", pod=f"{self.context.namespace}/{self.context.pod}", error=error)
             return self.connection
 
 
-async def while_same(place: Place, path: str, work: Awaitable[None]) -> None:
+async def while_same(context: ProgramContext, path: str, work: Awaitable[None]) -> None:
     """Work until a mounted kubeconfig is another one; then end, and so be started anew, as agents of OCM do."""
-    await work_until(place.until_changed(path), work)
+    await work_until(context.until_changed(path), work)

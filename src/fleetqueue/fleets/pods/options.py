@@ -7,7 +7,7 @@ from typing import Final
 
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, parse
-from fleetqueue.embedded.nodes.programs import Place
+from fleetqueue.embedded.nodes.programs import ProgramContext
 
 Dial = Callable[[Connection], Client]
 """Opens a cluster by its kubeconfig."""
@@ -35,15 +35,15 @@ def only(options: Mapping[str, list[str]], name: str) -> str:
     return options[name][-1]
 
 
-def mounted_kubeconfig(place: Place, path: str) -> Connection:
+def mounted_kubeconfig(context: ProgramContext, path: str) -> Connection:
     """Read a mounted kubeconfig, whose certificate and key may be files beside it."""
     import yaml  # slow to import, and most pods mount none
 
-    config = yaml.load(place.text(path), yaml.CSafeLoader)
+    config = yaml.load(context.text(path), yaml.CSafeLoader)
     for entry in config.get("users") or ():
         user = entry["user"]
         for name in _FILES:
             if name in user:
-                content = place.files[posixpath.join(posixpath.dirname(path), user.pop(name))]
+                content = context.files[posixpath.join(posixpath.dirname(path), user.pop(name))]
                 user[f"{name}-data"] = base64.b64encode(content).decode()
     return parse(config)

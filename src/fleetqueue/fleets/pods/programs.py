@@ -11,7 +11,7 @@ import orjson
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.embedded.apiserver.server import ApiServer
-from fleetqueue.embedded.nodes.programs import Place, Program, Programs
+from fleetqueue.embedded.nodes.programs import Program, ProgramContext, Programs
 from fleetqueue.fleets.pods import cluster_management, queueing
 from fleetqueue.fleets.pods.account_door import AccountDoor
 from fleetqueue.fleets.pods.mounted_door import MountedDoor, while_same
@@ -42,50 +42,50 @@ def programs(server: ApiServer, dial: Dial) -> Programs:
 def _fleetqueue(dial: Dial) -> Program:
     """Our own image: what it does is its first argument, as on the command line."""
 
-    async def run(place: Place) -> None:
+    async def run(context: ProgramContext) -> None:
         def reach(connection: Connection) -> Client:
-            return place.client if connection.server == IN_CLUSTER else dial(connection)
+            return context.client if connection.server == IN_CLUSTER else dial(connection)
 
-        command, *rest = place.args or [""]
+        command, *rest = context.args or [""]
         if command not in COMMANDS:
             raise WrongArguments(f"the first argument must be one of {', '.join(COMMANDS)}, not {command!r}")
-        await COMMANDS[command](place, options_of(rest), reach)
+        await COMMANDS[command](context, options_of(rest), reach)
 
     return run
 
 
-async def _controller(place: Place, options: Mapping[str, list[str]], dial: Dial) -> None:
+async def _controller(context: ProgramContext, options: Mapping[str, list[str]], dial: Dial) -> None:
     from fleetqueue.controllers.processes.hub import HubProcess
     from fleetqueue.controllers.processes.settings import HubSettings
 
     alone = ["leader_election.enabled=false"] if "no-leader-election" in options else []
-    settings = _settings(HubSettings, place, options, alone)
-    process = HubProcess(Connection(IN_CLUSTER), settings, dial=dial, host=place.pod)
-    place.why_not_ready = process.why_not_ready
+    settings = _settings(HubSettings, context, options, alone)
+    process = HubProcess(Connection(IN_CLUSTER), settings, dial=dial, host=context.pod)
+    context.why_not_ready = process.why_not_ready
     await process.serve()
 
 
-async def _score_agent(place: Place, options: Mapping[str, list[str]], dial: Dial) -> None:
+async def _score_agent(context: ProgramContext, options: Mapping[str, list[str]], dial: Dial) -> None:
     from fleetqueue.controllers.processes.settings import WorkerSettings
     from fleetqueue.controllers.processes.worker import WorkerProcess
 
     name = [f'cluster="{cluster}"' for cluster in options.get("cluster", ())]
     path = only(options, "hub-kubeconfig")
-    hub = MountedDoor(place, path, dial)
+    hub = MountedDoor(context, path, dial)
 
     def reach(connection: Connection) -> Client:
         return Client(hub) if connection is hub.connection else dial(connection)
 
-    settings = _settings(WorkerSettings, place, options, name)
+    settings = _settings(WorkerSettings, context, options, name)
     process = WorkerProcess(Connection(IN_CLUSTER), hub.connection, settings, dial=reach)
-    place.why_not_ready = process.why_not_ready
-    await while_same(place, path, process.agent.run())
+    context.why_not_ready = process.why_not_ready
+    await while_same(context, path, process.agent.run())
 
 
 COMMANDS: Final = {"controller": _controller, "score-agent": _score_agent}
 
 
-def _settings(kind: type[S], place: Place, options: Mapping[str, list[str]], more: Iterable[str]) -> S:
+def _settings(kind: type[S], context: ProgramContext, options: Mapping[str, list[str]], more: Iterable[str]) -> S:
     """Read settings as the command line does, but from a mounted file: each of its keys becomes one of the flags."""
     import yaml
 
@@ -93,6 +93,6 @@ def _settings(kind: type[S], place: Place, options: Mapping[str, list[str]], mor
 
     given: dict[str, Any] = {}
     for path in options.get("config", ()):
-        given |= yaml.safe_load(place.text(path)) or {}
+        given |= yaml.safe_load(context.text(path)) or {}
     flags = [f"{key}={orjson.dumps(value).decode()}" for key, value in given.items()]
     return load(kind, overrides=[*flags, *options.get("set", ()), *more])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from fleetqueue.api import errors
 from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.server import ApiServer
-from fleetqueue.embedded.nodes.programs import Place, Program
+from fleetqueue.embedded.nodes.programs import Program, ProgramContext
 from fleetqueue.fleets.pods.controllers import as_manager, run_controllers, work_until
 from fleetqueue.fleets.pods.options import Dial, only, options_of
 from fleetqueue.fleets.pods.webhooks import PodWebhooks
@@ -35,37 +35,37 @@ def programs(server: ApiServer, dial: Dial) -> dict[str, Program]:
     return {"kueue/kueue": partial(_kueue, server, dial), "jobset/jobset": partial(_jobset, server)}
 
 
-async def _kueue(server: ApiServer, dial: Dial, place: Place) -> None:
+async def _kueue(server: ApiServer, dial: Dial, context: ProgramContext) -> None:
     """Run Kueue; when a kind of job comes that it was told of and that was not there, begin anew with it."""
     from fleetqueue.embedded.kueue import configuration
     from fleetqueue.embedded.kueue.manager import served
 
-    settings = configuration.read(place.text(only(options_of(place.args), "config")))
+    settings = configuration.read(context.text(only(options_of(context.args), "config")))
     while True:
-        known = await served(place.client, settings.frameworks)
-        manager = _manager(server, dial, place, settings, known)
-        place.why_not_ready = manager.why_not_ready
+        known = await served(context.client, settings.frameworks)
+        manager = _manager(server, dial, context, settings, known)
+        context.why_not_ready = manager.why_not_ready
         missing = set(settings.frameworks) - set(known)
-        await work_until(_any_served(place.client, missing), manager.run())
+        await work_until(_any_served(context.client, missing), manager.run())
 
 
 def _manager(
-    server: ApiServer, dial: Dial, place: Place, settings: "KueueSettings", known: tuple[str, ...]
+    server: ApiServer, dial: Dial, context: ProgramContext, settings: "KueueSettings", known: tuple[str, ...]
 ) -> "KueueManager":
     from fleetqueue.embedded.kueue.manager import KueueManager
-    from fleetqueue.embedded.multikueue import room as multikueue
+    from fleetqueue.embedded.multikueue import wiring as multikueue
     from fleetqueue.fleets.pods.in_process_plugin import plugin_runner
 
-    cluster, metrics = Cluster("kueue", as_manager(place.client, KUEUE)), Metrics()
-    remote = replace(multikueue_settings(settings, place.namespace), served=known)
+    cluster, metrics = Cluster("kueue", as_manager(context.client, KUEUE)), Metrics()
+    remote = replace(multikueue_settings(settings, context.namespace), served=known)
     return KueueManager(
         cluster,
         metrics,
         settings,
         find=server.find,
-        install=PodWebhooks(server, KUEUE, namespace=place.namespace, deployment=KUEUE_DEPLOYMENT).install,
+        install=PodWebhooks(server, KUEUE, namespace=context.namespace, deployment=KUEUE_DEPLOYMENT).install,
         more=multikueue.controllers(
-            cluster, metrics, remote, dial=dial, run_plugin=plugin_runner(place.client, place.namespace)
+            cluster, metrics, remote, dial=dial, run_plugin=plugin_runner(context.client, context.namespace)
         ),
     )
 
@@ -102,13 +102,13 @@ def multikueue_settings(kueue: "KueueSettings", namespace: str) -> "MultiKueueSe
     )
 
 
-async def _jobset(server: ApiServer, place: Place) -> None:
-    from fleetqueue.embedded.jobset import defaults, room
+async def _jobset(server: ApiServer, context: ProgramContext) -> None:
+    from fleetqueue.embedded.jobset import defaults, wiring
 
-    cluster, metrics = Cluster("jobset", as_manager(place.client, JOBSET)), Metrics()
-    webhooks = PodWebhooks(server, JOBSET, namespace=place.namespace, deployment=JOBSET_DEPLOYMENT)
+    cluster, metrics = Cluster("jobset", as_manager(context.client, JOBSET)), Metrics()
+    webhooks = PodWebhooks(server, JOBSET, namespace=context.namespace, deployment=JOBSET_DEPLOYMENT)
     webhooks.install(defaults.hooks())
     try:
-        await run_controllers(place, cluster, room.controllers(cluster, metrics))
+        await run_controllers(context, cluster, wiring.controllers(cluster, metrics))
     finally:
         webhooks.install(())

@@ -30,8 +30,8 @@ from fleetqueue.client.kubeconfig import Connection, parse, render
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
 from fleetqueue.controllers.credentials.capabilities import Capabilities
 from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
-from fleetqueue.controllers.credentials.room import Credentials
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.wiring import Credentials
 from fleetqueue.embedded.apiserver.http.exchange import status_of
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics

@@ -16,8 +16,8 @@ from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
-from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

@@ -610,4 +610,4 @@ async def test_jobs_that_are_over_leave_nothing_behind(scene):
 
         assert while_waiting == 100
         assert heart.dispatcher._nominated == {}
-        assert heart.dispatcher.whereabouts._pasts == {}
+        assert heart.dispatcher.past_clusters._pasts == {}

@@ -6,8 +6,8 @@ from fleetqueue.api import core_v1 as core
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.placement_admission.access import why_unusable
-from fleetqueue.controllers.placement_admission.room import PlacementAdmission
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
+from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance, settle

@@ -37,7 +37,7 @@ def decision(*clusters, **scored):
 UNFILLED = cluster.PlacementDecision.view(cluster.PlacementDecision.manifest("gpu-decision-2", "kueue-system"))
 
 
-def saying(selected):
+def selecting(selected):
     """Build a Placement whose status says how many clusters it has selected."""
     conditions = [{"type": "PlacementSatisfied", "status": "True"}]
     status = {"numberOfSelectedClusters": selected, "conditions": conditions}
@@ -68,12 +68,12 @@ def test_the_choice_is_best_first(decisions, scores, clusters):
     [
         pytest.param(placement(), [], False, id="nothing said"),
         pytest.param(placement(), [UNFILLED], False, id="created, and not filled yet"),
-        pytest.param(saying(3), [UNFILLED], False, id="created anew, and not filled yet"),
-        pytest.param(saying(0), [UNFILLED], True, id="never filled, for there is nobody"),
+        pytest.param(selecting(3), [UNFILLED], False, id="created anew, and not filled yet"),
+        pytest.param(selecting(0), [UNFILLED], True, id="never filled, for there is nobody"),
         pytest.param(placement(), [decision()], True, id="emptied"),
         pytest.param(placement(), [decision("a")], True, id="filled by somebody who writes no status"),
-        pytest.param(saying(1), [decision("a"), UNFILLED], True, id="a group without clusters"),
-        pytest.param(saying(100), [decision("a"), UNFILLED], False, id="a further page, not filled yet"),
+        pytest.param(selecting(1), [decision("a"), UNFILLED], True, id="a group without clusters"),
+        pytest.param(selecting(100), [decision("a"), UNFILLED], False, id="a further page, not filled yet"),
     ],
 )
 def test_a_decision_that_is_not_filled_yet_is_none(of, decisions, is_decided):

@@ -13,8 +13,8 @@ from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.embedded.jobset.defaults import hooks
 from fleetqueue.embedded.jobset.job_sets import Service
-from fleetqueue.embedded.jobset.room import controllers
-from fleetqueue.embedded.kueue import room as kueue_room
+from fleetqueue.embedded.jobset.wiring import controllers
+from fleetqueue.embedded.kueue import wiring as kueue_room
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.faults import Failure

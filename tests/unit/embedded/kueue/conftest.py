@@ -10,8 +10,8 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.embedded.kueue.room import controllers
 from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.embedded.kueue.wiring import controllers
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests.custom_kinds import crds

@@ -5,9 +5,9 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.embedded.kueue.room import INTEGRATIONS
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.webhooks.hooks import hooks
+from fleetqueue.embedded.kueue.wiring import INTEGRATIONS
 from fleetqueue.testing.virtual_time import advance
 
 from .job_objects import job_manifest, template

@@ -10,7 +10,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.embedded.kueue.manager import KueueManager
 from fleetqueue.embedded.kueue.settings import KueueSettings
-from fleetqueue.embedded.multikueue import room
+from fleetqueue.embedded.multikueue import wiring
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
@@ -136,7 +136,7 @@ class Stage:
         self.metrics = Metrics()
         hub = Cluster("hub", self.hub.client(life))
         made = MultiKueueSettings(**settings)
-        controllers = room.controllers(hub, self.metrics, made, dial=self._dial(life), run_plugin=run_plugin)
+        controllers = wiring.controllers(hub, self.metrics, made, dial=self._dial(life), run_plugin=run_plugin)
         async with managed(Manager(hub, controllers), apis=self.workers):
             await self.fleet.settle()
             yield
@@ -161,7 +161,7 @@ class Stage:
     async def hub_kueue(self, life=None, **settings):
         self.metrics = Metrics()
         hub = Cluster("hub", self.hub.client(life))
-        more = room.controllers(hub, self.metrics, MultiKueueSettings(**settings), dial=self._dial(life))
+        more = wiring.controllers(hub, self.metrics, MultiKueueSettings(**settings), dial=self._dial(life))
         async with whole(self._manager(self.hub, hub, self.metrics, more), apis=self.workers):
             yield
 

@@ -4,7 +4,7 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.embedded.multikueue import room
+from fleetqueue.embedded.multikueue import wiring
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.embedded.multikueue.workloads import WorkloadController
 from fleetqueue.runtime.cluster import Cluster
@@ -20,7 +20,7 @@ KEY = f"{NAMESPACE}/j"
 async def controller(stage):
     stage.arrange()
     hub = Cluster("hub", stage.hub.client())
-    made = room.controllers(hub, stage.metrics, MultiKueueSettings(), dial=stage.fleet.dial)
+    made = wiring.controllers(hub, stage.metrics, MultiKueueSettings(), dial=stage.fleet.dial)
     (found,) = (each for each in made if isinstance(each, WorkloadController))
     found.subscribe()
     async with running(hub.run()):

@@ -28,11 +28,11 @@ class Part:
 
     def __init__(self):
         self.places = []
-        self.starts = lambda place: None
+        self.starts = lambda context: None
 
-    async def __call__(self, place):
-        self.places.append(place)
-        self.starts(place)
+    async def __call__(self, context):
+        self.places.append(context)
+        self.starts(context)
         await asyncio.sleep(LIFE)
 
 
@@ -123,7 +123,7 @@ async def test_a_server_that_cannot_be_asked_is_asked_again(scene, started):
 
 async def test_a_container_that_is_started_again_finds_the_new_files(scene, part, started):
     seen = []
-    part.starts = lambda place: seen.append(place.text("/hub/crt"))
+    part.starts = lambda context: seen.append(context.text("/hub/crt"))
     await scene.change(Secret, "hub", data=encoded(crt="two"))
     await advance(LIFE)
 
@@ -132,7 +132,7 @@ async def test_a_container_that_is_started_again_finds_the_new_files(scene, part
 
 async def test_a_file_that_was_mounted_alone_is_another_one_only_at_the_next_start(scene, part, started):
     seen = []
-    part.starts = lambda place: seen.append(place.text("/alone"))
+    part.starts = lambda context: seen.append(context.text("/alone"))
     await scene.change(ConfigMap, "settings", data={"a": "two"})
     await advance(LIFE - 1)
     before = started.text("/alone")

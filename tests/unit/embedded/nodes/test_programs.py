@@ -31,10 +31,10 @@ class Part:
         self.missing = ""
         self.last_words = None
 
-    async def __call__(self, place):
-        self.places.append(place)
-        self.starts.append((place.env, place.args))
-        place.why_not_ready = lambda: self.missing
+    async def __call__(self, context):
+        self.places.append(context)
+        self.starts.append((context.env, context.args))
+        context.why_not_ready = lambda: self.missing
         try:
             if self.failure is not None:
                 raise self.failure
@@ -42,7 +42,7 @@ class Part:
         except asyncio.CancelledError:
             self.stopped += 1
             if self.last_words is not None:
-                await self.last_words(place)
+                await self.last_words(context)
             raise
 
 
@@ -134,13 +134,13 @@ async def test_a_program_is_told_what_its_pod_says(scene, kubelet, part):
     async with scene.running(kubelet()):
         await run_pod(scene, container=spec, volumes=volumes)
 
-        (place,) = part.places
-        assert (place.command, place.args) == (["/part"], ["serve", "--name=pod"])
-        assert place.env == {"NAME": "pod", "TOKEN": "secret", "BOTH": "pod/secret/$(OTHER)"}
-        assert (place.text("/etc/part/a.yaml"), place.text("/run/part/token")) == ("a: 1", "secret")
-        assert (place.namespace, place.pod, place.container) == ("default", "pod", "main")
+        (context,) = part.places
+        assert (context.command, context.args) == (["/part"], ["serve", "--name=pod"])
+        assert context.env == {"NAME": "pod", "TOKEN": "secret", "BOTH": "pod/secret/$(OTHER)"}
+        assert (context.text("/etc/part/a.yaml"), context.text("/run/part/token")) == ("a: 1", "secret")
+        assert (context.namespace, context.pod, context.container) == ("default", "pod", "main")
         with pytest.raises(FileNotFoundError, match="/etc/other is not mounted"):
-            place.text("/etc/other")
+            context.text("/etc/other")
 
 
 SETTINGS = {
@@ -207,22 +207,22 @@ async def test_a_program_may_do_what_its_account_may(scene, kubelet, part):
 async def test_its_token_is_changed_before_it_ends_and_dies_with_the_pod(scene, kubelet, part):
     async with scene.running(kubelet()):
         await run_pod(scene)
-        place = part.places[0]
-        first = place.account.token
+        context = part.places[0]
+        first = context.account.token
         await advance(5 * 3600)
-        await place.client.read("/version")
-        assert place.account.token != first
+        await context.client.read("/version")
+        assert context.account.token != first
         await scene.delete(Pod, "pod")
 
         with pytest.raises(errors.Unauthorized):
-            await place.client.read("/version")
+            await context.client.read("/version")
 
 
 async def test_a_program_can_still_ask_while_it_stops(scene, kubelet, part):
     asked = []
 
-    async def say_goodbye(place):
-        asked.append(await place.client.read("/version"))
+    async def say_goodbye(context):
+        asked.append(await context.client.read("/version"))
 
     part.last_words = say_goodbye
     async with scene.running(kubelet()):
@@ -326,7 +326,7 @@ async def test_what_is_lost_beside_the_programs_is_noticed_and_all_is_started_an
 
 
 async def test_a_program_that_fails_while_it_stops_is_not_started_again(scene, kubelet, part):
-    async def fail(place):
+    async def fail(context):
         raise RuntimeError("the lease was not given back")
 
     part.last_words = fail
@@ -455,7 +455,7 @@ async def test_its_log_lines_name_the_pod(scene, kubelet, part, caplog):
 
     part.failure = None
 
-    async def say(place):
+    async def say(context):
         Log("part").warning("here I am")
 
     part.last_words = say

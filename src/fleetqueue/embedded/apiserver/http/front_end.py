@@ -12,12 +12,12 @@ from typing import Any, Final
 from fleetqueue.api import errors
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
 from fleetqueue.embedded.apiserver.http import responses, streams
-from fleetqueue.embedded.apiserver.http.asking import Asking, RawRequest, Reply
 from fleetqueue.embedded.apiserver.http.connection import Connection
 from fleetqueue.embedded.apiserver.http.exchange import Answer, Stream, status_of
 from fleetqueue.embedded.apiserver.http.handler import Handler
 from fleetqueue.embedded.apiserver.http.listener import Context, Listener
 from fleetqueue.embedded.apiserver.http.request_head import MalformedRequest, RequestHead
+from fleetqueue.embedded.apiserver.http.request_pipeline import RawRequest, Reply, RequestPipeline
 
 IDLE_SECONDS: Final = 150.0
 """How long a connection may be idle between requests; Go's clients close theirs after 90."""
@@ -30,7 +30,7 @@ _PRETTY: Final = re.compile(r"[?&]pretty=([^&]*)")
 
 class FrontEnd:
     def __init__(self, handler: Handler, authentication: Authentication) -> None:
-        self._asking = Asking(handler, authentication)
+        self._pipeline = RequestPipeline(handler, authentication)
         self._listener: Listener | None = None
         self._sweeping: asyncio.TimerHandle | None = None
         self._connections: set[Connection] = set()
@@ -120,7 +120,7 @@ class FrontEnd:
     async def _serve_one(self, connection: Connection) -> bool:
         """Answer a request; tell whether another may follow."""
         head, body = await connection.request()
-        reply = await self._asking.reply(
+        reply = await self._pipeline.reply(
             RawRequest(head.method, head.target, head.headers, connection.certificate, body.read)
         )
         if isinstance(reply.answer, Stream) and head.is_old:

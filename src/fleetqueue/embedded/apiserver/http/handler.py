@@ -9,8 +9,8 @@ from fleetqueue.embedded.apiserver.auth.rbac import Rbac
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.http.exchange import Answer, Question, Stream
 from fleetqueue.embedded.apiserver.http.forms import Forms
-from fleetqueue.embedded.apiserver.http.landmarks import Landmarks, not_allowed
 from fleetqueue.embedded.apiserver.http.metrics import Metrics
+from fleetqueue.embedded.apiserver.http.non_resource_paths import NonResourcePaths, not_allowed
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo
 from fleetqueue.embedded.apiserver.http.verbs.deleting import DeletingVerbs
 from fleetqueue.embedded.apiserver.http.verbs.parts import Parts
@@ -31,7 +31,7 @@ class Handler:
         self.resources = resources
         self.rbac = rbac
         self.metrics = Metrics(resources, store.storage)
-        self.landmarks = Landmarks(resources, self.metrics, authentication)
+        self.non_resource_paths = NonResourcePaths(resources, self.metrics, authentication)
         self.reviews = Reviews(rbac, authentication)
         self.parts = Parts(resources, store, authentication)
         forms = Forms()
@@ -65,7 +65,7 @@ class Handler:
         """Return what answers a question, which may still be without its body; raises ApiError where nothing does."""
         info = question.info
         if not info.is_resource:
-            return self.landmarks.answer
+            return self.non_resource_paths.answer
         if (review := self.reviews.find(question)) is not None:
             return review
         if (part := self.parts.find(question)) is not None:

@@ -25,7 +25,7 @@ _ROOT_WORDS = frozenset(word[0].lower() + word[1:] for word in _ROOT_WITH_STATUS
 
 
 @dataclass(frozen=True)
-class Place:
+class NodePosition:
     """Where a node stands, as far as that decides what it may contain."""
 
     no_defaults: str | None = None
@@ -49,7 +49,7 @@ def schema_problems(openapi: Openapi, path: str, *, has_status: bool = False) ->
     is_readable = not _has_unsupported(openapi)
     structural = (structure_problems(openapi, path) or list(default_problems(openapi, path))) if is_readable else []
     below = Found()
-    _walk(openapi, path, Place(), below, is_root=True, compiles=is_readable and not structural)
+    _walk(openapi, path, NodePosition(), below, is_root=True, compiles=is_readable and not structural)
     return [*found, *structural, *below.schema, *below.rules]
 
 
@@ -76,35 +76,41 @@ def _root_problems(openapi: Openapi, path: str, has_status: bool) -> Iterator[Ca
 
 
 def _walk(
-    openapi: Openapi, path: str, place: Place, found: Found, *, is_root: bool = False, compiles: bool = False
+    openapi: Openapi, path: str, position: NodePosition, found: Found, *, is_root: bool = False, compiles: bool = False
 ) -> bool:
     """Collect the problems of a node and all below it; returns whether the schema is right so far down."""
     before = len(found.schema)
-    found.schema += _own_problems(openapi, path, place)
-    _walk_additional(openapi, path, place, found, compiles)
-    _walk_properties(openapi, path, place, found, is_root, compiles)
+    found.schema += _own_problems(openapi, path, position)
+    _walk_additional(openapi, path, position, found, compiles)
+    _walk_properties(openapi, path, position, found, is_root, compiles)
     for word in ("allOf", "oneOf", "anyOf"):
-        for position, part in enumerate(openapi.get(word) or ()):
-            _walk(part, f"{path}.{word}[{position}]", place, found)
+        for index, part in enumerate(openapi.get(word) or ()):
+            _walk(part, f"{path}.{word}[{index}]", position, found)
     if isinstance(openapi.get("not"), dict):
-        _walk(openapi["not"], f"{path}.not", place, found)
+        _walk(openapi["not"], f"{path}.not", position, found)
     if isinstance(openapi.get("items"), dict):
         lost = openapi.get("x-kubernetes-list-type") != "map"
-        _walk(openapi["items"], f"{path}.items", _without_old(place, path) if lost else place, found, compiles=compiles)
+        _walk(
+            openapi["items"],
+            f"{path}.items",
+            _without_old(position, path) if lost else position,
+            found,
+            compiles=compiles,
+        )
     found.schema += list_problems(openapi, path)
     found.schema += form_problems(openapi, path)
     is_right = len(found.schema) == before
     if is_right and compiles:
         is_object = is_root or bool(openapi.get("x-kubernetes-embedded-resource"))
-        found.rules += compile_problems(openapi, path, place.uncorrelatable, is_object=is_object)
+        found.rules += compile_problems(openapi, path, position.uncorrelatable, is_object=is_object)
     return is_right
 
 
-def _without_old(place: Place, path: str) -> Place:
-    return place if place.uncorrelatable else replace(place, uncorrelatable=path)
+def _without_old(position: NodePosition, path: str) -> NodePosition:
+    return position if position.uncorrelatable else replace(position, uncorrelatable=path)
 
 
-def _walk_additional(openapi: Openapi, path: str, place: Place, found: Found, compiles: bool) -> None:
+def _walk_additional(openapi: Openapi, path: str, position: NodePosition, found: Found, compiles: bool) -> None:
     additional = openapi.get("additionalProperties")
     if additional is None:
         return
@@ -112,17 +118,19 @@ def _walk_additional(openapi: Openapi, path: str, place: Place, found: Found, co
         told = "additionalProperties and properties are mutual exclusive"
         found.schema.append(forbidden(f"{path}.additionalProperties", told))
     if isinstance(additional, dict):
-        if place.inside_meta:
-            place = replace(place, no_defaults="inside additionalProperties applying to object metadata")
-        _walk(additional, f"{path}.additionalProperties", place, found, compiles=compiles)
+        if position.inside_meta:
+            position = replace(position, no_defaults="inside additionalProperties applying to object metadata")
+        _walk(additional, f"{path}.additionalProperties", position, found, compiles=compiles)
 
 
-def _walk_properties(openapi: Openapi, path: str, place: Place, found: Found, is_root: bool, compiles: bool) -> None:
+def _walk_properties(
+    openapi: Openapi, path: str, position: NodePosition, found: Found, is_root: bool, compiles: bool
+) -> None:
     is_object = is_root or bool(openapi.get("x-kubernetes-embedded-resource"))
     if openapi.get("x-kubernetes-map-type") not in (None, "granular", "atomic"):
-        place = _without_old(place, path)
+        position = _without_old(position, path)
     for name, child in (openapi.get("properties") or {}).items():
-        inner = place
+        inner = position
         if is_object and name in _META:
             inner = replace(inner, inside_meta=True)
             if is_root:
@@ -130,12 +138,12 @@ def _walk_properties(openapi: Openapi, path: str, place: Place, found: Found, is
         _walk(child, f"{path}.properties[{name}]", inner, found, compiles=compiles)
 
 
-def _own_problems(openapi: Openapi, path: str, place: Place) -> Iterator[Cause]:
+def _own_problems(openapi: Openapi, path: str, position: NodePosition) -> Iterator[Cause]:
     kind = openapi.get("type") or ""
     if kind and kind not in _TYPES:
         yield not_supported(f"{path}.type", kind, _TYPES)
-    if openapi.get("default") is not None and place.no_defaults is not None:
-        yield forbidden(f"{path}.default", f"must not be set {place.no_defaults}")
+    if openapi.get("default") is not None and position.no_defaults is not None:
+        yield forbidden(f"{path}.default", f"must not be set {position.no_defaults}")
     for word in _UNSUPPORTED:
         if openapi.get(word) is not None:
             yield forbidden(f"{path}.{word}", f"{word} is not supported")
@@ -143,7 +151,7 @@ def _own_problems(openapi: Openapi, path: str, place: Place) -> Iterator[Cause]:
         yield forbidden(f"{path}.type", "type cannot be set to null, use nullable as an alternative")
     if isinstance(openapi.get("items"), list):
         yield forbidden(f"{path}.items", "items must be a schema object and not an array")
-    if place.inside_meta and openapi.get("x-kubernetes-embedded-resource"):
+    if position.inside_meta and openapi.get("x-kubernetes-embedded-resource"):
         yield forbidden(f"{path}.x-kubernetes-embedded-resource", "must not be used inside of resource meta")
     if openapi.get("uniqueItems"):
         told = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"

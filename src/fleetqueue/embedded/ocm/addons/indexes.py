@@ -16,7 +16,7 @@ BY_ADD_ON: Final = "add-on"
 
 
 def add_indexes(hub: Cluster) -> None:
-    """Keep findable what the controllers of this room look for; before the hub runs."""
+    """Keep findable what the controllers of this package look for; before the hub runs."""
     hub.informer(addon.ManagedClusterAddOn).store.add_index(BY_NAME, lambda each: (each.name,))
     hub.informer(addon.ClusterManagementAddOn).store.add_index(BY_PLACEMENT, _placements)
     hub.informer(cluster.PlacementDecision).store.add_index(BY_PLACEMENT, lambda each: (placement_of(each),))

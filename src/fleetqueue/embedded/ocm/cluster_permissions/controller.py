@@ -29,7 +29,7 @@ from fleetqueue.api.meta import Object, key_of, replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.embedded.ocm.cluster_permissions import messages, payload, works
-from fleetqueue.embedded.ocm.cluster_permissions.payload import BuildProblem, Surroundings
+from fleetqueue.embedded.ocm.cluster_permissions.payload import BuildProblem, References
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 
@@ -79,9 +79,9 @@ class ClusterPermissionController(Controller):
             return messages.no_cluster()
         return None
 
-    def _surroundings(self, cluster: str) -> Surroundings:
+    def _surroundings(self, cluster: str) -> References:
         add_on = self.hub.get(AccountAddOn, ADD_ON, cluster)
-        return Surroundings(
+        return References(
             accounts=frozenset(account.name for account in self.hub.list(ManagedServiceAccount, cluster)),
             add_on_namespace=add_on.install_namespace if add_on else None,
             namespaces=self.hub.list(Namespace),

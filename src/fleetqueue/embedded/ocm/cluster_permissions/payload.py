@@ -21,7 +21,7 @@ class BuildProblem(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class References:
     """What the hub knows that a ClusterPermission may refer to."""
 
     accounts: frozenset[str] = frozenset()
@@ -32,17 +32,17 @@ class Surroundings:
     """Those of the hub, by name: namespaces of a worker are selected by the labels of their namesakes here."""
 
 
-def manifests(permission: ClusterPermission, around: Surroundings) -> list[Manifest]:
+def manifests(permission: ClusterPermission, references: References) -> list[Manifest]:
     """Return the objects that the worker shall have, in upstream's order; raises BuildProblem."""
     spec, name = permission.spec, permission.name
     made: list[Manifest] = []
     if spec.cluster_role is not None:
         made.append(ClusterRole.manifest(name, rules=list(spec.cluster_role.rules)))
-    made += [_cluster_binding(name, binding, around) for binding in spec.bindings_of_cluster]
+    made += [_cluster_binding(name, binding, references) for binding in spec.bindings_of_cluster]
     for role in spec.roles:
-        made += _roles(name, role, around)
+        made += _roles(name, role, references)
     for binding in spec.role_bindings:
-        made += _bindings(name, binding, around)
+        made += _bindings(name, binding, references)
     return made
 
 
@@ -63,21 +63,21 @@ def looked_for(permission: ClusterPermission) -> list[Manifest]:
     return [each for place, each in enumerate(found) if each not in found[:place]]
 
 
-def _cluster_binding(name: str, binding: Binding, around: Surroundings) -> Manifest:
+def _cluster_binding(name: str, binding: Binding, references: References) -> Manifest:
     reference = binding.role_ref or RoleRef(kind=CLUSTER_ROLE, api_group=RBAC, name=name)
     return ClusterRoleBinding.manifest(
-        binding.name or name, roleRef=_reference(reference), subjects=_subjects(binding, around)
+        binding.name or name, roleRef=_reference(reference), subjects=_subjects(binding, references)
     )
 
 
-def _roles(name: str, role: PermittedRole, around: Surroundings) -> Iterable[Manifest]:
-    for namespace in _namespaces("Role", role, around):
+def _roles(name: str, role: PermittedRole, references: References) -> Iterable[Manifest]:
+    for namespace in _namespaces("Role", role, references):
         yield _object(ROLE, name, namespace, rules=list(role.rules))
 
 
-def _bindings(name: str, binding: Binding, around: Surroundings) -> Iterable[Manifest]:
+def _bindings(name: str, binding: Binding, references: References) -> Iterable[Manifest]:
     """Bind in each namespace; where they are selected, neither another name nor another role counts."""
-    namespaces = _namespaces("RoleBinding", binding, around)
+    namespaces = _namespaces("RoleBinding", binding, references)
     given = binding.role_ref or RoleRef()
     own = RoleRef(kind=given.kind, api_group=RBAC, name=name)
     is_selected = binding.namespace_selector is not None
@@ -88,7 +88,7 @@ def _bindings(name: str, binding: Binding, around: Surroundings) -> Iterable[Man
             name if is_selected else binding.name or name,
             namespace,
             roleRef=_reference(reference),
-            subjects=_subjects(binding, around),
+            subjects=_subjects(binding, references),
         )
 
 
@@ -101,14 +101,14 @@ def _given_reference(given: RoleRef, own: RoleRef, namespace: str) -> RoleRef:
     return own
 
 
-def _namespaces(kind: str, wanted: PermittedRole | Binding, around: Surroundings) -> list[str]:
+def _namespaces(kind: str, wanted: PermittedRole | Binding, references: References) -> list[str]:
     if not wanted.namespace and wanted.namespace_selector is None:
         raise BuildProblem(f"both {kind} Namespace and NamespaceSelector cannot be nil and empty")
     if wanted.namespace and wanted.namespace_selector is not None:
         raise BuildProblem(f"both {kind} Namespace and NamespaceSelector cannot populated at the same time")
     if wanted.namespace_selector is None:
         return [wanted.namespace]
-    return [each.name for each in around.namespaces if _matches(wanted.namespace_selector, each)]
+    return [each.name for each in references.namespaces if _matches(wanted.namespace_selector, each)]
 
 
 def _matches(selector: LabelSelector, namespace: Namespace) -> bool:
@@ -118,21 +118,21 @@ def _matches(selector: LabelSelector, namespace: Namespace) -> bool:
     return selector.matches(namespace.metadata.labels)
 
 
-def _subjects(binding: Binding, around: Surroundings) -> list[Manifest]:
+def _subjects(binding: Binding, references: References) -> list[Manifest]:
     """Return who is bound, managed accounts as the accounts that they are on the worker."""
     for subject in binding.bound:
-        if is_managed_account(subject) and subject.name not in around.accounts:
+        if is_managed_account(subject) and subject.name not in references.accounts:
             raise BuildProblem(f'ManagedServiceAccount.{msa.GROUP} "{subject.name}" not found')
-    return [_subject(subject, around) for subject in binding.bound]
+    return [_subject(subject, references) for subject in binding.bound]
 
 
-def _subject(subject: Subject, around: Surroundings) -> Manifest:
+def _subject(subject: Subject, references: References) -> Manifest:
     if not is_managed_account(subject):
         fields = {"kind": subject.kind, "apiGroup": subject.api_group, "name": subject.name}
         return {name: value for name, value in {**fields, "namespace": subject.namespace}.items() if value}
-    if around.add_on_namespace is None:
+    if references.add_on_namespace is None:
         raise BuildProblem(f'ManagedClusterAddOn.addon.open-cluster-management.io "{msa.ADD_ON}" not found')
-    return {"kind": "ServiceAccount", "name": subject.name, "namespace": around.add_on_namespace}
+    return {"kind": "ServiceAccount", "name": subject.name, "namespace": references.add_on_namespace}
 
 
 def is_managed_account(subject: Subject) -> bool:

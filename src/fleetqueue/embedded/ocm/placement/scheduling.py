@@ -25,6 +25,7 @@ from fleetqueue.api.cluster_v1 import (
     PlacementDecision,
 )
 from fleetqueue.api.meta import split_key
+from fleetqueue.embedded.ocm.placement.decision_events import DecisionRecorder
 from fleetqueue.embedded.ocm.placement.echo import Echo
 from fleetqueue.embedded.ocm.placement.eligibility import bound_sets, check_sets, eligible_sets
 from fleetqueue.embedded.ocm.placement.facts import CachedFacts, count, placements_of
@@ -35,7 +36,6 @@ from fleetqueue.embedded.ocm.placement.plugins.selectors import CompileExpressio
 from fleetqueue.embedded.ocm.placement.plugins.tally import Tally
 from fleetqueue.embedded.ocm.placement.ranking import Ranking
 from fleetqueue.embedded.ocm.placement.settings import PlacementSettings
-from fleetqueue.embedded.ocm.placement.telling import Teller
 from fleetqueue.embedded.ocm.placement.wakers import BY_NAMESPACE, Wakers
 from fleetqueue.embedded.ocm.placement.writing import BY_PLACEMENT, Written, write
 from fleetqueue.runtime.cluster import Cluster
@@ -66,7 +66,7 @@ class SchedulingController(Controller):
         self.rankings: dict[str, Ranking] = {}
         self.echo = Echo(hub)
         self.pace = Pace()
-        self.teller = Teller(hub.client)
+        self.recorder = DecisionRecorder(hub.client)
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(Placement, by_key)
@@ -87,7 +87,7 @@ class SchedulingController(Controller):
     async def work(self) -> None:
         """Work on keys and tell of it, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.teller.run(), name="placement events")
+            tasks.create_task(self.recorder.run(), name="placement events")
             await super().work()
 
     async def reconcile(self, key: str) -> None:
@@ -140,7 +140,7 @@ class SchedulingController(Controller):
         log.info("decided", placement=placement.key, clusters=plan.selected, decisions=len(plan.decisions))
         await self.echo.heard(written.kept, written.deleted)
         ranking.refresh((), clock.now())
-        self.teller.tell(placement, written, ranking.outcome())
+        self.recorder.tell(placement, written, ranking.outcome())
 
     def _forget(self, key: str) -> None:
         self.rankings.pop(key, None)

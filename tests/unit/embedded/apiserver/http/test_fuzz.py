@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
-from fleetqueue.embedded.apiserver.http.asking import Asking, RawRequest
 from fleetqueue.embedded.apiserver.http.exchange import Stream
+from fleetqueue.embedded.apiserver.http.request_pipeline import RawRequest, RequestPipeline
 from fleetqueue.embedded.apiserver.http.responses import encoded
 from fleetqueue.embedded.apiserver.server import Secrets
 from fleetqueue.fleets.embedded import new_server
@@ -100,12 +100,12 @@ bodies = st.one_of(
 class Server:
     def __init__(self):
         self.runner = asyncio.Runner(loop_factory=VirtualTimeLoop)
-        self.asking = self.runner.run(self._start())
+        self.pipeline = self.runner.run(self._start())
 
     async def _start(self):
         secrets = Secrets(tokens={"admin": User("admin", (MASTERS,))})
         self.server = await new_server(secrets)
-        return Asking(self.server.handler, self.server.authentication)
+        return RequestPipeline(self.server.handler, self.server.authentication)
 
     def ask(self, method, target, body, headers):
         return self.runner.run(self._ask(method, target, body, headers))
@@ -115,7 +115,7 @@ class Server:
             return body
 
         sent = CIMultiDict({"Authorization": "Bearer admin", **headers})
-        reply = await self.asking.reply(RawRequest(method, target, sent, None, read))
+        reply = await self.pipeline.reply(RawRequest(method, target, sent, None, read))
         if isinstance(reply.answer, Stream):
             await reply.answer.events.aclose()
             return 200

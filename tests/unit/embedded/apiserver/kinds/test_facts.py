@@ -22,7 +22,8 @@ def at(schema, path):
 
 
 def test_importing_reads_nothing():
-    code = "from fleetqueue.embedded.apiserver.kinds import facts, protobuf, table; print(table.table.cache_info().currsize)"
+    modules = "from fleetqueue.embedded.apiserver.kinds import facts, protobuf, table"
+    code = f"{modules}; print(table.table.cache_info().currsize)"
 
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

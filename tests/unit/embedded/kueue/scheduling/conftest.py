@@ -11,8 +11,8 @@ from fleetqueue.api.events_v1 import Event
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.measures import Measures
-from fleetqueue.embedded.kueue.scheduling.room import controllers
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
+from fleetqueue.embedded.kueue.scheduling.wiring import controllers
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests.custom_kinds import crds

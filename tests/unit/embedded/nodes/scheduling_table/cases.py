@@ -1,4 +1,4 @@
-"""Nodes, what runs on them, and a pod that looks for a place."""
+"""Nodes, what runs on them, and a pod that looks for a node."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -64,7 +64,7 @@ async def _add_node(client: Client, node: ANode) -> None:
 
 
 async def _steady(client: Client, name: str) -> Manifest:
-    """Return the pod once nothing is said of its place any more."""
+    """Return the pod once nothing is said of its node any more."""
     before: Any = None
     deadline = clock.monotonic() + PATIENCE
     while True:

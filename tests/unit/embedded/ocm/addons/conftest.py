@@ -7,7 +7,7 @@ import pytest
 from fleetqueue.api import addon_v1alpha1 as addon
 from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.client import Client
-from fleetqueue.embedded.ocm.addons.room import hub_controllers
+from fleetqueue.embedded.ocm.addons.wiring import hub_controllers
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

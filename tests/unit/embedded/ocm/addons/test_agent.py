@@ -19,8 +19,8 @@ from fleetqueue.client.certificates import Subject, content_of, new_request, sub
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.embedded.ocm.addons.certificate_approvals import is_for_agent
 from fleetqueue.embedded.ocm.addons.registration import agent_groups, agent_user
-from fleetqueue.embedded.ocm.addons.room import agent_controllers
 from fleetqueue.embedded.ocm.addons.settings import AddOnAgentSettings
+from fleetqueue.embedded.ocm.addons.wiring import agent_controllers
 from fleetqueue.fleets.client_certificates import ClientAuthority
 from fleetqueue.lab.certificates import Authority
 from fleetqueue.runtime.cluster import Cluster

@@ -6,7 +6,7 @@ from fleetqueue.api import addon_v1alpha1 as addon
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.addons.on_clusters import FEATURE
-from fleetqueue.embedded.ocm.addons.room import registration_controllers
+from fleetqueue.embedded.ocm.addons.wiring import registration_controllers
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

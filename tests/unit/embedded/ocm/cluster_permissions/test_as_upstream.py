@@ -14,7 +14,7 @@ from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import without_nulls
 from fleetqueue.api.work_v1 import ManifestWork
-from fleetqueue.embedded.ocm.cluster_permissions import room
+from fleetqueue.embedded.ocm.cluster_permissions import wiring
 from fleetqueue.embedded.ocm.cluster_permissions.controller import AccountAddOn
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
@@ -51,7 +51,7 @@ async def test_it_ends_as_upstream_ended_it(api, hub, name):
     told = DESCRIBED[name]
     arrange(api)
 
-    async with managed(Manager(hub, room.controllers(hub, Metrics()))):
+    async with managed(Manager(hub, wiring.controllers(hub, Metrics()))):
         api.add(ClusterPermission.manifest(name, CLUSTER, spec=told["spec"]))
         await settle()
         report(api, told.get("agent", "applied"))

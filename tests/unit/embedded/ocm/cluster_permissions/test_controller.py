@@ -7,7 +7,7 @@ from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.work_v1 import ManifestWork
-from fleetqueue.embedded.ocm.cluster_permissions import room
+from fleetqueue.embedded.ocm.cluster_permissions import wiring
 from fleetqueue.embedded.ocm.cluster_permissions.controller import AccountAddOn
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
@@ -46,7 +46,7 @@ class Stage:
         api.namespace(CLUSTER)
 
     def at_work(self):
-        return managed(Manager(self.hub, room.controllers(self.hub, Metrics())))
+        return managed(Manager(self.hub, wiring.controllers(self.hub, Metrics())))
 
     def works(self):
         return [work for work in self.api.list(ManifestWork) if work.namespace == CLUSTER]

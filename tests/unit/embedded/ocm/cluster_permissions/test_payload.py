@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.embedded.ocm.cluster_permissions.payload import BuildProblem, Surroundings, looked_for, manifests
+from fleetqueue.embedded.ocm.cluster_permissions.payload import BuildProblem, References, looked_for, manifests
 
 from .objects import (
     EU,
@@ -18,7 +18,7 @@ from .objects import (
     permission,
 )
 
-AROUND = Surroundings(
+AROUND = References(
     accounts=frozenset({"app"}),
     add_on_namespace="agents",
     namespaces=[namespace("a", region="eu"), namespace("b", region="us"), namespace("c", region="eu")],
@@ -114,17 +114,17 @@ def test_what_is_made(spec, made):
 
 
 @pytest.mark.parametrize(
-    ("spec", "around", "why"),
+    ("spec", "references", "why"),
     [
         pytest.param(
             {"clusterRoleBinding": {"subject": MANAGED}},
-            Surroundings(add_on_namespace="agents"),
+            References(add_on_namespace="agents"),
             'ManagedServiceAccount.authentication.open-cluster-management.io "app" not found',
             id="the managed account is not there",
         ),
         pytest.param(
             {"clusterRoleBinding": {"subject": MANAGED}},
-            Surroundings(accounts=frozenset({"app"})),
+            References(accounts=frozenset({"app"})),
             'ManagedClusterAddOn.addon.open-cluster-management.io "managed-serviceaccount" not found',
             id="its add-on is not there",
         ),
@@ -166,9 +166,9 @@ def test_what_is_made(spec, made):
         ),
     ],
 )
-def test_what_cannot_be_made(spec, around, why):
+def test_what_cannot_be_made(spec, references, why):
     with pytest.raises(BuildProblem) as problem:
-        manifests(permission(**spec), around)
+        manifests(permission(**spec), references)
 
     assert str(problem.value) == why
 

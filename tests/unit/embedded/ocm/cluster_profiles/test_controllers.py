@@ -6,7 +6,7 @@ from fleetqueue.api import cluster_v1 as ocm
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.embedded.ocm.cluster_profiles import room
+from fleetqueue.embedded.ocm.cluster_profiles import wiring
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
@@ -24,7 +24,7 @@ class Stage:
         self.hub = hub
 
     def at_work(self):
-        return managed(Manager(self.hub, room.controllers(self.hub, Metrics())))
+        return managed(Manager(self.hub, wiring.controllers(self.hub, Metrics())))
 
     def profiles(self, namespace=NAMESPACE):
         return [each.name for each in self.api.list(ClusterProfile) if each.namespace == namespace]

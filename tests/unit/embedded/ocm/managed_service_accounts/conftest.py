@@ -7,7 +7,7 @@ import pytest
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.api.managed_service_account_v1beta1 import AGENT_NAMESPACE, ManagedServiceAccount
 from fleetqueue.client.kubeconfig import Connection, parse
-from fleetqueue.embedded.ocm.managed_service_accounts import room
+from fleetqueue.embedded.ocm.managed_service_accounts import wiring
 from fleetqueue.embedded.ocm.managed_service_accounts.settings import AgentAccountSettings, HubAccountSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
@@ -40,7 +40,7 @@ class Stage:
         """Let the agent of the first worker work while the body runs."""
         worker, hub = Cluster(CLUSTER, self.worker.client()), Cluster("hub", self.hub.client())
         wanted = AgentAccountSettings(ca=self.ca, **settings)
-        controllers = room.agent_controllers(worker, hub, Metrics(), wanted)
+        controllers = wiring.agent_controllers(worker, hub, Metrics(), wanted)
         async with managed(Manager(hub, controllers), worker):
             if settled:
                 await self.fleet.settle()
@@ -49,7 +49,7 @@ class Stage:
     @asynccontextmanager
     async def hub_half(self, **settings):
         hub = Cluster("hub", self.hub.client())
-        async with managed(Manager(hub, room.hub_controllers(hub, Metrics(), HubAccountSettings(**settings)))):
+        async with managed(Manager(hub, wiring.hub_controllers(hub, Metrics(), HubAccountSettings(**settings)))):
             await self.fleet.settle()
             yield self
 

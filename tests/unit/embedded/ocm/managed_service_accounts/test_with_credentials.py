@@ -20,14 +20,14 @@ from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.capabilities import discover
-from fleetqueue.controllers.credentials.room import Credentials
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.wiring import Credentials
 from fleetqueue.controllers.secret_reader import exec_credential, secrets_of
-from fleetqueue.embedded.multikueue import room as multikueue
+from fleetqueue.embedded.multikueue import wiring as multikueue
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
-from fleetqueue.embedded.ocm.cluster_permissions import room as cluster_permissions
+from fleetqueue.embedded.ocm.cluster_permissions import wiring as cluster_permissions
 from fleetqueue.embedded.ocm.cluster_permissions.controller import AccountAddOn
-from fleetqueue.embedded.ocm.managed_service_accounts import room as managed_service_accounts
+from fleetqueue.embedded.ocm.managed_service_accounts import wiring as managed_service_accounts
 from fleetqueue.embedded.ocm.managed_service_accounts.settings import HubAccountSettings
 from fleetqueue.fleets.pods.in_process_plugin import plugin_runner
 from fleetqueue.runtime.cluster import Cluster

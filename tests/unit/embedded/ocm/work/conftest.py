@@ -6,8 +6,8 @@ import pytest
 
 from fleetqueue.api import work_v1 as work
 from fleetqueue.client import Client
-from fleetqueue.embedded.ocm.work.room import agent_controllers
 from fleetqueue.embedded.ocm.work.settings import WorkAgentSettings, hub_hash
+from fleetqueue.embedded.ocm.work.wiring import agent_controllers
 from fleetqueue.fleets.work_expressions import evaluate
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager

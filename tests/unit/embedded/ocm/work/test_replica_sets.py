@@ -8,8 +8,8 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import work_v1 as work
 from fleetqueue.client import Client
-from fleetqueue.embedded.ocm.work.room import hub_controllers
 from fleetqueue.embedded.ocm.work.settings import WorkHubSettings
+from fleetqueue.embedded.ocm.work.wiring import hub_controllers
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

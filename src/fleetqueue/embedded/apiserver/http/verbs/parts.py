@@ -8,7 +8,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
 from fleetqueue.embedded.apiserver.http.exchange import Answer, Question
-from fleetqueue.embedded.apiserver.http.landmarks import not_allowed
+from fleetqueue.embedded.apiserver.http.non_resource_paths import not_allowed
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo
 from fleetqueue.embedded.apiserver.http.verbs.scales import Scales
 from fleetqueue.embedded.apiserver.http.verbs.tokens import Tokens

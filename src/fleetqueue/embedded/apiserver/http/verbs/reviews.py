@@ -13,7 +13,7 @@ from fleetqueue.embedded.apiserver.auth.rbac import Rbac, Rule
 from fleetqueue.embedded.apiserver.auth.service_account_tokens import NoToken, TokenError
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.http.exchange import Answer, Question
-from fleetqueue.embedded.apiserver.http.landmarks import not_allowed
+from fleetqueue.embedded.apiserver.http.non_resource_paths import not_allowed
 from fleetqueue.embedded.apiserver.http.verbs.writing import write_of
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid, invalid_value

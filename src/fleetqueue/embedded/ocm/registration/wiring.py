@@ -1,4 +1,4 @@
-"""Put the room together: what OCM's registration does on a hub, and its agent on each worker.
+"""Wire the controllers together: what OCM's registration does on a hub, and its agent on each worker.
 
 The hub half needs to list, watch and patch managedclusters and managedclustersets, and to create the latter; to list
 and watch managedclustersetbindings; to patch the status of all three; to get, list, watch, create and patch namespaces,
@@ -7,7 +7,7 @@ rights that it gives to agents; to list and watch certificatesigningrequests, to
 for the signer kubernetes.io/kube-apiserver-client; to create subjectaccessreviews; to list, watch and delete
 managedclusteraddons and manifestworks; and to create and patch events. To accept clusters by itself it also needs to
 update managedclusters/accept. What upstream's process does about add-ons (labels of clusters, add-ons of silent
-clusters) stands in the room of add-ons.
+clusters) is in `addons`.
 
 An agent needs on its worker: to list and watch nodes, clusterclaims and namespaces, and to create and patch the
 latter; and to get, list, watch, create and patch secrets in its own namespace. On the hub it begins as a user who may

@@ -1,4 +1,4 @@
-"""Put the room together: what OCM's placement controller does.
+"""Wire the controllers together: what OCM's placement controller does.
 
 It needs to list and watch managedclusters, managedclustersets, managedclustersetbindings, addonplacementscores and
 placements; to list, watch, create, patch and delete placementdecisions; to patch the status of placements and of

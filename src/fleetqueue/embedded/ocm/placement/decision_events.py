@@ -28,17 +28,17 @@ log = Log("placement")
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class DecisionEvent:
     about: Placement
     related: PlacementDecision
     kind: str
     said: Said
 
 
-class Teller:
+class DecisionRecorder:
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._waiting: asyncio.Queue[Saying] = asyncio.Queue(MOST)
+        self._waiting: asyncio.Queue[DecisionEvent] = asyncio.Queue(MOST)
 
     def tell(self, placement: Placement, written: Written, outcome: Outcome) -> None:
         """Tell what was written, and the scores as they are since."""
@@ -56,30 +56,30 @@ class Teller:
     async def run(self) -> None:
         """Write events until cancelled; losing one must not stop the others."""
         while True:
-            saying = await self._waiting.get()
+            event = await self._waiting.get()
             try:
-                await self._client.create(Event.resource, event_manifest(saying))
+                await self._client.create(Event.resource, event_manifest(event))
             except (errors.ApiError, errors.Unreachable) as error:
-                log.warning("event not written", placement=saying.about.key, reason=saying.said.reason, error=error)
+                log.warning("event not written", placement=event.about.key, reason=event.said.reason, error=error)
 
     def _put(self, about: Placement, related: PlacementDecision, kind: str, said: Said) -> None:
         try:
-            self._waiting.put_nowait(Saying(about, related, kind, said))
+            self._waiting.put_nowait(DecisionEvent(about, related, kind, said))
         except asyncio.QueueFull:
             log.warning("too many events", placement=about.key, reason=said.reason)
 
 
-def event_manifest(saying: Saying) -> Manifest:
-    about = saying.about
+def event_manifest(event: DecisionEvent) -> Manifest:
+    about = event.about
     return {
         **Event.manifest(f"{about.name[:200].rstrip('-.')}.{clock.suffix(10)}", about.namespace),
         "eventTime": clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        "type": saying.kind,
-        "reason": saying.said.reason,
-        "action": saying.said.action,
-        "note": saying.said.note,
+        "type": event.kind,
+        "reason": event.said.reason,
+        "action": event.said.action,
+        "note": event.said.note,
         "regarding": reference(about),
-        "related": reference(saying.related),
+        "related": reference(event.related),
         "reportingController": REPORTER,
         "reportingInstance": REPORTER,
     }

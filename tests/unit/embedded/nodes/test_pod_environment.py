@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.api.core_v1 import ConfigMap, Secret
-from fleetqueue.embedded.nodes.pod_surroundings import ACCOUNT_FOLDER, NotThere, Surroundings, expanded
+from fleetqueue.embedded.nodes.pod_environment import ACCOUNT_FOLDER, NotThere, PodEnvironment, expanded
 from fleetqueue.embedded.nodes.programs import Account
 
 pytestmark = pytest.mark.virtual_time
@@ -25,7 +25,7 @@ async def here(scene):
     await scene.client.create(Secret.resource, secret)
 
     def read(*volumes):
-        return Surroundings(scene.client, {**POD, "spec": {**POD["spec"], "volumes": list(volumes)}})
+        return PodEnvironment(scene.client, {**POD, "spec": {**POD["spec"], "volumes": list(volumes)}})
 
     return read
 

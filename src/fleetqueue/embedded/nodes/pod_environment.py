@@ -31,7 +31,7 @@ class NotThere(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PodEnvironment:
     """Reads for one pod, by the kubelet's own rights."""
 
     client: Client

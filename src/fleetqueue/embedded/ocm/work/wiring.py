@@ -1,4 +1,4 @@
-"""Put the room together: what OCM's work manager does on the hub, and what a work agent does for each worker.
+"""Wire the controllers together: what OCM's work manager does on the hub, and what a work agent does for each worker.
 
 The hub half needs to list, watch, create, patch and delete manifestworks; to list, watch and patch
 manifestworkreplicasets, and to patch their status; to list and watch placements and placementdecisions.

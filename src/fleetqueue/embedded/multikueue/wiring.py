@@ -1,4 +1,4 @@
-"""Put the room together: what makes a Kueue manager the hub of several clusters.
+"""Wire the controllers together: what makes a Kueue manager the hub of several clusters.
 
 It needs, beside what Kueue needs: on the hub to get, list and watch multikueueclusters, multikueueconfigs, and in
 Kueue's namespace secrets and clusterprofiles; to update and patch the status of multikueueclusters, admissionchecks,

@@ -1,4 +1,4 @@
-"""Put the room together: what OCM's addon manager does on the hub, and what its registration agent does for add-ons.
+"""Wire the controllers together: OCM's addon manager on the hub, and its registration agent's part for add-ons.
 
 The hub half needs to list, watch, create, patch and delete managedclusteraddons, and to patch their status; to list
 and watch clustermanagementaddons, addontemplates, addondeploymentconfigs, managedclusters, placements and

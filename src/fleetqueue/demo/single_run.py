@@ -8,7 +8,7 @@ from fleetqueue.api.meta import Object
 
 
 @dataclass(slots=True)
-class Watchman:
+class SingleRunMonitor:
     """Told of every change on the workers; remembers where copies were, and every job that ran twice at a time."""
 
     copies: dict[str, set[str]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Put the room together: OCM's managed-serviceaccount add-on, its half on the hub and its half on each worker.
+"""Wire the controllers together: OCM's managed-serviceaccount add-on, its half on the hub and its half on each worker.
 
 The hub half needs to list, watch and delete managedserviceaccounts; to list and watch clusterprofiles; to get, list,
 watch, create, patch and delete secrets.

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from fleetqueue.demo import environment, jobs, story1, story2, story3, what_if
 from fleetqueue.demo.expectations import ONLY_WITH_AGENTS, ONLY_WITH_PODS
-from fleetqueue.demo.stage import Stage
+from fleetqueue.demo.story_run import StoryRun
 
 
 class Which(StrEnum):
@@ -17,7 +17,7 @@ class Which(StrEnum):
 
 
 def expected(which: Which, *, has_agents: bool = True, has_pods: bool = True) -> tuple[str, ...]:
-    """Return the ids that a telling must show, in the order of the stories; see `Place` for what there may be."""
+    """Return the ids that a telling must show, in the order of the stories; see `StoryFleet` for what there may be."""
     parts = {
         Which.ONE: (environment, story1),
         Which.TWO: (environment, story2, what_if),
@@ -29,17 +29,17 @@ def expected(which: Which, *, has_agents: bool = True, has_pods: bool = True) ->
     return tuple(one for one in ids if one not in missing)
 
 
-async def tell(stage: Stage, which: Which) -> None:
+async def tell(run: StoryRun, which: Which) -> None:
     """Tell one story, or all. Raises ExpectationFailed at the first that does not hold."""
-    await environment.tell(stage)
+    await environment.tell(run)
     if which in (Which.ONE, Which.ALL):
-        await story1.tell(stage)
+        await story1.tell(run)
     if which is not Which.ONE:
-        first = await story2.tell(stage)
+        first = await story2.tell(run)
         if which is Which.TWO:
-            await jobs.end(stage, first, jobs.admitted_on(stage, first))
+            await jobs.end(run, first, jobs.admitted_on(run, first))
         else:
-            await story3.tell(stage, first)
+            await story3.tell(run, first)
         if which is not Which.THREE:
-            await what_if.tell(stage)
-    stage.judge("ONCE", not stage.watchman.doubles, "; ".join(stage.watchman.doubles))
+            await what_if.tell(run)
+    run.judge("ONCE", not run.monitor.doubles, "; ".join(run.monitor.doubles))

@@ -1,4 +1,4 @@
-"""Put the room together: what OCM's cluster-permission controller does on the hub.
+"""Wire the controllers together: what OCM's cluster-permission controller does on the hub.
 
 It needs to list and watch clusterpermissions, managedclusters, managedclusteraddons, managedserviceaccounts and
 namespaces; to patch the status of clusterpermissions; to list, watch, create and patch manifestworks. The work agent

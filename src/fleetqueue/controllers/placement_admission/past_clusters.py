@@ -18,7 +18,7 @@ class Past:
     members: set[str] = field(default_factory=set)
 
 
-class Whereabouts:
+class PastClusters:
     def __init__(self) -> None:
         self._pasts: dict[str, Past] = {}
 

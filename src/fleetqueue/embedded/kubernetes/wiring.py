@@ -1,4 +1,4 @@
-"""Put the room together: all that a cluster needs beside its API server, its scheduler and its kubelets."""
+"""Wire the controllers together: all that a cluster needs beside its API server, its scheduler and its kubelets."""
 
 from collections.abc import Sequence
 

@@ -23,7 +23,7 @@ from fleetqueue.controllers.placement_admission.names import (
 )
 
 
-class Saying:
+class CheckStatus:
     def __init__(self, objects: HubObjects, measures: Measures) -> None:
         self.hub = objects.hub
         self.objects = objects

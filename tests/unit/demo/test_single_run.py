@@ -1,10 +1,10 @@
-"""The watchman: he sees every job that runs on two workers at a moment, however short."""
+"""The monitor: it sees every job that runs on two workers at a moment, however short."""
 
 import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.demo.once import Watchman, is_running
+from fleetqueue.demo.single_run import SingleRunMonitor, is_running
 
 from .conftest import job, workload
 
@@ -41,19 +41,19 @@ def test_is_running(found, runs):
     ],
 )
 def test_doubles_are_remembered(changes, doubles):
-    watchman = Watchman()
+    monitor = SingleRunMonitor()
 
     for cluster, old, new in changes:
-        watchman.see(cluster, old, new)
+        monitor.see(cluster, old, new)
 
-    assert len(watchman.doubles) == doubles
+    assert len(monitor.doubles) == doubles
 
 
 def test_copies_that_are_gone_are_remembered():
-    watchman, copy = Watchman(), kueue.Workload.view(workload("w"))
+    monitor, copy = SingleRunMonitor(), kueue.Workload.view(workload("w"))
 
-    watchman.see("a", None, copy)
-    watchman.see("b", None, copy)
-    watchman.see("b", copy, None)
+    monitor.see("a", None, copy)
+    monitor.see("b", None, copy)
+    monitor.see("b", copy, None)
 
-    assert watchman.copies == {"default/w": {"a", "b"}}
+    assert monitor.copies == {"default/w": {"a", "b"}}

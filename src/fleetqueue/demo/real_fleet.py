@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fleetqueue.demo.stage import Place, Processes
+from fleetqueue.demo.story_run import Processes, StoryFleet
 from fleetqueue.fleets.lab import Lab, LabSettings, start_in_background
 from fleetqueue.lab import control
 from fleetqueue.lab.cluster_names import HUB
@@ -48,24 +48,24 @@ class Remote:
 
 
 @asynccontextmanager
-async def opened(data_dir: Path, settings: LabSettings, report: Report) -> AsyncIterator[Place]:
+async def opened(data_dir: Path, settings: LabSettings, report: Report) -> AsyncIterator[StoryFleet]:
     """Start a fresh fleet that ends, and is forgotten, with the block; it also ends when our process is killed."""
     await make_room(data_dir)
     lab = Lab(data_dir, settings, report=report)
     await lab.start()
     try:
-        yield place(data_dir, settings, Own(lab))
+        yield story_fleet(data_dir, settings, Own(lab))
     finally:
         await lab.stop()
         lab.delete()
 
 
 @asynccontextmanager
-async def kept(data_dir: Path, settings: LabSettings, report: Report) -> AsyncIterator[Place]:
+async def kept(data_dir: Path, settings: LabSettings, report: Report) -> AsyncIterator[StoryFleet]:
     """Start a fresh fleet in the background; it goes on after the block."""
     await make_room(data_dir)
     await start_in_background(data_dir, settings, report)
-    yield place(data_dir, settings, Remote(data_dir))
+    yield story_fleet(data_dir, settings, Remote(data_dir))
 
 
 async def make_room(data_dir: Path) -> None:
@@ -76,10 +76,10 @@ async def make_room(data_dir: Path) -> None:
     await control.down(data_dir, delete=True)
 
 
-def place(data_dir: Path, settings: LabSettings, processes: Processes) -> Place:
+def story_fleet(data_dir: Path, settings: LabSettings, processes: Processes) -> StoryFleet:
     """Describe a fleet to the stories."""
     workers = tuple(name for name in settings.clusters if name != HUB)
-    return Place(data_dir / "kubeconfig", workers, settings.ocm == "full", processes)
+    return StoryFleet(data_dir / "kubeconfig", workers, settings.ocm == "full", processes)
 
 
 def by_name(found: list[Status]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Put the nodes of a cluster together: its scheduler, and its kubelets."""
+"""Wire the nodes of a cluster together: its scheduler, and its kubelets."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Put the room together: what OCM's registration controller does with the gate ClusterProfile.
+"""Wire the controllers together: what OCM's registration controller does with the gate ClusterProfile.
 
 It needs, as upstream's does: to list and watch managedclusters, managedclustersets, managedclustersetbindings and
 namespaces; to list, watch, create, patch and delete clusterprofiles, and to patch their status.

@@ -1,4 +1,4 @@
-"""Put the heart together: its controllers, and what they share."""
+"""Wire the controllers together: its controllers, and what they share."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ from fleetqueue.controllers.placement_admission.identities import Identities
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.multikueue_configs import MultiKueueConfigController
+from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.controllers.placement_admission.silences import Silences
-from fleetqueue.controllers.placement_admission.whereabouts import Whereabouts
 from fleetqueue.controllers.placement_admission.workers import Dial, Workers
 from fleetqueue.controllers.placement_admission.workload_checks import WorkloadCheckController
 from fleetqueue.runtime.cluster import Cluster
@@ -23,7 +23,7 @@ from fleetqueue.runtime.metrics import Metrics
 
 
 class PlacementAdmission:
-    """The room as one part: `controllers` to run, `close` when they have stopped."""
+    """The controllers as one part: `controllers` to run, `close` when they have stopped."""
 
     def __init__(
         self,
@@ -46,19 +46,19 @@ class PlacementAdmission:
         self.workers = Workers(dial, metrics, on_change=lambda: self.dispatcher.wake_waiting())
         silences = Silences(objects)
         copies = Copies(objects, self.workers, silences)
-        whereabouts = Whereabouts()
+        past_clusters = PastClusters()
         self.dispatcher = DispatcherController(
             hub,
             metrics,
             objects=objects,
             workers=self.workers,
             copies=copies,
-            whereabouts=whereabouts,
+            past_clusters=past_clusters,
             ledger=ledger,
             measures=measures,
         )
         self.evictions = EvictionController(
-            hub, metrics, objects=objects, copies=copies, whereabouts=whereabouts, measures=measures
+            hub, metrics, objects=objects, copies=copies, past_clusters=past_clusters, measures=measures
         )
         self.configs = MultiKueueConfigController(
             hub,

@@ -9,8 +9,8 @@ from multidict import CIMultiDict
 
 from fleetqueue.api import errors
 from fleetqueue.embedded.apiserver.http import bodies
-from fleetqueue.embedded.apiserver.http.asking import Asking, RawRequest, split_target
 from fleetqueue.embedded.apiserver.http.exchange import Answer, Stream
+from fleetqueue.embedded.apiserver.http.request_pipeline import RawRequest, RequestPipeline, split_target
 from fleetqueue.embedded.apiserver.storage.interface import Entry
 
 pytestmark = pytest.mark.virtual_time
@@ -23,7 +23,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 @pytest.fixture
 def ask(server):
     """`await ask("GET", path)` as the administrator; the reply."""
-    asking = Asking(server.handler, server.authentication)
+    pipeline = RequestPipeline(server.handler, server.authentication)
 
     async def ask(method, target, body=b"", *, user="admin", certificate=None, **headers):
         async def read():
@@ -34,7 +34,7 @@ def ask(server):
         sent = CIMultiDict({name.replace("_", "-"): value for name, value in headers.items()})
         if user:
             sent["Authorization"] = f"Bearer {user}"
-        return await asking.reply(RawRequest(method, target, sent, certificate, read))
+        return await pipeline.reply(RawRequest(method, target, sent, certificate, read))
 
     return ask
 
@@ -244,7 +244,11 @@ async def test_a_review_is_no_table(ask):
 
 class Broken:
     def __init__(self, server, answer):
-        self.landmarks, self.rbac, self.resources = server.handler.landmarks, server.handler.rbac, server.resources
+        self.non_resource_paths, self.rbac, self.resources = (
+            server.handler.non_resource_paths,
+            server.handler.rbac,
+            server.resources,
+        )
         self.metrics = server.handler.metrics
         self.find = lambda question: answer
         self.authorize = lambda info, user: None
@@ -254,8 +258,8 @@ async def reply_of(server, answer, method="GET", target="/api/v1/namespaces"):
     async def read():
         return b"{}"
 
-    asking = Asking(Broken(server, answer), server.authentication)
-    return await asking.reply(RawRequest(method, target, CIMultiDict(ADMIN), None, read))
+    pipeline = RequestPipeline(Broken(server, answer), server.authentication)
+    return await pipeline.reply(RawRequest(method, target, CIMultiDict(ADMIN), None, read))
 
 
 async def test_an_error_of_our_own_is_an_answer_and_its_words_stay_inside(server, caplog):
@@ -289,9 +293,9 @@ async def test_a_write_goes_on_when_its_client_goes_away(server):
         written.set()
         return Answer(201, {})
 
-    asking = asyncio.create_task(reply_of(server, answer, "POST"))
+    pipeline = asyncio.create_task(reply_of(server, answer, "POST"))
     await asyncio.sleep(1)
-    asking.cancel()
+    pipeline.cancel()
 
     await asyncio.wait_for(written.wait(), 10)
 

@@ -45,7 +45,7 @@ OLD_BYTES: Final = b"\n\x032.0\x12\x15\n\nKubernetes\x12\x07" + f"v{MAJOR}.{MINO
 """The same as protobuf, which is all that those ways read."""
 
 
-class Landmarks:
+class NonResourcePaths:
     def __init__(self, resources: Resources, metrics: Metrics, authentication: Authentication) -> None:
         self.resources = resources
         self.metrics = metrics

@@ -1,4 +1,4 @@
-"""Put the room together: what JobSet's controller does.
+"""Wire the controllers together: what JobSet's controller does.
 
 It needs to list, watch and delete jobsets, and to patch their status; to list, watch, create, patch and delete jobs,
 and to patch their status; to list, watch and create services; and to create and patch events.

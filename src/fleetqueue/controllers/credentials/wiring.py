@@ -1,4 +1,4 @@
-"""Put the room together: which sources give credentials on this hub, and which controllers run."""
+"""Wire the controllers together: which sources give credentials on this hub, and which controllers run."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from fleetqueue.runtime.metrics import Metrics
 
 
 class Credentials:
-    """The room as one part: `controllers` to run."""
+    """The controllers as one part: `controllers` to run."""
 
     def __init__(
         self,

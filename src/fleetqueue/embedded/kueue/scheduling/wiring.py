@@ -1,4 +1,4 @@
-"""Put scheduling together: what the scheduler of Kueue's manager does.
+"""Wire the scheduler together: what the scheduler of Kueue's manager does.
 
 It needs, as upstream's manager does: to get, list and watch workloads, clusterqueues, localqueues, cohorts,
 resourceflavors, admissionchecks, namespaces, limitranges and runtimeclasses; to update and patch the status of

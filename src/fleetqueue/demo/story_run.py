@@ -25,7 +25,7 @@ from fleetqueue.demo.commands import Commands, Typed
 from fleetqueue.demo.events import Said
 from fleetqueue.demo.expectations import CHECKLIST, ExpectationFailed, Outcome, Record
 from fleetqueue.demo.narrator import Narrator
-from fleetqueue.demo.once import Watchman
+from fleetqueue.demo.single_run import SingleRunMonitor
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests import folder, objects
 from fleetqueue.runtime.cluster import Cluster
@@ -67,7 +67,7 @@ class Processes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoryFleet:
     """A fleet on which the stories can be told."""
 
     kubeconfig: Path
@@ -84,28 +84,28 @@ class Place:
     """Who runs the commands; otherwise the programs themselves."""
 
 
-class Stage:
-    def __init__(self, place: Place, narrator: Narrator, *, is_fast: bool = False) -> None:
-        self.place = place
+class StoryRun:
+    def __init__(self, fleet: StoryFleet, narrator: Narrator, *, is_fast: bool = False) -> None:
+        self.fleet = fleet
         self.narrator = narrator
         self.is_fast = is_fast
         """Whether jobs end after seconds instead of when the seeds' do."""
         self.record = Record()
-        self.watchman = Watchman()
+        self.monitor = SingleRunMonitor()
         self.clients: dict[str, Client] = {}
         self._told: set[str] = set()
 
     async def __aenter__(self) -> Self:
-        names = (HUB, *self.place.workers)
-        dial = self.place.dial or (lambda name: connect(load(self.place.kubeconfig, name)))
+        names = (HUB, *self.fleet.workers)
+        dial = self.fleet.dial or (lambda name: connect(load(self.fleet.kubeconfig, name)))
         self.clients = {name: dial(name) for name in names}
-        self._commands = self.place.commands(self.clients) if self.place.commands else Typed(self.place.kubeconfig)
+        self._commands = self.fleet.commands(self.clients) if self.fleet.commands else Typed(self.fleet.kubeconfig)
         self.seen = Observed(self.clients)
         for kind in ON_HUB:
             self.seen.follow(HUB, kind)
         self.seen.follow(HUB, core_v1.Secret, namespace=KUEUE_NAMESPACE)
         self.seen.follow(HUB, Said, namespace="default")  # where Events about cluster-wide objects are
-        for name in self.place.workers:
+        for name in self.fleet.workers:
             for kind in ON_WORKERS:
                 self.seen.follow(name, kind)
         self.seen.watch(self._see)
@@ -222,4 +222,4 @@ class Stage:
 
     def _see(self, name: str, old: Object | None, new: Object | None) -> None:
         if name != HUB:
-            self.watchman.see(name, old, new)
+            self.monitor.see(name, old, new)

@@ -1,4 +1,4 @@
-"""A stage: expectations are waited for, written down, and the first that fails ends the story."""
+"""StoryRun: expectations are waited for, written down, and the first that fails ends the story."""
 
 import asyncio
 
@@ -19,27 +19,25 @@ def check(name: str, status: str, reason: str, message: str = "") -> dict:
 async def test_an_expectation_is_waited_for_and_written_down(scene):
     asyncio.get_running_loop().call_later(3, lambda: scene.hub.add(check("multikueue-demo1", "True", "Active")))
 
-    await scene.stage.expect(
-        "S1-2", lambda: scene.stage.says(kueue.AdmissionCheck, "multikueue-demo1", "True", "Active")
-    )
+    await scene.run.expect("S1-2", lambda: scene.run.says(kueue.AdmissionCheck, "multikueue-demo1", "True", "Active"))
 
-    (outcome,) = scene.stage.record.outcomes
+    (outcome,) = scene.run.record.outcomes
     assert (outcome.id, outcome.held, outcome.seconds) == ("S1-2", True, 3.0)
 
 
 async def test_an_expectation_that_fails_says_what_was_seen(scene):
     with pytest.raises(ExpectationFailed, match=r"S1-2 did not hold.*not within 60 s; nothing there"):
-        await scene.stage.expect("S1-2", lambda: False, why_not=lambda: "nothing there")
+        await scene.run.expect("S1-2", lambda: False, why_not=lambda: "nothing there")
 
-    assert not scene.stage.record.all_held
+    assert not scene.run.record.all_held
 
 
 async def test_a_judgement_is_written_down_at_once(scene):
-    scene.stage.judge("K-1", True)
+    scene.run.judge("K-1", True)
 
     with pytest.raises(ExpectationFailed, match="a second copy"):
-        scene.stage.judge("ONCE", False, "a second copy")
-    assert [outcome.held for outcome in scene.stage.record.outcomes] == [True, False]
+        scene.run.judge("ONCE", False, "a second copy")
+    assert [outcome.held for outcome in scene.run.record.outcomes] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +54,7 @@ async def test_says(scene, status, reason, message, holds):
     scene.hub.add(check("a", "True", "Active", "fine"))
     await settle()
 
-    assert scene.stage.says(kueue.AdmissionCheck, "a", status, reason, message) is holds
+    assert scene.run.says(kueue.AdmissionCheck, "a", status, reason, message) is holds
 
 
 @pytest.mark.parametrize(("generation", "holds"), [(1, True), (2, False)])
@@ -66,11 +64,11 @@ async def test_only_what_is_said_of_the_present_generation_counts(scene, generat
     scene.hub.add(said)
     await settle()
 
-    assert scene.stage.says(kueue.AdmissionCheck, "a", "True", "Active") is holds
+    assert scene.run.says(kueue.AdmissionCheck, "a", "True", "Active") is holds
 
 
 async def test_an_object_that_is_not_there_says_nothing(scene):
-    assert not scene.stage.says(kueue.AdmissionCheck, "a", "True", "Active")
+    assert not scene.run.says(kueue.AdmissionCheck, "a", "True", "Active")
 
 
 def event(name: str, reason: str, note: str, *, ours: bool = True) -> dict:
@@ -93,9 +91,9 @@ async def test_reasons_are_told_once_and_in_order(scene):
     scene.hub.add(event("e3", "Other", "not ours", ours=False))
     await settle()
 
-    await scene.stage.tell_why("gpu", reason="DrainStarted")
+    await scene.run.tell_why("gpu", reason="DrainStarted")
     scene.hub.add(event("e4", "DrainEnded", "c3 is empty"))
-    await scene.stage.tell_why("gpu", reason="DrainEnded")
+    await scene.run.tell_why("gpu", reason="DrainEnded")
 
     assert scene.narrator.reasons == [
         "AdmissionCheck gpu: selected c2",
@@ -105,7 +103,7 @@ async def test_reasons_are_told_once_and_in_order(scene):
 
 
 async def test_a_reason_that_never_comes_does_not_end_the_story(scene):
-    await scene.stage.tell_why("gpu", reason="DrainEnded")
+    await scene.run.tell_why("gpu", reason="DrainEnded")
 
     assert scene.narrator.reasons == []
 
@@ -113,8 +111,8 @@ async def test_a_reason_that_never_comes_does_not_end_the_story(scene):
 async def test_a_command_is_told_with_what_it_reads_so_that_it_can_be_typed(scene):
     manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n"
 
-    await scene.stage.do("kubectl apply -f - --context kind-hub", stdin=manifest)
-    await scene.stage.do("kubectl get configmaps -n ns --context kind-hub")
+    await scene.run.do("kubectl apply -f - --context kind-hub", stdin=manifest)
+    await scene.run.do("kubectl get configmaps -n ns --context kind-hub")
 
     assert scene.narrator.commands == [
         f"kubectl apply -f - --context kind-hub <<EOF\n{manifest}EOF",

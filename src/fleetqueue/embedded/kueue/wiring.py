@@ -1,6 +1,6 @@
-"""Put the room together: what a Kueue manager does on its cluster.
+"""Wire the controllers together: what a Kueue manager does on its cluster.
 
-It needs, beside what scheduling needs (see `scheduling.room`): to create, patch and delete workloads; to patch
+It needs, beside what scheduling needs (see `scheduling.wiring`): to create, patch and delete workloads; to patch
 clusterqueues, resourceflavors and admissionchecks, for their finalizers; to patch the status of clusterqueues and
 localqueues; to get, list, watch, patch and delete the jobs that it manages, and to patch their status; to list and
 watch priority classes; and to create and patch events.
@@ -16,7 +16,7 @@ from fleetqueue.embedded.kueue.jobs.job_set import JobSets
 from fleetqueue.embedded.kueue.measures import LifeMeasures
 from fleetqueue.embedded.kueue.priority_classes import PriorityClassController
 from fleetqueue.embedded.kueue.queues import ClusterQueueController, LocalQueueController
-from fleetqueue.embedded.kueue.scheduling import room as scheduling
+from fleetqueue.embedded.kueue.scheduling import wiring as scheduling
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.measures import Measures
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings

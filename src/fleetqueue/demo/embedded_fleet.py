@@ -10,8 +10,8 @@ from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.demo.commands import InProcess
 from fleetqueue.demo.deployments import Deployments
-from fleetqueue.demo.stage import Place
-from fleetqueue.demo.theatre import Report, make_room
+from fleetqueue.demo.real_fleet import Report, make_room
+from fleetqueue.demo.story_run import StoryFleet
 from fleetqueue.fleets import embedded_scenario
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_lab import EmbeddedLab
@@ -22,13 +22,13 @@ NOWHERE: Final = Path("no-kubeconfig")
 
 
 @asynccontextmanager
-async def opened(data_dir: Path, report: Report) -> AsyncIterator[Place]:
+async def opened(data_dir: Path, report: Report) -> AsyncIterator[StoryFleet]:
     """Start a fresh fleet in this process, in memory; it ends, and is forgotten, with the block."""
     settings = EmbeddedSettings(scenario="multikueue", in_memory=True)
     await make_room(data_dir)
     try:
         async with running(EmbeddedLab(data_dir, settings, report=report)):
-            async with place(data_dir / "kubeconfig", settings.clusters, over_tls(data_dir)) as found:
+            async with story_fleet(data_dir / "kubeconfig", settings.clusters, over_tls(data_dir)) as found:
                 yield found
     finally:
         await control.down(data_dir, delete=True)
@@ -44,20 +44,20 @@ async def running(lab: EmbeddedLab) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def kept(data_dir: Path, report: Report) -> AsyncIterator[Place]:
+async def kept(data_dir: Path, report: Report) -> AsyncIterator[StoryFleet]:
     """Start a fresh fleet in the background; it goes on after the block."""
     settings = EmbeddedSettings(scenario="multikueue")
     await make_room(data_dir)
     await start_in_background(data_dir, settings, report)
-    async with place(data_dir / "kubeconfig", settings.clusters, over_tls(data_dir)) as found:
+    async with story_fleet(data_dir / "kubeconfig", settings.clusters, over_tls(data_dir)) as found:
         yield found
 
 
 @asynccontextmanager
-async def without_sockets(fleet: EmbeddedFleet, report: Report = lambda line: None) -> AsyncIterator[Place]:
+async def without_sockets(fleet: EmbeddedFleet, report: Report = lambda line: None) -> AsyncIterator[StoryFleet]:
     """Make the environment on a fleet in this process, on whatever clock it lives."""
     await embedded_scenario.set_up(fleet.hub, fleet.workers, report)
-    async with place(NOWHERE, tuple(fleet.clusters), lambda name: fleet.clusters[name].client()) as found:
+    async with story_fleet(NOWHERE, tuple(fleet.clusters), lambda name: fleet.clusters[name].client()) as found:
         yield found
 
 
@@ -66,11 +66,13 @@ def over_tls(data_dir: Path) -> Callable[[str], Client]:
 
 
 @asynccontextmanager
-async def place(kubeconfig: Path, clusters: Sequence[str], dial: Callable[[str], Client]) -> AsyncIterator[Place]:
+async def story_fleet(
+    kubeconfig: Path, clusters: Sequence[str], dial: Callable[[str], Client]
+) -> AsyncIterator[StoryFleet]:
     """Describe a fleet to the stories; `clusters` begin with the hub."""
     clients = {name: dial(name) for name in clusters}
     try:
-        yield Place(
+        yield StoryFleet(
             kubeconfig,
             tuple(clusters[1:]),
             processes=Deployments(clients),

@@ -23,9 +23,9 @@ from fleetqueue.embedded.apiserver.http.bodies import Body, Expected
 from fleetqueue.embedded.apiserver.http.exchange import Answer, Question, Stream, status_of
 from fleetqueue.embedded.apiserver.http.handler import Ask, Handler
 from fleetqueue.embedded.apiserver.http.impersonation import impersonated
-from fleetqueue.embedded.apiserver.http.landmarks import OLD_OPENAPI, OLD_PROTOBUF, not_allowed
 from fleetqueue.embedded.apiserver.http.media_types import KNOWN, Accepted, body_type, negotiated
 from fleetqueue.embedded.apiserver.http.metrics import Asked
+from fleetqueue.embedded.apiserver.http.non_resource_paths import OLD_OPENAPI, OLD_PROTOBUF, not_allowed
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo, request_info
 from fleetqueue.embedded.apiserver.http.verbs.parts import STREAMED
 from fleetqueue.embedded.apiserver.http.verbs.writing import PATCHES
@@ -62,7 +62,7 @@ class Reply(NamedTuple):
     retry_after: float | None = None
 
 
-class Asking:
+class RequestPipeline:
     def __init__(self, handler: Handler, authentication: Authentication) -> None:
         self.handler = handler
         self.authentication = authentication
@@ -160,7 +160,7 @@ class Asking:
 
     def _refusal(self, raw: RawRequest, path: str, error: errors.ApiError, warnings: Sequence[str] = ()) -> Reply:
         # A missing object has details; a path that leads nowhere has none, and is at some places not even a Status.
-        if error.code == 404 and not error.details and not self.handler.landmarks.has_statuses(path):
+        if error.code == 404 and not error.details and not self.handler.non_resource_paths.has_statuses(path):
             return Reply(Answer(404, NO_PAGE))
         try:
             media_type = negotiated(raw.headers.get("Accept") or "").media_type
