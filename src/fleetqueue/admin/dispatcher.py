@@ -20,6 +20,7 @@ from fleetqueue.api.kueue_installation import (
     key_in,
     source_of,
 )
+from fleetqueue.api.meta import precondition_of
 from fleetqueue.api.running_kueue import Version, kueue, managers
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
@@ -246,6 +247,6 @@ async def _set(hub: Client, namespace: str, config_map: str, name: str | None) -
     if read(wanted) == read(found.text):
         return False
     metadata = found.config_map["metadata"]
-    patch = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "data": {found.key: wanted}}
+    patch = {"metadata": precondition_of(metadata), "data": {found.key: wanted}}
     await hub.merge(ConfigMap.resource, metadata["name"], namespace, patch)
     return True

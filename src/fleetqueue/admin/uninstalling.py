@@ -25,7 +25,7 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, KUEUE_NAMESPACE, NAMESPACE, RELEASED
-from fleetqueue.api.meta import Object
+from fleetqueue.api.meta import Object, precondition_of
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.held_add_ons import IN_USE
 from fleetqueue.controllers.credentials.issued import read as read_credential
@@ -129,8 +129,7 @@ def without_checks(queue: dict[str, Any], checks: set[str]) -> dict[str, Any] | 
     if kept == entries:
         return None
     wanted = {"admissionChecks": kept} if kept else None
-    metadata = {"resourceVersion": queue["metadata"]["resourceVersion"]}
-    return {"metadata": metadata, "spec": {"admissionChecksStrategy": wanted}}
+    return {"metadata": precondition_of(queue["metadata"]), "spec": {"admissionChecksStrategy": wanted}}
 
 
 async def _stop_controller(hub: Client, removal: Removal, report: Report, remains: Remains) -> bool:
@@ -192,7 +191,7 @@ async def _drop_finalizer(hub: Client, seen: Object, finalizer: str, report: Rep
         kept = [other for other in live.metadata.finalizers if other != finalizer]
         if len(kept) == len(live.metadata.finalizers):
             return
-        metadata = {"uid": live.uid, "resourceVersion": live.metadata.resource_version, "finalizers": kept or None}
+        metadata = {**live.precondition, "finalizers": kept or None}
         try:
             await hub.merge(live.resource, live.name, live.namespace, {"metadata": metadata})
         except errors.Conflict:

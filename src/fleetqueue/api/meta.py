@@ -97,6 +97,11 @@ class Object(View):
             raw = {**raw, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
         return raw
 
+    @property
+    def precondition(self) -> Manifest:
+        """The metadata of a write that must be a Conflict if this is another object, or has changed."""
+        return {"uid": self.uid, "resourceVersion": self.metadata.resource_version}
+
     @classmethod
     def kept(cls, raw: Manifest) -> Self:
         """Return what a cache keeps of an object, where it does not keep the object itself."""
@@ -134,6 +139,11 @@ def split_key(key: str) -> tuple[str, str]:
     """Return (namespace, name)."""
     namespace, _, name = key.rpartition("/")
     return namespace, name
+
+
+def precondition_of(metadata: Manifest) -> Manifest:
+    """Return `Object.precondition` for an object as the API gives it."""
+    return {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
 
 
 def without_nulls(value: Any) -> Any:

@@ -120,15 +120,14 @@ class Cluster:
         patch = changes(raw, _without_kind(manifest))
         if not patch:
             return False
-        patch.setdefault("metadata", {}).update(uid=live.uid, resourceVersion=live.metadata.resource_version)
+        patch.setdefault("metadata", {}).update(live.precondition)
         await self.client.merge(kind.resource, name, namespace, patch)
         return True
 
     async def take_back(self, obj: Object) -> None:
         """Make an object ours again that `uninstall --purge` let go; its watch tells when it is."""
         metadata = {
-            "uid": obj.uid,
-            "resourceVersion": obj.metadata.resource_version,
+            **obj.precondition,
             "labels": released_labels(obj),
             "annotations": {RELEASED: None},
         }
@@ -182,8 +181,7 @@ class Cluster:
 
     async def _set_finalizers(self, obj: Object, finalizers: Sequence[str]) -> None:
         metadata = {
-            "uid": obj.uid,
-            "resourceVersion": obj.metadata.resource_version,
+            **obj.precondition,
             "finalizers": list(finalizers) or None,
         }
         await self.client.merge(obj.resource, obj.name, obj.namespace, {"metadata": metadata})

@@ -104,8 +104,7 @@ class LeaderElection:
         spec = self._spec(transitions=lease.spec.lease_transitions + (holder != self.identity))
         if holder != self.identity:
             spec["acquireTime"] = _micro()
-        precondition = {"resourceVersion": lease.metadata.resource_version}
-        patch = {"metadata": precondition, "spec": spec}
+        patch = {"metadata": lease.precondition, "spec": spec}
         await self.client.merge(Lease.resource, settings.name, settings.namespace, patch)
         return True
 
@@ -134,8 +133,7 @@ class LeaderElection:
             async with asyncio.timeout(settings.retry):
                 lease = Lease.view(await self.client.get(Lease.resource, settings.name, settings.namespace))
                 if lease.spec.holder_identity == self.identity:
-                    precondition = {"resourceVersion": lease.metadata.resource_version}
-                    patch = {"metadata": precondition, "spec": {"holderIdentity": "", "leaseDurationSeconds": 1}}
+                    patch = {"metadata": lease.precondition, "spec": {"holderIdentity": "", "leaseDurationSeconds": 1}}
                     await self.client.merge(Lease.resource, settings.name, settings.namespace, patch)
         except (errors.ApiError, errors.Unreachable, TimeoutError) as error:
             log.warning("lease not released", identity=self.identity, error=error or "timed out")

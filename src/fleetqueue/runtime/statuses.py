@@ -19,7 +19,7 @@ async def write_status(
     notes = {key: value for key, value in (annotations or {}).items() if obj.metadata.annotations.get(key) != value}
     if not patch and not notes:
         return None
-    metadata: Manifest = {"uid": obj.uid, "resourceVersion": obj.metadata.resource_version}
+    metadata: Manifest = obj.precondition
     if notes:
         metadata["annotations"] = notes
     return await cluster.client.merge(

@@ -160,7 +160,7 @@ async def _ensure(worker: Client, kind: type[Object], manifest: Manifest) -> Don
         raise CredentialProblem(f"{live} on the worker was not made by fleetqueue; rename or delete it")
     patch = changes(raw, manifest)
     if patch:
-        patch.setdefault("metadata", {}).update(uid=live.uid, resourceVersion=live.metadata.resource_version)
+        patch.setdefault("metadata", {}).update(live.precondition)
         await worker.merge(kind.resource, name, namespace, patch)
         return Done.CHANGED
     return Done.NOTHING

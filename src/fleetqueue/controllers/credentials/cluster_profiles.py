@@ -56,8 +56,7 @@ class ClusterProfileController(Controller):
         status = self._changes(profile, access_provider(secret), credentials_entry(secret))
         if not status:
             return
-        metadata = {"uid": profile.uid, "resourceVersion": profile.metadata.resource_version}
-        patch = {"metadata": metadata, "status": status}
+        patch = {"metadata": profile.precondition, "status": status}
         await self.hub.client.merge(profile.resource, profile.name, profile.namespace, patch, subresource="status")
         log.info("profile written", cluster=key, fields=",".join(status))
 

@@ -15,6 +15,6 @@ def check_entry(check: str, state: str, message: str) -> Manifest:
 async def apply_entry(hub: Cluster, workload: kueue.Workload, entry: Manifest) -> None:
     """Apply one entry of the list; a Workload that changed meanwhile is a Conflict, and decided again."""
     manifest = kueue.Workload.manifest(workload.name, workload.namespace, status={"admissionChecks": [entry]})
-    manifest["metadata"].update(uid=workload.uid, resourceVersion=workload.metadata.resource_version)
+    manifest["metadata"].update(workload.precondition)
     manager = check_manager(entry["name"])
     await hub.client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)

@@ -93,9 +93,12 @@ class SilentAgents(Controller):
             "validUntil": conditions.timestamp(now + timedelta(seconds=self.settings.validity)),
             "conditions": conditions.dated([condition], score.status.conditions, now=now),
         }
-        metadata = {"uid": score.uid, "resourceVersion": score.metadata.resource_version}
         await self.hub.client.merge(
-            score.resource, score.name, score.namespace, {"metadata": metadata, "status": status}, subresource="status"
+            score.resource,
+            score.name,
+            score.namespace,
+            {"metadata": score.precondition, "status": status},
+            subresource="status",
         )
         if is_lowered(score):
             return

@@ -13,7 +13,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.jobset_v1alpha2 import JOBSET_CONTROLLER, JobSet
-from fleetqueue.api.meta import Object, key_of, split_key
+from fleetqueue.api.meta import Object, key_of, precondition_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.jobset.children import NAME, REPLICATED, labels, owned_by, parts, subdomain
 from fleetqueue.embedded.jobset.plan import Plan, plan
@@ -97,15 +97,14 @@ class JobSetController(Controller):
 
     async def _patch(self, job: Manifest, patch: Manifest, subresource: str = "") -> Manifest:
         metadata = job["metadata"]
-        own = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+        patch = {**patch, "metadata": precondition_of(metadata)}
         where = metadata["name"], metadata["namespace"]
-        return await self.hub.client.merge(Job.resource, *where, {**patch, "metadata": own}, subresource=subresource)
+        return await self.hub.client.merge(Job.resource, *where, patch, subresource=subresource)
 
     async def _write_status(self, view: JobSet, raw: Manifest, result: Plan) -> None:
         if result.status == {"restarts": 0, **(raw.get("status") or {})} and "status" in raw:
             return
-        metadata = {"uid": view.uid, "resourceVersion": view.metadata.resource_version}
-        patch = {"metadata": metadata, "status": result.status}
+        patch = {"metadata": view.precondition, "status": result.status}
         await self.hub.client.merge(view.resource, view.name, view.namespace, patch, subresource="status")
         for kind, reason, note in result.says:
             log.info("jobset changed", jobset=view.key, reason=reason)

@@ -88,8 +88,7 @@ class AccountSecretController(Controller):
 
     async def _fill(self, secret: AccountSecret, account: ServiceAccount, data: dict[str, str]) -> None:
         metadata = {
-            "uid": secret.uid,
-            "resourceVersion": secret.metadata.resource_version,
+            **secret.precondition,
             "annotations": {ACCOUNT_UID: account.uid},
         }
         patch = {"metadata": metadata, "data": data}

@@ -103,8 +103,7 @@ class DeploymentController(Controller):
     async def _scale(self, deployment: Deployment, scale: Scale) -> None:
         found, before = scale.found, scale.found.spec.replicas
         metadata = {
-            "uid": found.uid,
-            "resourceVersion": found.metadata.resource_version,
+            **found.precondition,
             "annotations": scale_annotations(deployment),
         }
         patch = {"metadata": metadata, "spec": {"replicas": scale.replicas}}

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.meta import precondition_of
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.kubernetes.discovery import Kind, discover
 from fleetqueue.embedded.kubernetes.owner_graph import FOREGROUND, ORPHAN, Linked, Owner, OwnerGraph, linked
@@ -195,7 +196,7 @@ class GarbageCollectionController(Controller):
         return metadata if metadata["uid"] == obj.uid else {}
 
     async def _patch(self, obj: Linked, live: Manifest, **fields: Any) -> None:
-        metadata = {"uid": live["uid"], "resourceVersion": live["resourceVersion"], **fields}
+        metadata = {**precondition_of(live), **fields}
         await self.hub.client.merge(obj.resource, obj.name, obj.namespace, {"metadata": metadata})
 
 

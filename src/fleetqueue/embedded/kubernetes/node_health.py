@@ -112,8 +112,7 @@ class NodeHealthController(Controller):
 
     async def _give_up(self, node: Node) -> None:
         conditions = unknown_conditions(node, self._raw(node, "status").get("conditions") or (), clock.now())
-        metadata = {"uid": node.uid, "resourceVersion": node.metadata.resource_version}
-        patch = {"metadata": metadata, "status": {"conditions": conditions}}
+        patch = {"metadata": node.precondition, "status": {"conditions": conditions}}
         await self.hub.client.merge(Node.resource, node.name, "", patch, subresource="status")
         log.warning("node is not heard of any more", cluster=self.hub.name, node=node.name)
 
@@ -122,8 +121,7 @@ class NodeHealthController(Controller):
         live = self._raw(node, "spec").get("taints") or []
         wanted = wanted_taints(node, live, may_evict=may_evict, now=clock.now())
         if wanted != live:
-            metadata = {"uid": node.uid, "resourceVersion": node.metadata.resource_version}
-            patch = {"metadata": metadata, "spec": {"taints": wanted or None}}
+            patch = {"metadata": node.precondition, "spec": {"taints": wanted or None}}
             await self.hub.client.merge(Node.resource, node.name, "", patch)
 
     async def _mark_pods(self, node: Node) -> None:

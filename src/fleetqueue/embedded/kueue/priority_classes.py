@@ -33,8 +33,7 @@ class PriorityClassController(Controller):
             return
         for workload in self.hub.by_index(kueue.QueuedWorkload, BY_CLASS, key):
             if workload.spec.priority != found.value:
-                metadata = {"uid": workload.uid, "resourceVersion": workload.metadata.resource_version}
-                patch = {"metadata": metadata, "spec": {"priority": found.value}}
+                patch = {"metadata": workload.precondition, "spec": {"priority": found.value}}
                 await self.hub.client.merge(workload.resource, workload.name, workload.namespace, patch)
 
 

@@ -127,6 +127,5 @@ async def _write(hub: Cluster, queue: Object, numbers: Manifest, told: Condition
     said = with_condition(conditions, told.type, told.status, told.reason, told.message, generation, clock.now())
     patch = replacement(live, {**numbers, **said})
     if patch:
-        metadata = {"uid": queue.uid, "resourceVersion": queue.metadata.resource_version}
-        body = {"metadata": metadata, "status": patch}
+        body = {"metadata": queue.precondition, "status": patch}
         await hub.client.merge(queue.resource, queue.name, queue.namespace, body, subresource="status")

@@ -86,7 +86,7 @@ class WorkloadController(Controller):
 
     async def _take(self, case: Case, step: Step) -> None:
         view, client = case.view, self.hub.client
-        metadata = {"uid": view.uid, "resourceVersion": view.metadata.resource_version}
+        metadata = view.precondition
         if step.status is not None:
             await apply_status(client, case.raw, step.status)
         if step.checks is not None:

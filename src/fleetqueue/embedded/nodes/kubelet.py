@@ -107,8 +107,7 @@ class KubeletController(Controller):
             await self._remove(pod)
             return
         live = (self.hub.informer(Pod).store.raw(pod.key) or {}).get("status") or {}
-        version = {"uid": pod.uid, "resourceVersion": pod.metadata.resource_version}
-        patch = {"metadata": version, "status": self._play[stage.next](pod, live)}
+        patch = {"metadata": pod.precondition, "status": self._play[stage.next](pod, live)}
         await self.hub.client.merge(Pod.resource, pod.name, pod.namespace, patch, subresource="status")
 
     async def _remove(self, pod: Pod) -> None:

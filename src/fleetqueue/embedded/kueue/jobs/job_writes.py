@@ -4,7 +4,7 @@ from typing import Final
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.meta import replacement
+from fleetqueue.api.meta import precondition_of, replacement
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs.integration import Integration
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, FlavorMissing, of_admission, of_pod_sets
@@ -88,8 +88,7 @@ class JobWrites:
         if not patch:
             return job
         metadata = job["metadata"]
-        own = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
-        patch["metadata"] = {**patch.get("metadata", {}), **own}
+        patch["metadata"] = {**patch.get("metadata", {}), **precondition_of(metadata)}
         answer = await self.hub.client.merge(
             self.integration.kind.resource, metadata["name"], metadata["namespace"], patch, subresource=subresource
         )

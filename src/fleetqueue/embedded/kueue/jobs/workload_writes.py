@@ -8,7 +8,7 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import says
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object
+from fleetqueue.api.meta import Object, precondition_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import names
 from fleetqueue.embedded.kueue.jobs import job_fields, workload_endings
@@ -80,8 +80,7 @@ class WorkloadWrites:
     async def change(self, workload: Manifest, **fields: Any) -> Manifest:
         """Merge fields into the very Workload that was seen."""
         metadata = workload["metadata"]
-        own = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
-        patch = {**fields, "metadata": {**fields.get("metadata", {}), **own}}
+        patch = {**fields, "metadata": {**fields.get("metadata", {}), **precondition_of(metadata)}}
         return await self.hub.client.merge(RESOURCE, metadata["name"], metadata["namespace"], patch)
 
     async def delete(self, workload: Manifest) -> bool:

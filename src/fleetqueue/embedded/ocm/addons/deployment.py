@@ -129,8 +129,7 @@ class DeploymentController(Controller):
             return live
         patch["metadata"] = {
             **patch.get("metadata", {}),
-            "uid": live.uid,
-            "resourceVersion": live.metadata.resource_version,
+            **live.precondition,
         }
         changed = await self.hub.client.merge(live.resource, live.name, live.namespace, patch)
         log.info("work changed", work=live.name, cluster=live.namespace)

@@ -85,8 +85,7 @@ class InstallationController(Controller):
             if (one["kind"], one["name"]) != (owner["kind"], owner["name"])
         ]
         metadata = {
-            "uid": each.uid,
-            "resourceVersion": each.metadata.resource_version,
+            **each.precondition,
             "ownerReferences": [*others, owner],
         }
         await self.hub.client.merge(each.resource, each.name, each.namespace, {"metadata": metadata})

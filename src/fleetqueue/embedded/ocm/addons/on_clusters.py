@@ -63,7 +63,7 @@ class AddOnsOfClusterController(Controller):
             name: value for name, value in wanted.items() if live.get(name) != value
         }
         if patch:
-            metadata = {"uid": this.uid, "resourceVersion": this.metadata.resource_version, "labels": patch}
+            metadata = {**this.precondition, "labels": patch}
             await self.hub.client.merge(this.resource, this.name, "", {"metadata": metadata})
             log.info("add-ons noted", cluster=this.name, add_ons=len(wanted))
 

@@ -99,10 +99,9 @@ class ClusterPermissionController(Controller):
         if works.is_current(raw["spec"], wanted["spec"]):
             return live
         patch = replacement(raw["spec"], wanted["spec"])
-        about = {"uid": live.uid, "resourceVersion": live.metadata.resource_version}
         log.info("work changed", cluster=namespace, work=name)
         return ManifestWork.view(
-            await self.hub.client.merge(live.resource, name, namespace, {"metadata": about, "spec": patch})
+            await self.hub.client.merge(live.resource, name, namespace, {"metadata": live.precondition, "spec": patch})
         )
 
     async def _say(
@@ -123,12 +122,11 @@ class ClusterPermissionController(Controller):
             wanted["resourceStatus"] = resources
         patch = replacement(live, wanted)
         if patch:
-            about = {"uid": permission.uid, "resourceVersion": permission.metadata.resource_version}
             await self.hub.client.merge(
                 permission.resource,
                 permission.name,
                 permission.namespace,
-                {"metadata": about, "status": patch},
+                {"metadata": permission.precondition, "status": patch},
                 subresource="status",
             )
 

@@ -47,8 +47,7 @@ class SeedCredentialsController(Controller):
                 await self._write(profile, wanted)
 
     async def _write(self, profile: ClusterProfile, credentials: list[Manifest]) -> None:
-        about = {"uid": profile.uid, "resourceVersion": profile.metadata.resource_version}
-        patch = {"metadata": about, "status": {"credentials": credentials}}
+        patch = {"metadata": profile.precondition, "status": {"credentials": credentials}}
         await self.hub.client.merge(profile.resource, profile.name, profile.namespace, patch, subresource="status")
         log.info("profile says", cluster=cluster_of(profile), namespace=profile.namespace, fields="credentials")
 

@@ -56,8 +56,7 @@ class ProfileStatusController(Controller):
             await self._merge(profile, {"metadata": {"labels": labels}}, "")
 
     async def _merge(self, profile: ClusterProfile, patch: Manifest, subresource: str) -> None:
-        about = {"uid": profile.uid, "resourceVersion": profile.metadata.resource_version}
-        patch = {**patch, "metadata": {**patch.get("metadata", {}), **about}}
+        patch = {**patch, "metadata": {**patch.get("metadata", {}), **profile.precondition}}
         await self.hub.client.merge(profile.resource, profile.name, profile.namespace, patch, subresource=subresource)
 
 

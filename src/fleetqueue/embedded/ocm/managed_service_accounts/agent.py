@@ -16,7 +16,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.api.managed_service_account_v1beta1 import MANAGED_LABEL, TOKEN_KEY, ManagedServiceAccount
-from fleetqueue.api.meta import Object, changes
+from fleetqueue.api.meta import Object, changes, precondition_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.managed_service_accounts import tokens
 from fleetqueue.embedded.ocm.managed_service_accounts.settings import AgentAccountSettings
@@ -180,12 +180,11 @@ class TokenController(Controller):
         if not patch:
             return raw
         metadata = raw["metadata"]
-        about = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
         return await self.hub.client.merge(
             ManagedServiceAccount.resource,
             metadata["name"],
             metadata["namespace"],
-            {"metadata": about, "status": patch},
+            {"metadata": precondition_of(metadata), "status": patch},
             subresource="status",
         )
 

@@ -129,5 +129,4 @@ def copy_manifest(profile: ClusterProfile, account: ManagedServiceAccount, sourc
 def _patch(live: Secret, wanted: Manifest) -> Manifest:
     metadata = {key: wanted["metadata"][key] for key in ("labels", "ownerReferences")}
     gone = dict.fromkeys(sorted(set(live.data) - set(wanted["data"])))
-    about = {"uid": live.uid, "resourceVersion": live.metadata.resource_version}
-    return {"metadata": {**metadata, **about}, "data": {**wanted["data"], **gone}}
+    return {"metadata": {**metadata, **live.precondition}, "data": {**wanted["data"], **gone}}

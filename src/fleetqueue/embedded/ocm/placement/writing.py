@@ -116,5 +116,5 @@ def _conditions(placement: Placement, plan: Plan, live: Sequence[Manifest]) -> l
 
 def _for_this(live: Object, patch: Manifest) -> dict[str, Any]:
     """Let a patch be for the very version that was seen."""
-    metadata = {**patch.get("metadata", {}), "uid": live.uid, "resourceVersion": live.metadata.resource_version}
+    metadata = {**patch.get("metadata", {}), **live.precondition}
     return {**patch, "metadata": metadata}

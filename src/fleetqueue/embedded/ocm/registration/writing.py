@@ -65,11 +65,6 @@ async def ensure_absent(cluster: Cluster, obj: Object | None) -> bool:
     return True
 
 
-def seen(obj: Object) -> Manifest:
-    """Name the very version of an object that a patch is for."""
-    return {"uid": obj.uid, "resourceVersion": obj.metadata.resource_version}
-
-
 def micro_time() -> str:
     """Write this moment as leases do."""
     return clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")

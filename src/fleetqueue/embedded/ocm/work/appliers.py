@@ -14,6 +14,7 @@ import orjson
 
 from fleetqueue.api import errors, json_paths
 from fleetqueue.api import work_v1 as work
+from fleetqueue.api.meta import precondition_of
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.work import merging
@@ -140,7 +141,7 @@ class Appliers:
         have = metadata.get("ownerReferences") or []
         owners = merging.merged_owners(have, [owner])
         if owners != have:
-            patch = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"], "ownerReferences": owners}
+            patch = {**precondition_of(metadata), "ownerReferences": owners}
             namespace = metadata.get("namespace", "")
             await self._client.merge(resource, metadata["name"], namespace, {"metadata": patch})
 

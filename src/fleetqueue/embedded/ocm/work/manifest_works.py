@@ -104,8 +104,9 @@ class ManifestWorkController(AgentController):
             manifest["metadata"]["finalizers"] = [work.APPLIED_WORK_FINALIZER]
             found = work.AppliedManifestWork.view(await self.worker.client.create(resource, manifest))
         elif (found.spec.hub_hash, found.spec.agent_id) != (spec["hubHash"], spec["agentID"]):
-            metadata = {"uid": found.uid, "resourceVersion": found.metadata.resource_version}
-            changed = await self.worker.client.merge(resource, found.name, "", {"metadata": metadata, "spec": spec})
+            changed = await self.worker.client.merge(
+                resource, found.name, "", {"metadata": found.precondition, "spec": spec}
+            )
             found = work.AppliedManifestWork.view(changed)
         return found
 

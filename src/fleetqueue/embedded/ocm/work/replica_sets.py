@@ -136,7 +136,7 @@ class ReplicaSetController(Controller):
         metadata = replacement({"labels": live.metadata.labels}, {"labels": labels})
         patch = {"metadata": metadata, "spec": replacement(self._spec_of(live), spec)}
         if patch["metadata"] or patch["spec"]:
-            patch["metadata"] |= {"uid": live.uid, "resourceVersion": live.metadata.resource_version}
+            patch["metadata"] |= live.precondition
             await self.hub.client.merge(live.resource, live.name, live.namespace, patch)
             log.info("work changed", replica_set=this.key, cluster=namespace)
 

@@ -12,7 +12,7 @@ from fleetqueue.api.cluster_v1 import ManagedClusterSet
 from fleetqueue.api.meta import replacement
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.registration.names import AUTO_UPDATE, DEFAULT_SET, GLOBAL_SET
-from fleetqueue.embedded.ocm.registration.writing import raw_of, seen
+from fleetqueue.embedded.ocm.registration.writing import raw_of
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 
@@ -50,6 +50,6 @@ class BuiltInSetController(Controller):
         patch = replacement(spec.get("clusterSelector") or {}, SELECTORS[cluster_set.name])
         if not patch:
             return
-        body = {"metadata": seen(cluster_set), "spec": {"clusterSelector": patch}}
+        body = {"metadata": cluster_set.precondition, "spec": {"clusterSelector": patch}}
         await self.hub.client.merge(ManagedClusterSet.resource, cluster_set.name, "", body)
         log.info("cluster set restored", set=cluster_set.name)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from fleetqueue.api.cluster_v1 import AVAILABLE, NO_SELECT, UNAVAILABLE_TAINT, UNREACHABLE_TAINT, ManagedCluster
 from fleetqueue.api.conditions import FALSE, TRUE, find
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.ocm.registration.writing import raw_of, seen
+from fleetqueue.embedded.ocm.registration.writing import raw_of
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 
@@ -38,7 +38,7 @@ class TaintController(Controller):
         wanted = wanted_taints(live, said.status if said is not None else "")
         if wanted == live:
             return
-        patch = {"metadata": seen(cluster), "spec": {"taints": wanted or None}}
+        patch = {"metadata": cluster.precondition, "spec": {"taints": wanted or None}}
         await self.hub.client.merge(ManagedCluster.resource, key, "", patch)
         log.info("taints changed", cluster=key, taints=",".join(taint["key"] for taint in wanted))
 
