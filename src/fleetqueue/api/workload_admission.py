@@ -6,6 +6,7 @@ What is left out of such an apply disappears, so whoever writes a part of it sen
 from typing import Final
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.meta import precondition_of
 from fleetqueue.api.scheme import Manifest
 
 CONDITIONS: Final = (
@@ -47,14 +48,16 @@ def applied(raw: Manifest, status: Manifest) -> Manifest:
     return manifest
 
 
-def patch(raw: Manifest, **changes: object) -> Manifest:
-    """Return the apply that changes fields of a status; None takes a field away.
-
-    It carries the version that was seen: who was quicker makes it a Conflict.
-    """
-    manifest = applied(raw, {**(raw.get("status") or {}), **changes})
-    manifest["metadata"]["resourceVersion"] = raw["metadata"]["resourceVersion"]
+def applied_over(raw: Manifest, status: Manifest) -> Manifest:
+    """Return the same with the version that was seen: who was quicker makes it a Conflict."""
+    manifest = applied(raw, status)
+    manifest["metadata"] |= precondition_of(raw["metadata"])
     return manifest
+
+
+def patch(raw: Manifest, **changes: object) -> Manifest:
+    """Return the apply over what was seen that changes fields of a status; None takes a field away."""
+    return applied_over(raw, {**(raw.get("status") or {}), **changes})
 
 
 def with_check(raw: Manifest, name: str, **fields: object) -> list[Manifest]:

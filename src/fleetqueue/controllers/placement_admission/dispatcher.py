@@ -57,6 +57,7 @@ from fleetqueue.controllers.placement_admission.past_clusters import PastCluster
 from fleetqueue.controllers.placement_admission.refusals import Refusals
 from fleetqueue.controllers.placement_admission.selection import add_on_scores
 from fleetqueue.controllers.placement_admission.workers import Workers
+from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
@@ -381,9 +382,7 @@ class DispatcherController(Controller):
             self.ledger.strike(workload.key)
             raise
         try:
-            await self.hub.client.apply(
-                kueue.Workload.resource, manifest, subresource="status", manager=kueue.ADMISSION_MANAGER
-            )
+            await apply_admission(self.hub.client, manifest)
         except errors.ApiError as error:
             if not isinstance(error, errors.ServerError) or error.is_from_webhook:
                 self.ledger.strike(workload.key)

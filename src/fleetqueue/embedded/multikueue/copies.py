@@ -23,6 +23,7 @@ from fleetqueue.embedded.multikueue.measures import ROLE, Measures
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, EVICTED_ON_MANAGER, IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.multikueue.remote import Remote
 from fleetqueue.embedded.multikueue.remote_objects import Sent
+from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.events import Recorder
@@ -180,8 +181,7 @@ class CopyController(Controller):
             "observedGeneration": raw["metadata"].get("generation") or 0,
         }
         manifest = workload_admission.patch(raw, conditions=workload_admission.with_condition(raw, told))
-        client, manager = self.remote.client, kueue.ADMISSION_MANAGER
-        await client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)
+        await apply_admission(self.remote.client, manifest)
 
     # What it takes away
 

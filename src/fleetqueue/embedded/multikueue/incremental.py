@@ -15,6 +15,7 @@ from fleetqueue.api import errors, workload_admission
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.multikueue.group import Group
 from fleetqueue.embedded.multikueue.groups import Groups
+from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
@@ -51,8 +52,7 @@ class IncrementalDispatcher(Controller):
         if not more:
             return
         manifest = workload_admission.patch(found[1], nominatedClusterNames=[*given, *more])
-        manager = kueue.ADMISSION_MANAGER
-        await self.hub.client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)
+        await apply_admission(self.hub.client, manifest)
         self._rounds[key] = clock.monotonic()
         log.info("clusters nominated", workload=key, clusters=",".join(more))
 

@@ -23,6 +23,7 @@ from fleetqueue.embedded.multikueue.group import Group, hub_facts
 from fleetqueue.embedded.multikueue.groups import Groups, Refusal, owner_of
 from fleetqueue.embedded.multikueue.measures import ROLE, Measures
 from fleetqueue.embedded.multikueue.names import EVENT, WORKLOAD_CONTROLLER
+from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder
@@ -157,9 +158,7 @@ class WorkloadController(Controller):
         await self._apply(raw, conditions=workload_admission.with_condition(raw, told))
 
     async def _apply(self, raw: Manifest, **changes: object) -> None:
-        manifest = workload_admission.patch(raw, **changes)
-        manager = kueue.ADMISSION_MANAGER
-        await self.hub.client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)
+        await apply_admission(self.hub.client, workload_admission.patch(raw, **changes))
 
     async def _write_job(self, group: Group, job: Manifest, status: Manifest) -> None:
         metadata = job["metadata"]

@@ -10,9 +10,10 @@ from fleetqueue.api.condition_lists import says
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, precondition_of
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.workload_admission import applied_over
 from fleetqueue.embedded.kueue import names
 from fleetqueue.embedded.kueue.jobs import job_fields, workload_endings
-from fleetqueue.embedded.kueue.workload_status import apply_status
+from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log
@@ -32,7 +33,7 @@ class WorkloadWrites:
         if says(workload, kueue.FINISHED):
             return workload
         status = workload_endings.finished(workload, reason, message, clock.now())
-        written = await apply_status(self.hub.client, workload, status)
+        written = await apply_admission(self.hub.client, applied_over(workload, status))
         log.info("workload finished", workload=_key(workload), reason=reason)
         if job is not None:
             await self._say_finished(job, workload)
@@ -58,7 +59,8 @@ class WorkloadWrites:
         await self.let_go(workload)
 
     async def release(self, workload: Manifest, evicted: Condition) -> None:
-        await apply_status(self.hub.client, workload, workload_endings.released(workload, evicted, clock.now()))
+        status = workload_endings.released(workload, evicted, clock.now())
+        await apply_admission(self.hub.client, applied_over(workload, status))
         log.info("quota given back", workload=_key(workload), reason=evicted.reason)
 
     async def set_reclaimable(self, workload: Manifest, wanted: Sequence[Manifest]) -> bool:

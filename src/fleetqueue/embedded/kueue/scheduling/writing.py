@@ -22,6 +22,7 @@ from fleetqueue.embedded.kueue.scheduling.preemption import Target
 from fleetqueue.embedded.kueue.scheduling.queues import Requeue
 from fleetqueue.embedded.kueue.scheduling.readiness import required_checks
 from fleetqueue.embedded.kueue.scheduling.workload_info import PodSetResources, WorkloadInfo
+from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.logs import Log
@@ -183,9 +184,8 @@ class Writer:
         await self._events.normal(preemptor.view, "PreemptedWorkload", messages.preempted_whom(preemptor, target))
 
     async def _apply(self, raw: Manifest, status: Manifest) -> Manifest:
-        manifest = applied(raw, status)
-        kind, manager = kueue.Workload.resource, kueue.ADMISSION_MANAGER
-        return await self._hub.client.apply(kind, manifest, subresource="status", manager=manager)
+        """Write over whatever version is there: so does Kueue's scheduler, whose cache is ahead of the API."""
+        return await apply_admission(self._hub.client, applied(raw, status))
 
     def _raw(self, work: WorkloadInfo) -> Manifest | None:
         """Return the object as it was last seen, if it still is the same one."""
