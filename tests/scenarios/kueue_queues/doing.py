@@ -8,9 +8,9 @@ from typing import Any
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import FALSE, TRUE
-from fleetqueue.api.workload_admission import applied
 from fleetqueue.client import Client
 from fleetqueue.embedded.kueue.scheduling import admission_status
+from fleetqueue.rules.workload_admission import applied
 
 from ..running import Change, Hub, settle_and_wait, side_by_side, write  # noqa: TID252 - all rooms share it
 

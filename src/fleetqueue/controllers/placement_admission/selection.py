@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from fleetqueue.api import cluster_v1 as cluster
-from fleetqueue.api.allocatable_scores import RESOURCES, allocatable, share_score
 from fleetqueue.api.conditions import find
+from fleetqueue.rules.allocatable_scores import RESOURCES, allocatable, share_score
 
 ScoreOf = Callable[[str, str, str], int | None]
 """From (cluster, score object, score name) to the value, or None where there is none."""

@@ -13,7 +13,6 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.meta import split_key
-from fleetqueue.api.workload_admission import applied_over
 from fleetqueue.embedded.kueue.cases import Case, Queues, Step
 from fleetqueue.embedded.kueue.measures import LifeMeasures
 from fleetqueue.embedded.kueue.names import IN_USE, WORKLOAD_CONTROLLER
@@ -24,6 +23,7 @@ from fleetqueue.embedded.kueue.scheduling.workload_info import local_queue
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.workload_facts import facts
 from fleetqueue.embedded.kueue.workload_life import decide
+from fleetqueue.rules.workload_admission import applied_over
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key

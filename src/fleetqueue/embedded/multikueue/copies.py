@@ -8,7 +8,7 @@ Mirrors: Kueue pkg/controller/admissionchecks/multikueue, pkg/controller/jobfram
 from typing import Final
 
 from fleetqueue import clock
-from fleetqueue.api import errors, workload_admission
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import says
 from fleetqueue.api.conditions import TRUE, find, timestamp
@@ -23,6 +23,7 @@ from fleetqueue.embedded.multikueue.measures import ROLE, Measures
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, EVICTED_ON_MANAGER, IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.multikueue.remote import Remote
 from fleetqueue.embedded.multikueue.remote_objects import Sent
+from fleetqueue.rules import workload_admission
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from fleetqueue import clock
-from fleetqueue.api import errors, workload_admission
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.multikueue.group import Group
 from fleetqueue.embedded.multikueue.groups import Groups
+from fleetqueue.rules import workload_admission
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key

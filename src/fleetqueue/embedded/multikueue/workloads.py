@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from fleetqueue import clock
-from fleetqueue.api import errors, workload_admission
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import TRUE, timestamp
 from fleetqueue.api.events_v1 import NORMAL, WARNING
@@ -23,6 +23,7 @@ from fleetqueue.embedded.multikueue.group import Group, hub_facts
 from fleetqueue.embedded.multikueue.groups import Groups, Refusal, owner_of
 from fleetqueue.embedded.multikueue.measures import ROLE, Measures
 from fleetqueue.embedded.multikueue.names import EVENT, WORKLOAD_CONTROLLER
+from fleetqueue.rules import workload_admission
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key

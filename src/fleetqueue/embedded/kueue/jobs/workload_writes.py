@@ -10,9 +10,9 @@ from fleetqueue.api.condition_lists import says
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, precondition_of
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.api.workload_admission import applied_over
 from fleetqueue.embedded.kueue import names
 from fleetqueue.embedded.kueue.jobs import job_fields, workload_endings
+from fleetqueue.rules.workload_admission import applied_over
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder

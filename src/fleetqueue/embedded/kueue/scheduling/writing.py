@@ -11,7 +11,6 @@ from fleetqueue import clock
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.api.workload_admission import applied
 from fleetqueue.embedded.kueue.scheduling import admission_status, messages
 from fleetqueue.embedded.kueue.scheduling.amounts import all_written
 from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, PartAssignment
@@ -22,6 +21,7 @@ from fleetqueue.embedded.kueue.scheduling.preemption import Target
 from fleetqueue.embedded.kueue.scheduling.queues import Requeue
 from fleetqueue.embedded.kueue.scheduling.readiness import required_checks
 from fleetqueue.embedded.kueue.scheduling.workload_info import PodSetResources, WorkloadInfo
+from fleetqueue.rules.workload_admission import applied
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import SeriesRecorder

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from fleetqueue.api.workload_admission import applied
 from fleetqueue.embedded.kueue.scheduling.admission_status import evicted, pending, preempted, reserved
+from fleetqueue.rules.workload_admission import applied
 
 from .objects import NOON, condition
 

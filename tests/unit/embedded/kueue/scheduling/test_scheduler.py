@@ -6,9 +6,9 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.pod_limits import RuntimeClass
-from fleetqueue.api.workload_admission import applied
 from fleetqueue.embedded.kueue.scheduling import admission_status
 from fleetqueue.fleets.faults import Failure
+from fleetqueue.rules.workload_admission import applied
 from fleetqueue.testing.virtual_time import advance
 
 from .objects import CPU, NAMESPACE, pod_set, workload_manifest

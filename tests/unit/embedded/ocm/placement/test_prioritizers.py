@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from fleetqueue.api.allocatable_scores import approximately, share_score
 from fleetqueue.api.cluster_v1 import AddOnScore
 from fleetqueue.embedded.ocm.placement.plugins.addon_scores import AddOn
 from fleetqueue.embedded.ocm.placement.plugins.balance import Balance, balance_score
 from fleetqueue.embedded.ocm.placement.plugins.resources import Allocatable
 from fleetqueue.embedded.ocm.placement.plugins.steady import Steady
+from fleetqueue.rules.allocatable_scores import approximately, share_score
 
 from .objects import NOW, cluster_manifest, decision_manifest, listed, managed_cluster, score_manifest
 

@@ -7,9 +7,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from datetime import datetime
 
-from fleetqueue.api.allocatable_scores import RESOURCES, allocatable, share_score
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.embedded.ocm.placement.plugins.interface import Prioritizer
+from fleetqueue.rules.allocatable_scores import RESOURCES, allocatable, share_score
 
 
 class Allocatable(Prioritizer):

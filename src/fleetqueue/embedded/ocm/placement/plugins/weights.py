@@ -6,13 +6,13 @@ Mirrors: OCM pkg/placement/controllers/scheduling/schedule.go
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from fleetqueue.api.allocatable_scores import RESOURCES
 from fleetqueue.api.cluster_v1 import Placement, ScoreCoordinate
 from fleetqueue.embedded.ocm.placement.plugins.addon_scores import AddOn
 from fleetqueue.embedded.ocm.placement.plugins.balance import BALANCE, Balance
 from fleetqueue.embedded.ocm.placement.plugins.interface import Facts, Misconfigured, Prioritizer
 from fleetqueue.embedded.ocm.placement.plugins.resources import Allocatable
 from fleetqueue.embedded.ocm.placement.plugins.steady import STEADY, Steady
+from fleetqueue.rules.allocatable_scores import RESOURCES
 
 ADDITIVE, EXACT = "Additive", "Exact"
 DEFAULTS: Final = {BALANCE: 1, STEADY: 1}

@@ -1,0 +1,1 @@
+"""Pure decisions that the product and the embedded world take alike."""
