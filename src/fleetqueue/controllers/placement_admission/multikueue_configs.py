@@ -37,10 +37,11 @@ from fleetqueue.controllers.placement_admission.identities import Identities
 from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.names import ACTIVE, DRAINING, FINALIZER, PLACEMENT_LABEL
-from fleetqueue.controllers.placement_admission.selection import Selection, is_eligible, select
+from fleetqueue.controllers.placement_admission.selection import Selection, select
 from fleetqueue.controllers.placement_admission.silences import Silences
 from fleetqueue.controllers.placement_admission.wakers import Wakers, by_name, of_check, of_decision
 from fleetqueue.controllers.placement_admission.workers import Workers
+from fleetqueue.rules.placement_eligibility import may_stay
 from fleetqueue.runtime.cluster import OURS, Cluster, is_ours, is_released, released_labels
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
@@ -160,7 +161,7 @@ class MultiKueueConfigController(Controller):
 
     def _is_eligible(self, placement: cluster.Placement, name: str) -> bool:
         member = self.hub.get(cluster.ManagedCluster, name)
-        return member is not None and is_eligible(placement, member, clock.now())
+        return member is not None and may_stay(placement, member, clock.now())
 
     async def _plan(
         self, key: str, selection: Selection, config: kueue.MultiKueueConfig | None

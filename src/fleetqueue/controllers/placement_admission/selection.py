@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.conditions import find
@@ -91,27 +90,3 @@ def _allocatable(placement: cluster.Placement) -> dict[str, int]:
 def add_on_scores(placement: cluster.Placement) -> list[tuple[str, int]]:
     """Return the names and weights of the AddOn scores that order a Placement's clusters."""
     return [(add_on.score_name, weight) for add_on, weight in _add_ons(placement)]
-
-
-def is_eligible(placement: cluster.Placement, member: cluster.ManagedCluster, now: datetime) -> bool:
-    """Tell whether a cluster could still be chosen, so that only a better score can have replaced it.
-
-    Where that cannot be known here (a CEL selector), the answer is no, and the decision is followed at once.
-    """
-    if member.is_deleting or not all(_tolerated(placement, taint, now) for taint in member.spec.taints):
-        return False
-    predicates = placement.spec.predicates
-    return not predicates or any(_matches(p.required_cluster_selector, member) for p in predicates)
-
-
-def _matches(selector: cluster.RequiredClusterSelector, member: cluster.ManagedCluster) -> bool:
-    claims = {claim.name: claim.value for claim in member.status.cluster_claims}
-    return (
-        not selector.cel_selector
-        and selector.label_selector.matches(member.metadata.labels)
-        and selector.claim_selector.matches(claims)
-    )
-
-
-def _tolerated(placement: cluster.Placement, taint: cluster.ClusterTaint, now: datetime) -> bool:
-    return taint.effect != cluster.NO_SELECT or any(t.tolerates_at(taint, now) for t in placement.spec.tolerations)

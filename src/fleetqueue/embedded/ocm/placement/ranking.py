@@ -21,8 +21,9 @@ from fleetqueue.embedded.ocm.placement.order import Order
 from fleetqueue.embedded.ocm.placement.plugins.interface import Facts, Misconfigured
 from fleetqueue.embedded.ocm.placement.plugins.predicates import Predicates
 from fleetqueue.embedded.ocm.placement.plugins.selectors import CompileExpression
-from fleetqueue.embedded.ocm.placement.plugins.taints import Tolerance, problem_of, tolerance
+from fleetqueue.embedded.ocm.placement.plugins.taints import problem_of
 from fleetqueue.embedded.ocm.placement.plugins.weights import Weighted, wanted_prioritizers
+from fleetqueue.rules.placement_eligibility import Tolerance, tolerance
 
 
 class Stage(Enum):

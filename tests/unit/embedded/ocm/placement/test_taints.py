@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from fleetqueue.embedded.ocm.placement.plugins.taints import problem_of, tolerance
+from fleetqueue.embedded.ocm.placement.plugins.taints import problem_of
+from fleetqueue.rules.placement_eligibility import tolerance
 
 from .objects import NOW, in_seconds, managed_cluster, placement
 

@@ -8,6 +8,7 @@ Mirrors: OCM pkg/placement/helpers/clusters.go, apimachinery pkg/labels/selector
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -16,6 +17,7 @@ from fleetqueue.api.cluster_v1 import ManagedCluster, RequiredClusterSelector
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.selectors import LabelSelector, Requirement
 from fleetqueue.embedded.ocm.placement.plugins.interface import Facts
+from fleetqueue.rules.placement_eligibility import matches
 
 Expression = Callable[[Manifest], bool]
 """Tells whether a whole ManagedCluster is meant; what goes wrong with one means that it is not."""
@@ -55,20 +57,20 @@ def cluster_selector(wanted: RequiredClusterSelector, facts: Facts, compile_expr
     if not expressions:
         return by_names
 
-    def matches(cluster: ManagedCluster) -> bool:
+    def is_meant(cluster: ManagedCluster) -> bool:
         if not by_names(cluster):
             return False
         whole = as_go_sees_it(facts.raw_cluster(cluster.name))
         return all(expression(whole) for expression in expressions)
 
-    return matches
+    return is_meant
 
 
 def label_and_claim_selector(labels: LabelSelector, claims: LabelSelector) -> Selector:
     """Return the test for both; raises ValueError."""
     for selector in (labels, claims):
         check(selector)
-    return lambda cluster: labels.matches(cluster.metadata.labels) and claims.matches(cluster.claims)
+    return partial(matches, labels, claims)
 
 
 def check(selector: LabelSelector) -> None:
