@@ -10,21 +10,22 @@ same, and Kueue goes on by itself when it is written. See kubernetes-sigs/kueue#
 """
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.batch_v1 import SUSPENDED, Job
-from fleetqueue.api.conditions import TRUE, find, is_true, timestamp
-from fleetqueue.api.meta import OwnerReference
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.conditions import find
+from fleetqueue.api.meta import OwnerReference, changes, precondition_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
 from fleetqueue.controllers.placement_admission.measures import Measures
 from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
+from fleetqueue.rules.stopped_jobs import last_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
@@ -96,34 +97,21 @@ class EvictionController(Controller):
             raw = await self.hub.client.get(Job.resource, owner.name, workload.namespace)
         except errors.NotFound:
             return  # its Workload is about to go
-        status = last_status(raw, timestamp(clock.now())) if raw["metadata"]["uid"] == owner.uid else None
-        if status is None:
+        status = lacking(raw, clock.now()) if raw["metadata"]["uid"] == owner.uid else {}
+        if not status:
             return
-        precondition = {key: raw["metadata"][key] for key in ("uid", "resourceVersion")}
-        patch = {"metadata": precondition, "status": status}
+        patch = {"metadata": precondition_of(raw["metadata"]), "status": status}
         await self.hub.client.merge(Job.resource, owner.name, workload.namespace, patch, subresource="status")
         self.measures.evictions_finished.inc()
         log.info("eviction finished", workload=workload.key)
         await self.hub.events.normal(workload, "EvictionFinished", messages.eviction_finished())
 
 
-def last_status(raw: Manifest, now: str) -> Manifest | None:
-    """Return what the status of a stopped Job lacks; None where it lacks nothing, or Kueue has not stopped it yet."""
-    job = Job.view(raw)
-    if not job.spec.suspend or job.spec.managed_by != kueue.MULTIKUEUE_CONTROLLER or job.has_ended:
-        return None
-    if not job.status.active and is_true(job.status.conditions, SUSPENDED):
-        return None
-    suspended = {
-        "type": SUSPENDED,
-        "status": TRUE,
-        "reason": "JobSuspended",
-        "message": "No cluster has a copy of this Job any more",
-        "lastProbeTime": now,
-        "lastTransitionTime": now,
-    }
-    others = [c for c in (raw.get("status") or {}).get("conditions") or [] if c["type"] != SUSPENDED]
-    return {"active": 0, "ready": 0, "terminating": 0, "conditions": [*others, suspended]}
+def lacking(raw: Manifest, now: datetime) -> Manifest:
+    """Return what the status of a stopped Job lacks; empty where it lacks nothing, or is not MultiKueue's to write."""
+    if Job.view(raw).spec.managed_by != kueue.MULTIKUEUE_CONTROLLER:
+        return {}
+    return changes(raw.get("status") or {}, last_status(raw, now))
 
 
 def _seconds_left(workload: kueue.Workload) -> float:

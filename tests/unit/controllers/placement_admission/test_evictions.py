@@ -1,5 +1,7 @@
 """An eviction that Kueue leaves unfinished is finished, once no cluster has a copy of the job."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from fleetqueue import clock
@@ -7,22 +9,27 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.controllers.placement_admission.evictions import last_status
+from fleetqueue.controllers.placement_admission.evictions import lacking
 from fleetqueue.testing.builders import condition, pod_template
 from fleetqueue.testing.virtual_time import advance
 
-NOW = "2026-01-01T00:00:00Z"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SINCE = timestamp(NOW)
 RESET = {"mk": "Pending", "ac": "Pending"}
 """How the checks stand after an eviction."""
 STATUS_WRITE = "patch jobs/team-a/job/status"
-RESUMED = condition("Suspended", False, "JobResumed", since=NOW)
-SUSPENDED = condition("Suspended", True, "JobSuspended", since=NOW)
-COUNTED = condition("SuccessCriteriaMet", False, since=NOW)
+RESUMED = condition("Suspended", False, "JobResumed", since=SINCE)
+SUSPENDED = condition("Suspended", True, "JobSuspended", since=SINCE)
+COUNTED = condition("SuccessCriteriaMet", False, since=SINCE)
 
 
-def job_manifest(*, suspend=True, managed_by=kueue.MULTIKUEUE_CONTROLLER, active=1, conditions=(RESUMED,)):
+def job_manifest(
+    *, suspend=True, managed_by=kueue.MULTIKUEUE_CONTROLLER, active=1, started=SINCE, conditions=(RESUMED,)
+):
     spec = {"suspend": suspend, "managedBy": managed_by, "template": pod_template()}
     status = {"active": active, "ready": active, "conditions": list(conditions)}
+    if started:
+        status["startTime"] = started
     return Job.manifest("job", "team-a", spec=spec, status=status)
 
 
@@ -30,12 +37,12 @@ def job_manifest(*, suspend=True, managed_by=kueue.MULTIKUEUE_CONTROLLER, active
 
 
 def test_a_job_that_was_stopped_gets_what_its_status_lacks():
-    status = last_status(job_manifest(conditions=(COUNTED, RESUMED)), NOW)
+    status = lacking(job_manifest(conditions=(COUNTED, RESUMED)), NOW)
 
     suspended = status["conditions"][1]
     assert (status["active"], status["ready"], status["terminating"]) == (0, 0, 0)
     assert status["conditions"][0] == COUNTED
-    assert (suspended["type"], suspended["status"], suspended["lastTransitionTime"]) == ("Suspended", "True", NOW)
+    assert (suspended["type"], suspended["status"], suspended["lastTransitionTime"]) == ("Suspended", "True", SINCE)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +52,7 @@ def test_a_job_that_was_stopped_gets_what_its_status_lacks():
         pytest.param({"active": 0}, True, id="says that it runs"),
         pytest.param({"conditions": (SUSPENDED,)}, True, id="counts pods"),
         pytest.param({"active": 0, "conditions": (SUSPENDED,)}, False, id="says all"),
+        pytest.param({"active": 0, "started": "", "conditions": ()}, False, id="it was never started"),
         pytest.param({"suspend": False}, False, id="not stopped by Kueue yet"),
         pytest.param({"managed_by": ""}, False, id="not MultiKueue's"),
         pytest.param({"conditions": ({"type": "Complete", "status": "True"},)}, False, id="complete"),
@@ -52,7 +60,7 @@ def test_a_job_that_was_stopped_gets_what_its_status_lacks():
     ],
 )
 def test_what_a_job_lacks(job, lacks):
-    assert (last_status(job_manifest(**job), NOW) is not None) == lacks
+    assert bool(lacking(job_manifest(**job), NOW)) == lacks
 
 
 # What the controller does

@@ -6,11 +6,11 @@ Mirrors: Kueue pkg/controller/jobs/job/job_multikueue_adapter.go
 from datetime import datetime
 from typing import Final
 
-from fleetqueue.api.batch_v1 import COMPLETE, FAILED, SUSPENDED, Job
+from fleetqueue.api.batch_v1 import SUSPENDED, Job
 from fleetqueue.api.condition_lists import says
-from fleetqueue.api.conditions import TRUE, timestamp
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue.adapters.interface import copied
+from fleetqueue.rules.stopped_jobs import has_ended, last_status, suspended
 
 OWN_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 """What Kubernetes writes into the template of a Job, and what is different on each cluster."""
@@ -37,25 +37,19 @@ class BatchJobs:
         if not job["spec"].get("suspend"):
             return _with_start_of(status, copy.get("status") or {})
         copied = copy.get("status") or {}
-        if self.has_ended(copy):
+        if has_ended(copy):
             return copied
         if copy["spec"].get("suspend"):
             return {name: value for name, value in copied.items() if name != "startTime"}
         if says(job, SUSPENDED):
             return status
-        return _suspended(status, "MultiKueueAdapter", "Set by MultiKueue adapter", now)
+        return suspended(status, "MultiKueueAdapter", "Set by MultiKueue adapter", now)
 
     def has_ended(self, job: Manifest) -> bool:
-        return any(says(job, kind) for kind in (COMPLETE, FAILED))
+        return has_ended(job)
 
     def last_status(self, job: Manifest, now: datetime) -> Manifest:
-        status = job.get("status") or {}
-        if not job["spec"].get("suspend") or self.has_ended(job):
-            return status
-        if not status.get("active") and (not status.get("startTime") or says(job, SUSPENDED)):
-            return status
-        stopped = {**status, "active": 0, "ready": 0, "terminating": 0}
-        return _suspended(stopped, "JobSuspended", "No cluster has a copy of this Job any more", now)
+        return last_status(job, now)
 
 
 def _with_start_of(status: Manifest, copied: Manifest) -> Manifest:
@@ -69,17 +63,3 @@ def _foreign(template: Manifest) -> Manifest:
     labels = {name: value for name, value in (metadata.get("labels") or {}).items() if name not in OWN_LABELS}
     rest = {name: value for name, value in metadata.items() if name != "labels"}
     return {**template, "metadata": {**rest, **({"labels": labels} if labels else {})}}
-
-
-def _suspended(status: Manifest, reason: str, message: str, now: datetime) -> Manifest:
-    moment = timestamp(now)
-    told = {
-        "type": SUSPENDED,
-        "status": TRUE,
-        "reason": reason,
-        "message": message,
-        "lastProbeTime": moment,
-        "lastTransitionTime": moment,
-    }
-    others = [each for each in status.get("conditions") or () if each["type"] != SUSPENDED]
-    return {**status, "conditions": [*others, told]}
