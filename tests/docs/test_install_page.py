@@ -27,7 +27,7 @@ from fleetqueue.fleets.embedded_settings import EmbeddedSettings
 from fleetqueue.fleets.systems import kueue, ocm
 from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
 from fleetqueue.lab.cluster_names import HUB
-from fleetqueue.lab.together import together
+from fleetqueue.lab.concurrent_steps import together
 from tests import built_tools
 
 ROOT = Path(__file__).parents[2]

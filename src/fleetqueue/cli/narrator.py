@@ -4,7 +4,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Final, TextIO
 
-from fleetqueue.cli import pressing
+from fleetqueue.cli import enter_key
 from fleetqueue.cli.progress import PATIENCE, may_move, spinner, wants_colours
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Terminal:
     async def _pause(self) -> None:
         is_echoed = sys.stdin is not None and sys.stdin.isatty()
         print("    (Enter) ", end="" if is_echoed else "\n", file=self.stream, flush=True)
-        self.step = await pressing.enter()
+        self.step = await enter_key.enter()
         if not self.step:
             self._print("")
             self.say("Nobody can press Enter any more: the rest is told without stops.")

@@ -22,10 +22,10 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.demo.commands import Commands, Typed
+from fleetqueue.demo.double_runs import SingleRunMonitor
 from fleetqueue.demo.events import Said
 from fleetqueue.demo.expectations import CHECKLIST, ExpectationFailed, Outcome, Record
 from fleetqueue.demo.narrator import Narrator
-from fleetqueue.demo.single_run import SingleRunMonitor
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests import folder, objects
 from fleetqueue.runtime.cluster import Cluster

@@ -30,11 +30,11 @@ from fleetqueue.fleets.embedded_settings import EmbeddedSettings, Report
 from fleetqueue.fleets.pods.programs import connect
 from fleetqueue.lab import kubeconfigs, ports
 from fleetqueue.lab.cluster_names import HUB
+from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.lab.errors import EngineError, NoProcess
 from fleetqueue.lab.processes import Status
 from fleetqueue.lab.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.lab.supervisor import serve
-from fleetqueue.lab.together import together
 
 GARBAGE: Final = (10_000, 10, 10)
 """How many new objects Python looks for garbage after, and how rarely among older ones. A job makes thousands that stay

@@ -33,7 +33,7 @@ from fleetqueue.fleets.scenario import (
 from fleetqueue.fleets.systems import add_ons, kueue, ocm
 from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
 from fleetqueue.lab.cluster_names import HUB
-from fleetqueue.lab.together import together
+from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.manifests import objects, shipped
 from fleetqueue.manifests.custom_kinds import crds
 

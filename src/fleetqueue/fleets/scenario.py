@@ -23,7 +23,7 @@ from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.fleets.parts import run_controller, run_score_agent
 from fleetqueue.lab.cluster_names import HUB
-from fleetqueue.lab.together import together
+from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.manifests import example, objects
 from fleetqueue.real.cluster import Cluster
 from fleetqueue.real.fleet import RealFleet

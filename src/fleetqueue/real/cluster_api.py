@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 import aiohttp
 import orjson
 
+from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.lab.errors import EngineError
-from fleetqueue.lab.together import together
 from fleetqueue.real.manifests import Manifest
 
 FIELD_MANAGER: Final = "fleetqueue-engine"

@@ -7,12 +7,12 @@ port every user of the machine could read the secrets.
 from importlib.resources import as_file, files
 from typing import Final
 
+from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.lab.pki import ensure_pki
 from fleetqueue.lab.ports import LOOPBACK
 from fleetqueue.lab.probes import answers
 from fleetqueue.lab.processes import Command, Processes, Tier
 from fleetqueue.lab.state import write_private
-from fleetqueue.lab.together import together
 from fleetqueue.real.cluster import Cluster
 from fleetqueue.real.manifests import Manifest
 

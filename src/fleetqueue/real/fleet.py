@@ -19,12 +19,12 @@ import orjson
 
 from fleetqueue.lab import forwarder, kubeconfigs, ports
 from fleetqueue.lab.cluster_names import HUB, cluster_names
+from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.lab.errors import EngineError
 from fleetqueue.lab.probes import accepts
 from fleetqueue.lab.processes import Command, Processes, Status, Tier
 from fleetqueue.lab.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.lab.supervisor import serve
-from fleetqueue.lab.together import together
 from fleetqueue.real import control_plane, layout
 from fleetqueue.real.cluster import Cluster
 from fleetqueue.real.control_plane import ControlPlane

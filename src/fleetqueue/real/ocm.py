@@ -11,12 +11,12 @@ from typing import Final, Literal
 
 import orjson
 
+from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.lab.pki import ADMIN_USER
 from fleetqueue.lab.ports import LOOPBACK
 from fleetqueue.lab.probes import answers
 from fleetqueue.lab.processes import Command, Processes
 from fleetqueue.lab.state import write_private
-from fleetqueue.lab.together import together
 from fleetqueue.real import manifests
 from fleetqueue.real.cluster import Cluster
 from fleetqueue.real.manifests import Manifest

@@ -27,7 +27,7 @@ from fleetqueue.embedded.multikueue import wiring
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
 from fleetqueue.fleets.pods.in_process_plugin import plugin_runner
-from fleetqueue.lab.together import together
+from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real.fleet import RealFleet
 from fleetqueue.real.kueue import CONFIG_KEY, CONFIG_MAP

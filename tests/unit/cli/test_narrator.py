@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from fleetqueue.cli import pressing
+from fleetqueue.cli import enter_key
 from fleetqueue.cli.narrator import LONG_OUTPUT, Terminal, shortened
 from fleetqueue.cli.progress import PATIENCE
 from fleetqueue.demo.expectations import Outcome
@@ -77,7 +77,7 @@ async def test_with_steps_it_stops_before_each_command_until_nobody_can_press_en
     async def enter() -> bool:
         return next(presses)
 
-    monkeypatch.setattr(pressing, "enter", enter)
+    monkeypatch.setattr(enter_key, "enter", enter)
     stream = io.StringIO()
     terminal = Terminal(stream, step=True)
 

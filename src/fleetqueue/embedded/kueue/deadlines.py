@@ -8,70 +8,70 @@ from fleetqueue.api.conditions import TRUE
 from fleetqueue.api.events_v1 import WARNING
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import names as n
-from fleetqueue.embedded.kueue.cases import Case, Step
 from fleetqueue.embedded.kueue.settings import PodsReadySettings
+from fleetqueue.embedded.kueue.workload_state import Step, WorkloadState
 
 
-def deadlines(case: Case) -> Step | None:
+def deadlines(state: WorkloadState) -> Step | None:
     """Act on what took too long, or come back when the first deadline has passed."""
-    if not case.has_quota:
+    if not state.has_quota:
         return None
-    ready, execution = _pods_ready_deadline(case), _execution_deadline(case)
+    ready, execution = _pods_ready_deadline(state), _execution_deadline(state)
     if ready is not None and ready <= 0:
-        return _pods_not_ready(case)
+        return _pods_not_ready(state)
     if execution is not None and execution <= 0:
-        return _ran_too_long(case)
+        return _ran_too_long(state)
     left = [seconds for seconds in (ready, execution) if seconds is not None]
     return Step(again_in=min(left)) if left else None
 
 
-def _pods_ready_deadline(case: Case) -> float | None:
+def _pods_ready_deadline(state: WorkloadState) -> float | None:
     """Return how many seconds its pods still have to become ready."""
-    settings, told = case.settings.pods_ready, case.condition(n.PODS_READY)
-    if settings is None or not case.is_admitted or case.is_evicted or not case.view.spec.active:
+    settings, told = state.settings.pods_ready, state.condition(n.PODS_READY)
+    if settings is None or not state.is_admitted or state.is_evicted or not state.view.spec.active:
         return None
     if told is not None and told.is_true:
         return None
     if told is None or told.reason != n.WAIT_FOR_RECOVERY:
-        return settings.timeout - case.since(kueue.ADMITTED).total_seconds()
+        return settings.timeout - state.since(kueue.ADMITTED).total_seconds()
     if settings.recovery_timeout is None:
         return None
-    return settings.recovery_timeout - case.since(n.PODS_READY).total_seconds()
+    return settings.recovery_timeout - state.since(n.PODS_READY).total_seconds()
 
 
-def _pods_not_ready(case: Case) -> Step:
-    settings, told = case.settings.pods_ready, case.condition(n.PODS_READY)
+def _pods_not_ready(state: WorkloadState) -> Step:
+    settings, told = state.settings.pods_ready, state.condition(n.PODS_READY)
     assert settings is not None
-    tries = (case.view.status.requeue_state.count or 0) + 1
+    tries = (state.view.status.requeue_state.count or 0) + 1
     if settings.limit is not None and tries > settings.limit:
-        return _target(case, "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries")
-    until = case.now + timedelta(seconds=_back_off_of(settings, tries))
-    state: Manifest = {"count": tries, "requeueAt": conditions.timestamp(until)}
+        return _target(state, "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries")
+    until = state.now + timedelta(seconds=_back_off_of(settings, tries))
+    requeue: Manifest = {"count": tries, "requeueAt": conditions.timestamp(until)}
     cause = told.reason if told is not None and told.reason == n.WAIT_FOR_RECOVERY else n.WAIT_FOR_START
-    message = f"Exceeded the PodsReady timeout {case.view.key}"
-    return case.evict(n.PODS_READY_TIMEOUT, message, cause=cause, status={**case.status, "requeueState": state})
+    message = f"Exceeded the PodsReady timeout {state.view.key}"
+    return state.evict(n.PODS_READY_TIMEOUT, message, cause=cause, status={**state.status, "requeueState": requeue})
 
 
-def _execution_deadline(case: Case) -> float | None:
+def _execution_deadline(state: WorkloadState) -> float | None:
     """Return how many seconds it may still run."""
-    longest = case.raw["spec"].get("maximumExecutionTimeSeconds")
-    if longest is None or not case.is_admitted or case.says(n.DEACTIVATION_TARGET):
+    longest = state.raw["spec"].get("maximumExecutionTimeSeconds")
+    if longest is None or not state.is_admitted or state.is_true(n.DEACTIVATION_TARGET):
         return None
-    past = case.status.get("accumulatedPastExecutionTimeSeconds") or 0
-    return float(longest - past) - case.since(kueue.ADMITTED).total_seconds()
+    past = state.status.get("accumulatedPastExecutionTimeSeconds") or 0
+    return float(longest - past) - state.since(kueue.ADMITTED).total_seconds()
 
 
-def _ran_too_long(case: Case) -> Step:
-    longest = case.raw["spec"]["maximumExecutionTimeSeconds"]
-    step = _target(case, "MaximumExecutionTimeExceeded", "exceeding the maximum execution time")
+def _ran_too_long(state: WorkloadState) -> Step:
+    longest = state.raw["spec"]["maximumExecutionTimeSeconds"]
+    step = _target(state, "MaximumExecutionTimeExceeded", "exceeding the maximum execution time")
     assert step.status is not None
     status = {k: v for k, v in step.status.items() if k != "accumulatedPastExecutionTimeSeconds"}
     note = f"The maximum execution time ({longest}s) exceeded"
-    return Step(status=status, says=[(WARNING, "MaximumExecutionTimeExceeded", note)])
+    return Step(status=status, events=[(WARNING, "MaximumExecutionTimeExceeded", note)])
 
 
-def _target(case: Case, reason: str, message: str) -> Step:
-    return Step(status=case.with_condition(n.DEACTIVATION_TARGET, TRUE, reason, message))
+def _target(state: WorkloadState, reason: str, message: str) -> Step:
+    return Step(status=state.with_condition(n.DEACTIVATION_TARGET, TRUE, reason, message))
 
 
 def _back_off_of(settings: PodsReadySettings, tries: int) -> float:

@@ -13,7 +13,6 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.meta import split_key
-from fleetqueue.embedded.kueue.cases import Case, Queues, Step
 from fleetqueue.embedded.kueue.measures import LifeMeasures
 from fleetqueue.embedded.kueue.names import IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.kueue.queues import BY_CLUSTER_QUEUE
@@ -22,7 +21,8 @@ from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsage
 from fleetqueue.embedded.kueue.scheduling.workload_info import local_queue
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.workload_facts import facts
-from fleetqueue.embedded.kueue.workload_life import decide
+from fleetqueue.embedded.kueue.workload_lifecycle import decide
+from fleetqueue.embedded.kueue.workload_state import Queues, Step, WorkloadState
 from fleetqueue.rules.workload_admission import applied_over
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
@@ -79,17 +79,17 @@ class WorkloadController(Controller):
         raw = self.hub.informer(kueue.QueuedWorkload).store.raw(key)
         if view is None or raw is None:
             return
-        case = Case(raw, view, self._around(view), self.settings, clock.now())
-        step = decide(case)
-        await self._take(case, step)
+        state = WorkloadState(raw, view, self._around(view), self.settings, clock.now())
+        step = decide(state)
+        await self._take(state, step)
         if step.again_in is not None:
             raise errors.RetryLater(step.again_in, "a deadline is due then")
 
-    async def _take(self, case: Case, step: Step) -> None:
-        view, client = case.view, self.hub.client
+    async def _take(self, state: WorkloadState, step: Step) -> None:
+        view, client = state.view, self.hub.client
         metadata = view.precondition
         if step.status is not None:
-            await apply_admission(client, applied_over(case.raw, step.status))
+            await apply_admission(client, applied_over(state.raw, step.status))
         if step.checks is not None:
             patch = {"metadata": metadata, "status": {"admissionChecks": [*step.checks] or None}}
             await client.merge(view.resource, view.name, view.namespace, patch, subresource="status")
@@ -100,14 +100,14 @@ class WorkloadController(Controller):
             await self.hub.remove_finalizer(view, IN_USE)
         if step.deletes:
             await client.delete(view.resource, view.name, view.namespace, uid=view.uid)
-        await self._tell(case, step)
+        await self._tell(state, step)
 
-    async def _tell(self, case: Case, step: Step) -> None:
-        for kind, reason, note in step.says:
-            log.info("workload changed", workload=case.view.key, reason=reason, why=note)
+    async def _tell(self, state: WorkloadState, step: Step) -> None:
+        for kind, reason, note in step.events:
+            log.info("workload changed", workload=state.view.key, reason=reason, why=note)
             say = self.events.normal if kind == NORMAL else self.events.warning
-            await say(case.view, reason, note)
-        admission, class_name = case.view.status.admission, case.view.spec.priority_class_ref.name
+            await say(state.view, reason, note)
+        admission, class_name = state.view.status.admission, state.view.spec.priority_class_ref.name
         if admission is None:
             return
         if step.eviction is not None:
@@ -116,8 +116,8 @@ class WorkloadController(Controller):
         if step.admits:
             labels = (admission.cluster_queue, class_name, ROLE)
             self.measures.admitted.labels(*labels).inc()
-            self.measures.admitted_wait.labels(*labels).observe(_waited(case))
-            self.life.checks_wait.labels(*labels).observe(case.since(kueue.QUOTA_RESERVED).total_seconds())
+            self.measures.admitted_wait.labels(*labels).observe(_waited(state))
+            self.life.checks_wait.labels(*labels).observe(state.since(kueue.QUOTA_RESERVED).total_seconds())
 
     def _around(self, view: kueue.Workload) -> Queues:
         queue = self.hub.get(kueue.LocalQueue, view.spec.queue_name, view.namespace)
@@ -168,7 +168,7 @@ def _other(old: Q | None, new: Q | None) -> Q | None:
     return new or old
 
 
-def _waited(case: Case) -> float:
-    requeued = conditions.find(case.view.status.conditions, kueue.REQUEUED)
-    since = requeued.last_transition_time if requeued is not None else case.view.metadata.creation_timestamp
-    return (case.now - since).total_seconds() if since is not None else 0.0
+def _waited(state: WorkloadState) -> float:
+    requeued = conditions.find(state.view.status.conditions, kueue.REQUEUED)
+    since = requeued.last_transition_time if requeued is not None else state.view.metadata.creation_timestamp
+    return (state.now - since).total_seconds() if since is not None else 0.0

@@ -8,7 +8,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.registry.kinds import definition_schemas
 from fleetqueue.fleets.systems.part import Part
-from fleetqueue.lab.together import together
+from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real.cluster_api import collection_path
 

@@ -7,8 +7,8 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import FALSE, TRUE, Condition
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import messages, names
-from fleetqueue.embedded.kueue.cases import admitted_or_not
 from fleetqueue.embedded.kueue.scheduling import admission_status
+from fleetqueue.embedded.kueue.workload_state import admitted_or_not
 
 COMES_BACK = ("Preempted", "NodeFailures")
 """Evictions after which a Workload queues again at once."""

@@ -25,16 +25,16 @@ from fleetqueue.api.cluster_v1 import (
     PlacementDecision,
 )
 from fleetqueue.api.meta import split_key
+from fleetqueue.embedded.ocm.placement.cache_lag import CacheLag
 from fleetqueue.embedded.ocm.placement.decision_events import DecisionRecorder
-from fleetqueue.embedded.ocm.placement.echo import Echo
 from fleetqueue.embedded.ocm.placement.eligibility import bound_sets, check_sets, eligible_sets
 from fleetqueue.embedded.ocm.placement.facts import CachedFacts, count, placements_of
 from fleetqueue.embedded.ocm.placement.measures import Measures
-from fleetqueue.embedded.ocm.placement.pace import Pace
 from fleetqueue.embedded.ocm.placement.plan import Plan, planned
 from fleetqueue.embedded.ocm.placement.plugins.selectors import CompileExpression
 from fleetqueue.embedded.ocm.placement.plugins.tally import Tally
 from fleetqueue.embedded.ocm.placement.ranking import Ranking
+from fleetqueue.embedded.ocm.placement.rate_limit import RateLimit
 from fleetqueue.embedded.ocm.placement.settings import PlacementSettings
 from fleetqueue.embedded.ocm.placement.wakers import BY_NAMESPACE, Wakers
 from fleetqueue.embedded.ocm.placement.writing import BY_PLACEMENT, Written, write
@@ -64,8 +64,8 @@ class SchedulingController(Controller):
         self.wakers = Wakers(hub)
         self.tally = Tally()
         self.rankings: dict[str, Ranking] = {}
-        self.echo = Echo(hub)
-        self.pace = Pace()
+        self.echo = CacheLag(hub)
+        self.pace = RateLimit()
         self.recorder = DecisionRecorder(hub.client)
 
     def watches(self) -> Iterable[Watch[Any]]:

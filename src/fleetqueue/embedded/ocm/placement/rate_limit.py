@@ -12,7 +12,7 @@ BURST: Final = 100
 PER_SECOND: Final = 50.0
 
 
-class Pace:
+class RateLimit:
     def __init__(self) -> None:
         self._left: dict[str, tuple[float, float]] = {}
         """From a Placement to how many changes it may still make, and when that was so."""

@@ -4,7 +4,7 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.demo.single_run import SingleRunMonitor, is_running
+from fleetqueue.demo.double_runs import SingleRunMonitor, is_running
 
 from .conftest import job, workload
 

@@ -6,10 +6,10 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.embedded.kueue.cases import Case, Queues, Step
 from fleetqueue.embedded.kueue.required_checks import required, synced
 from fleetqueue.embedded.kueue.settings import KueueSettings, PodsReadySettings
-from fleetqueue.embedded.kueue.workload_life import decide
+from fleetqueue.embedded.kueue.workload_lifecycle import decide
+from fleetqueue.embedded.kueue.workload_state import Queues, Step, WorkloadState
 
 from .scheduling.objects import NOON, condition, group, local_queue, queue, quota, workload_manifest
 
@@ -36,7 +36,7 @@ def case(*conditions, at=0, settings=None, queues=None, checks=(), status=None, 
     listed = {"admissionChecksStrategy": {"admissionChecks": [{"name": each["name"]} for each in checks]}}
     known = queues or Queues(local_queue(), queue(**(listed if checks else {})))
     now = NOON + timedelta(seconds=at)
-    return Case(raw, kueue.QueuedWorkload.view(raw), known, settings or KueueSettings(pods_ready=None), now)
+    return WorkloadState(raw, kueue.QueuedWorkload.view(raw), known, settings or KueueSettings(pods_ready=None), now)
 
 
 def told(step, kind):

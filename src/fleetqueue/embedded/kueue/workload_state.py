@@ -42,8 +42,8 @@ class Step:
     releases: bool = False
     """Whether the finalizer goes."""
     deletes: bool = False
-    says: Sequence[tuple[str, str, str]] = ()
-    """Events: kind, reason and note."""
+    events: Sequence[tuple[str, str, str]] = ()
+    """Kind, reason and note of each."""
     eviction: Eviction | None = None
     admits: bool = False
     again_in: float | None = None
@@ -51,7 +51,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Case:
+class WorkloadState:
     """One Workload, and all that decides about it."""
 
     raw: Manifest
@@ -72,7 +72,7 @@ class Case:
     def condition(self, kind: str) -> Condition | None:
         return self._conditions.get(kind)
 
-    def says(self, kind: str) -> bool:
+    def is_true(self, kind: str) -> bool:
         """Tell whether a condition is true."""
         told = self._conditions.get(kind)
         return told is not None and told.is_true
@@ -85,15 +85,15 @@ class Case:
 
     @cached_property
     def has_quota(self) -> bool:
-        return self.says(kueue.QUOTA_RESERVED)
+        return self.is_true(kueue.QUOTA_RESERVED)
 
     @cached_property
     def is_admitted(self) -> bool:
-        return self.says(kueue.ADMITTED)
+        return self.is_true(kueue.ADMITTED)
 
     @cached_property
     def is_evicted(self) -> bool:
-        return self.says(kueue.EVICTED)
+        return self.is_true(kueue.EVICTED)
 
     @property
     def generation(self) -> int:
@@ -116,8 +116,8 @@ class Case:
         deactivated = reason == n.DEACTIVATED
         changed = _evicted(raw, reason, message, self.now, cause=cause, is_shown=deactivated)
         said = f"EvictedDueTo{reason}" + (f"DueTo{cause}" if cause and deactivated else "")
-        says = [(NORMAL, said, message)] if self.view.status.admission is not None else []
-        return Step(status=changed, says=says, eviction=Eviction(reason, cause))
+        events = [(NORMAL, said, message)] if self.view.status.admission is not None else []
+        return Step(status=changed, events=events, eviction=Eviction(reason, cause))
 
     def without_quota(self, reason: str, message: str) -> Step | None:
         """Take its quota, and say why."""

@@ -19,7 +19,7 @@ PATIENCE: Final = 10.0
 log = Log("placement")
 
 
-class Echo:
+class CacheLag:
     def __init__(self, hub: Cluster) -> None:
         self._hub = hub
         self._stirred = asyncio.Event()

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from fleetqueue.cli.pressing import end_of_line
+from fleetqueue.cli.enter_key import end_of_line
 
 
 @pytest.fixture
