@@ -20,7 +20,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.fleets.scenario import CLUSTER_SET
+from fleetqueue.fleets.real_environment import CLUSTER_SET
 from fleetqueue.lab import control
 from fleetqueue.lab.cluster_names import HUB, cluster_names
 from fleetqueue.runtime.informer import Informer

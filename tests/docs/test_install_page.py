@@ -21,8 +21,8 @@ import pytest
 from fleetqueue.admin.waiting import Observed
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.embedded.ocm.registration.accepting import accept
+from fleetqueue.fleets.embedded_environment import WORKER_KINDS, add_gpus, bootstrap_kubeconfig, install_kueue
 from fleetqueue.fleets.embedded_lab import EmbeddedLab
-from fleetqueue.fleets.embedded_scenario import WORKER_KINDS, add_gpus, bootstrap_kubeconfig, install_kueue
 from fleetqueue.fleets.embedded_settings import EmbeddedSettings
 from fleetqueue.fleets.systems import kueue, ocm
 from fleetqueue.fleets.systems.installing import create_all, install, install_kinds

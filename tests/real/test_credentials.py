@@ -1,8 +1,8 @@
 """Credentials on the real engine: Kueue itself judges the kubeconfigs that we write.
 
 The controller runs with no more rights on the hub than deploy/ gives it, and the hub has a hand-written
-MultiKueueCluster as in the seeds' first story. Where a test takes a right away, the hub's Kueue tells in its log what
-it was refused.
+MultiKueueCluster as in the walkthroughs' first story. Where a test takes a right away, the hub's Kueue tells in its log
+what it was refused.
 """
 
 import asyncio
@@ -39,11 +39,11 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, load, parse
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.credentials.accounts import ACCOUNT_NAME, Account, grant, issue
-from fleetqueue.controllers.credentials.capabilities import discover
 from fleetqueue.controllers.credentials.create import create_kubeconfig
-from fleetqueue.controllers.credentials.rules import JOB_KINDS, Rule, rules_for
+from fleetqueue.controllers.credentials.hub_apis import discover
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.wiring import Credentials
+from fleetqueue.controllers.credentials.worker_rules import JOB_KINDS, Rule, rules_for
 from fleetqueue.real import layout
 from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import OURS, Cluster

@@ -1,4 +1,4 @@
-"""What the seeds' smaller pages need in every world."""
+"""What the walkthroughs' smaller pages need in every world."""
 
 WORKERS = ("cluster1", "cluster2", "cluster3")
 KEPT_BY_KUBERNETES = ("events", "events.events.k8s.io", "certificatesigningrequests.certificates.k8s.io")

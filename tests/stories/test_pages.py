@@ -1,4 +1,4 @@
-"""The seeds' smaller pages in both embedded worlds, told once in each; then one test for each id of the checklist.
+"""The walkthroughs' smaller pages in both embedded worlds, told once in each; then a test for each id of the checklist.
 
 For the same pages on real clusters see `test_seed_pages`, and the tests that are marked with an id.
 """

@@ -1,4 +1,4 @@
-"""The smaller pages of the seeds on one whole fleet: names of contexts, cluster sets, the life of the score add-on.
+"""The walkthroughs' smaller pages on one whole fleet: names of contexts, cluster sets, the life of the score add-on.
 
 OCM's own managers and agents do the work. No kubelet runs here, so the pods of the add-on's Deployment are faked; the
 tests run the agents in their place, with the very arguments, files and rights that the pods have. The last test takes

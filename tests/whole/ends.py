@@ -8,7 +8,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.usage_scores import GPU
-from fleetqueue.fleets.scenario import GPUS, WITHOUT_GPUS
+from fleetqueue.fleets.real_environment import GPUS, WITHOUT_GPUS
 from fleetqueue.testing.virtual_time import advance
 from tests.invariants.reasons import has_ended
 

@@ -1,4 +1,4 @@
-"""The seeds' environment, made once; every run begins with a copy of what it holds, with all processes just started."""
+"""The walkthroughs' environment, made once; every run begins with a copy of it, all processes just started."""
 
 import asyncio
 import gc
@@ -19,8 +19,8 @@ from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 from fleetqueue.fleets.client_certificates import ClientAuthority
 from fleetqueue.fleets.converters import CONVERTERS
 from fleetqueue.fleets.embedded import ADMIN, EmbeddedCluster, EmbeddedFleet
-from fleetqueue.fleets.embedded_scenario import set_up
-from fleetqueue.fleets.scenario import CLUSTER_SET
+from fleetqueue.fleets.embedded_environment import set_up
+from fleetqueue.fleets.real_environment import CLUSTER_SET
 from fleetqueue.fleets.systems.installing import create_all
 from fleetqueue.fleets.systems.part import DEPLOYMENTS
 from fleetqueue.manifests import objects

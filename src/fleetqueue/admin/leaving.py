@@ -17,7 +17,7 @@ from fleetqueue.api.fleetqueue import (
 )
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
-from fleetqueue.controllers.credentials.needed import clusters_of_member
+from fleetqueue.controllers.credentials.who_needs_one import clusters_of_member
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
 from fleetqueue.runtime.cluster import is_ours
 

@@ -31,7 +31,7 @@ class ClusterProfileStatus(View):
     access_providers: tuple[dict[str, Any], ...] = ()
     """`{name, cluster}`; cluster is a kubeconfig's cluster section."""
     credentials: tuple[dict[str, Any], ...] = ()
-    """`{consumer, accessRef}`; only in the fork that the seeds used."""
+    """`{consumer, accessRef}`; only in the fork that the walkthroughs used."""
 
 
 class ClusterProfile(Object):

@@ -45,9 +45,9 @@ def group_line(record: "Record", prefix: str, title: str, expected: Sequence[str
 
 
 def group_of(expectation: str) -> str:
-    from fleetqueue.demo import environment
+    from fleetqueue.demo import environment_story
 
-    prefix = "ENV" if expectation in environment.IDS else expectation.partition("-")[0]
+    prefix = "ENV" if expectation in environment_story.IDS else expectation.partition("-")[0]
     return prefix if prefix in GROUPS else ""
 
 

@@ -12,7 +12,7 @@ from fleetqueue.demo.commands import InProcess
 from fleetqueue.demo.deployments import Deployments
 from fleetqueue.demo.real_fleet import Report, make_room
 from fleetqueue.demo.story_run import StoryFleet
-from fleetqueue.fleets import embedded_scenario
+from fleetqueue.fleets import embedded_environment
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_lab import EmbeddedLab
 from fleetqueue.fleets.embedded_settings import EmbeddedSettings, start_in_background
@@ -56,7 +56,7 @@ async def kept(data_dir: Path, report: Report) -> AsyncIterator[StoryFleet]:
 @asynccontextmanager
 async def without_sockets(fleet: EmbeddedFleet, report: Report = lambda line: None) -> AsyncIterator[StoryFleet]:
     """Make the environment on a fleet in this process, on whatever clock it lives."""
-    await embedded_scenario.set_up(fleet.hub, fleet.workers, report)
+    await embedded_environment.set_up(fleet.hub, fleet.workers, report)
     async with story_fleet(NOWHERE, tuple(fleet.clusters), lambda name: fleet.clusters[name].client()) as found:
         yield found
 

@@ -1,6 +1,6 @@
 """What the stories must show: the acceptance checklist, and the record of what held.
 
-The ids are those of the seeds' checklist. Where an engine shows something in another form than the seeds' pages, the
+The ids are those of the walkthroughs' checklist. Where an engine shows something in another form than their pages, the
 sentence says what is expected here; docs/en/reference/stories.md says which engine shows what, and how.
 """
 
@@ -69,7 +69,7 @@ PAGES: Final = {
     "M-1": "the contexts of Kueue's page work",
     "P-1": "with gate, provider and clusterProfileRef a cluster is connected",
 }
-"""Ids of the seeds' smaller pages; tests tell those on embedded clusters as the stories are told."""
+"""Ids of the walkthroughs' smaller pages; tests tell those on embedded clusters as the stories are told."""
 
 SHOWN_BY_TESTS: Final = "tests marked with the id show it"
 NOT_SHOWN: Final = dict.fromkeys(PAGES, SHOWN_BY_TESTS)

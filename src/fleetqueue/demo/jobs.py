@@ -72,6 +72,6 @@ async def end(run: StoryRun, job: Job, worker: str) -> None:
 
 
 async def show_workloads(run: StoryRun, *workers: str) -> None:
-    """Show the Workloads of workers, as the seeds do."""
+    """Show the Workloads of workers, as the walkthroughs do."""
     for worker in workers:
         await run.do(f"kubectl get workloads --context kind-{worker}")

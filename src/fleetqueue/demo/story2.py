@@ -168,7 +168,7 @@ def conditions(run: StoryRun, wanted: list[str]) -> str:
 
 
 def has_one_way_in(run: StoryRun, name: str) -> bool:
-    """Tell whether a profile names us alone, and where the seeds' field is served, the secret of its cluster alone."""
+    """Tell whether a profile names us alone, and its cluster's secret alone where that field is served."""
     reference = {"kind": "Secret", "name": credentials_secret(name), "namespace": KUEUE_NAMESPACE}
     entries = [{"consumer": "kueue-admin", "accessRef": reference}] if run.fleet.has_pods else []
     return ways_in(run, name) == ([ACCESS_PROVIDER], entries)

@@ -5,7 +5,7 @@ from typing import Final
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.demo import jobs
-from fleetqueue.demo.environment import gpu_scores
+from fleetqueue.demo.environment_story import gpu_scores
 from fleetqueue.demo.story2 import PLACEMENT, decided, draining, listed, members, serving
 from fleetqueue.demo.story_run import StoryRun
 

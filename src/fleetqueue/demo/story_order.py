@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from fleetqueue.demo import environment, jobs, story1, story2, story3, what_if
+from fleetqueue.demo import environment_story, jobs, story1, story2, story3, what_if
 from fleetqueue.demo.expectations import ONLY_WITH_AGENTS, ONLY_WITH_PODS
 from fleetqueue.demo.story_run import StoryRun
 
@@ -19,10 +19,10 @@ class Which(StrEnum):
 def expected(which: Which, *, has_agents: bool = True, has_pods: bool = True) -> tuple[str, ...]:
     """Return the ids that a telling must show, in the order of the stories; see `StoryFleet` for what there may be."""
     parts = {
-        Which.ONE: (environment, story1),
-        Which.TWO: (environment, story2, what_if),
-        Which.THREE: (environment, story2, story3),
-        Which.ALL: (environment, story1, story2, story3, what_if),
+        Which.ONE: (environment_story, story1),
+        Which.TWO: (environment_story, story2, what_if),
+        Which.THREE: (environment_story, story2, story3),
+        Which.ALL: (environment_story, story1, story2, story3, what_if),
     }
     ids = (*(one for part in parts[which] for one in part.IDS), "ONCE")
     missing = {*(() if has_agents else ONLY_WITH_AGENTS), *(() if has_pods else ONLY_WITH_PODS)}
@@ -31,7 +31,7 @@ def expected(which: Which, *, has_agents: bool = True, has_pods: bool = True) ->
 
 async def tell(run: StoryRun, which: Which) -> None:
     """Tell one story, or all. Raises ExpectationFailed at the first that does not hold."""
-    await environment.tell(run)
+    await environment_story.tell(run)
     if which in (Which.ONE, Which.ALL):
         await story1.tell(run)
     if which is not Which.ONE:

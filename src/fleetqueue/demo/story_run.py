@@ -77,7 +77,7 @@ class StoryFleet:
     """Whether OCM's agents report on the workers."""
     processes: Processes | None = None
     has_pods: bool = False
-    """Whether the parts of all systems are pods, brought by add-ons where the seeds have them so."""
+    """Whether the parts of all systems are pods, brought by add-ons where the walkthroughs have them so."""
     dial: Callable[[str], Client] | None = None
     """Opens a cluster by its name; otherwise the kubeconfig does."""
     commands: Callable[[Mapping[str, Client]], Commands] | None = None
@@ -89,7 +89,7 @@ class StoryRun:
         self.fleet = fleet
         self.narrator = narrator
         self.is_fast = is_fast
-        """Whether jobs end after seconds instead of when the seeds' do."""
+        """Whether jobs end after seconds instead of when the walkthroughs' do."""
         self.record = Record()
         self.monitor = SingleRunMonitor()
         self.clients: dict[str, Client] = {}

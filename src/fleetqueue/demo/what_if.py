@@ -7,7 +7,7 @@ import yaml
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.controllers.placement_admission.names import FINALIZER
-from fleetqueue.demo.environment import gpu_scores, profiles_follow_bindings
+from fleetqueue.demo.environment_story import gpu_scores, profiles_follow_bindings
 from fleetqueue.demo.story2 import (
     CHECK,
     PLACEMENT,

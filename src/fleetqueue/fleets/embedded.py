@@ -16,7 +16,7 @@ from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 from fleetqueue.fleets.client_certificates import ClientAuthority
-from fleetqueue.fleets.cluster_parts import cluster_parts
+from fleetqueue.fleets.cluster_controllers import cluster_parts
 from fleetqueue.fleets.converters import CONVERTERS
 from fleetqueue.fleets.dialing import NewDoor, dial
 from fleetqueue.fleets.faults import Way

@@ -20,12 +20,12 @@ from fleetqueue.embedded.apiserver.http.tls import server_context
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
 from fleetqueue.embedded.apiserver.storage.log import Log, LogError
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
-from fleetqueue.fleets.cluster_parts import cluster_parts
+from fleetqueue.fleets.cluster_controllers import cluster_parts
 from fleetqueue.fleets.converters import CONVERTERS
 from fleetqueue.fleets.faults import Way
 from fleetqueue.fleets.in_process import InProcessDoor
-from fleetqueue.fleets.kept_up import kept_up
 from fleetqueue.fleets.pods.options import Dial
+from fleetqueue.fleets.restarts import kept_up
 from fleetqueue.lab import kubeconfigs, ports
 from fleetqueue.lab.errors import EngineError
 from fleetqueue.lab.key_pairs import read_pair

@@ -27,7 +27,7 @@ from fleetqueue.fleets.dialing import dial
 from fleetqueue.fleets.embedded_endpoint import Endpoint, How
 from fleetqueue.fleets.embedded_log import API
 from fleetqueue.fleets.embedded_settings import EmbeddedSettings, Report
-from fleetqueue.fleets.pods.programs import connect
+from fleetqueue.fleets.pods.images import connect
 from fleetqueue.lab import kubeconfigs, ports
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.concurrent_steps import together
@@ -126,10 +126,10 @@ class EmbeddedLab:
 
     async def _set_up(self) -> None:
         if self.settings.scenario == "multikueue":
-            from fleetqueue.fleets import embedded_scenario
+            from fleetqueue.fleets import embedded_environment
 
             hub, *workers = self.endpoints.values()
-            await embedded_scenario.set_up(hub, workers, self.report)
+            await embedded_environment.set_up(hub, workers, self.report)
 
     def _worker(self, cluster: str) -> Endpoint:
         if cluster == HUB or cluster not in self.endpoints:

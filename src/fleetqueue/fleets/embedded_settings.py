@@ -24,7 +24,7 @@ class EmbeddedSettings:
     ports_from: int | None = None
     """The hub's port; the workers have the next ones. None: those of the last start, or any."""
     scenario: Scenario = "none"
-    """`multikueue`: the seeds' environment, ready for the stories; `none`: the clusters alone."""
+    """`multikueue`: the walkthroughs' environment, ready for the stories; `none`: the clusters alone."""
     engine: str = "embedded"
 
     @property

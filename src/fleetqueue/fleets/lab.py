@@ -15,8 +15,8 @@ from typing import Literal
 
 import orjson
 
-from fleetqueue.fleets import scenario
-from fleetqueue.fleets.parts import PROBES
+from fleetqueue.fleets import real_environment
+from fleetqueue.fleets.product_processes import PROBES
 from fleetqueue.lab import control
 from fleetqueue.lab.supervisor import serve
 from fleetqueue.real.fleet import RealFleet, Settings
@@ -30,7 +30,7 @@ class LabSettings(Settings):
     """How a lab is made up; kept with its state."""
 
     scenario: Scenario = "multikueue"
-    """`multikueue`: the seeds' environment, ready for the stories; `none`: the clusters alone."""
+    """`multikueue`: the walkthroughs' environment, ready for the stories; `none`: the clusters alone."""
 
     def ports(self, cluster: str) -> tuple[str, ...]:
         return (*Settings.ports(self, cluster), PROBES)
@@ -55,7 +55,7 @@ class Lab(RealFleet):
         await super().start()
         try:
             if self.settings.scenario == "multikueue":
-                await scenario.set_up(self)
+                await real_environment.set_up(self)
         except BaseException:
             await self.stop()
             raise

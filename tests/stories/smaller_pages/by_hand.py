@@ -7,7 +7,7 @@ from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.client.kubeconfig import render
-from fleetqueue.controllers.credentials.rules import JOB_KINDS, rules_for
+from fleetqueue.controllers.credentials.worker_rules import JOB_KINDS, rules_for
 from fleetqueue.demo.story_run import LIMIT, StoryRun
 from fleetqueue.lab.cluster_names import HUB
 

@@ -1,4 +1,4 @@
-"""How the seeds call clusters and group them: the contexts of Kueue's page, the tree of `clusteradm`."""
+"""How the walkthroughs call clusters and group them: the contexts of Kueue's page, the tree of `clusteradm`."""
 
 from fleetqueue.api.fleetqueue import credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile

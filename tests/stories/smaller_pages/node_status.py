@@ -6,7 +6,7 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.meta import Object
 from fleetqueue.api.usage_scores import GPU
-from fleetqueue.demo.environment import gpu_scores
+from fleetqueue.demo.environment_story import gpu_scores
 from fleetqueue.demo.story_run import StoryRun
 
 IDS = ("B-2",)

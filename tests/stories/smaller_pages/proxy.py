@@ -8,8 +8,8 @@ from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.fleets.client_certificates import ClientAuthority
 from fleetqueue.fleets.dialing import Reachable, dial
 from fleetqueue.fleets.embedded import EmbeddedFleet
+from fleetqueue.fleets.embedded_environment import Site
 from fleetqueue.fleets.embedded_lab import EmbeddedLab
-from fleetqueue.fleets.embedded_scenario import Site
 
 URL = "https://cluster-proxy-addon-user.open-cluster-management-addon:9092"
 

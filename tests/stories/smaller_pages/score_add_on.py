@@ -6,9 +6,9 @@ from fleetqueue.admin.inventory import chosen
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
-from fleetqueue.demo.environment import AddOn, is_well
+from fleetqueue.demo.environment_story import AddOn, is_well
 from fleetqueue.demo.story_run import StoryRun
-from fleetqueue.fleets.embedded_scenario import QUICK_SCORES
+from fleetqueue.fleets.embedded_environment import QUICK_SCORES
 from fleetqueue.fleets.systems.add_ons import SCORES as ADD_ON
 from fleetqueue.fleets.systems.add_ons import scores_add_on
 from fleetqueue.lab.cluster_names import HUB

@@ -1,4 +1,4 @@
-"""Tell the seeds' smaller pages in an order in which one prepares the next."""
+"""Tell the walkthroughs' smaller pages in an order in which one prepares the next."""
 
 from fleetqueue.demo.story_run import StoryRun
 

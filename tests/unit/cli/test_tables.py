@@ -71,7 +71,7 @@ def test_text(value, written):
     ("seconds", "written"),
     [
         pytest.param(0, "0s", id="now"),
-        pytest.param(116, "116s", id="as the seeds show it"),
+        pytest.param(116, "116s", id="as the walkthroughs show it"),
         pytest.param(120, "2m", id="two minutes"),
         pytest.param(553, "9m13s", id="minutes with seconds"),
         pytest.param(22 * 60, "22m", id="minutes alone"),

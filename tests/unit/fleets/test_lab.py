@@ -1,8 +1,8 @@
 """A fleet with our parts in it: what it is told."""
 
 from fleetqueue.fleets.lab import LabSettings
-from fleetqueue.fleets.parts import PROBES
-from fleetqueue.fleets.scenario import QUEUE_NAMES, queues_for_all
+from fleetqueue.fleets.product_processes import PROBES
+from fleetqueue.fleets.real_environment import QUEUE_NAMES, queues_for_all
 
 
 def test_every_cluster_has_a_port_for_our_part():

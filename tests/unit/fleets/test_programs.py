@@ -23,7 +23,7 @@ from fleetqueue.controllers.processes.process import end
 from fleetqueue.embedded.apiserver.auth.authentication import Credentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import Secrets
-from fleetqueue.fleets.cluster_parts import cluster_parts
+from fleetqueue.fleets.cluster_controllers import cluster_parts
 from fleetqueue.fleets.embedded import new_server
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.real.cluster_api import collection_path

@@ -16,7 +16,7 @@ from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.client.certificates import content_of
 from fleetqueue.embedded.ocm.registration.accepting import accept
 from fleetqueue.fleets.embedded import EmbeddedFleet
-from fleetqueue.fleets.embedded_scenario import WORKER_KINDS, bootstrap_kubeconfig
+from fleetqueue.fleets.embedded_environment import WORKER_KINDS, bootstrap_kubeconfig
 from fleetqueue.fleets.systems import add_ons, ocm
 from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
 from fleetqueue.testing.virtual_time import VirtualClock, advance

@@ -16,7 +16,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import digest
 from fleetqueue.controllers.credentials.problems import CredentialProblem
-from fleetqueue.controllers.credentials.rules import Rule
+from fleetqueue.controllers.credentials.worker_rules import Rule
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS, is_ours
 
 ACCOUNT_NAME: Final = "fleetqueue-multikueue"

@@ -35,8 +35,8 @@ from fleetqueue.controllers.credentials.endpoints import Endpoint, endpoint, ref
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.proofs import PATIENCE, Proofs
-from fleetqueue.controllers.credentials.rules import Rights, widened
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.worker_rules import Rights, widened
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster
 from fleetqueue.runtime.controller import Watch
 from fleetqueue.runtime.logs import Log

@@ -2,7 +2,7 @@
 
 Reads:   ClusterProfile, the kubeconfig secrets
 Writes:  our own entries in the ClusterProfile's status
-Mirrors: the OCM fork of the seeds (`status.credentials`); cluster-proxy (`status.accessProviders`)
+Mirrors: the OCM fork of the walkthroughs (`status.credentials`); cluster-proxy (`status.accessProviders`)
 
 The lists are read, changed in our own entry, and written back with their resourceVersion. A server-side apply would be
 shorter, but in the CRDs before 2026 these lists have no keys, and it would then throw out the entries of others.
@@ -19,8 +19,8 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials import issued
-from fleetqueue.controllers.credentials.needed import cluster_of_secret
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.who_needs_one import cluster_of_secret
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log

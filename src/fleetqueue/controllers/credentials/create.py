@@ -9,7 +9,7 @@ from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.controllers.credentials.accounts import Account, grant, issue
 from fleetqueue.controllers.credentials.endpoints import Endpoint, refusal
 from fleetqueue.controllers.credentials.problems import CredentialProblem
-from fleetqueue.controllers.credentials.rules import rules_for
+from fleetqueue.controllers.credentials.worker_rules import rules_for
 
 BY_HAND: Final = "fleetqueue-kubeconfig"
 """Another account than the controller's, which is removed when the controller no longer needs it."""

@@ -34,18 +34,18 @@ from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials import issued, messages
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.measures import Measures
-from fleetqueue.controllers.credentials.needed import (
+from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
+from fleetqueue.controllers.credentials.proofs import Proofs
+from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.source import FormerSource, Source
+from fleetqueue.controllers.credentials.wanted_rights import RightsInUse
+from fleetqueue.controllers.credentials.who_needs_one import (
     cluster_of_secret,
     clusters_of_decision,
     clusters_of_member,
     why_needed,
 )
-from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
-from fleetqueue.controllers.credentials.proofs import Proofs
-from fleetqueue.controllers.credentials.rights import RightsInUse
-from fleetqueue.controllers.credentials.rules import Rights
-from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.controllers.credentials.source import FormerSource, Source
+from fleetqueue.controllers.credentials.worker_rules import Rights
 from fleetqueue.runtime.cluster import Cluster, is_ours, is_released
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log

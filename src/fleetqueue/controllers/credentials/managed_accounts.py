@@ -27,8 +27,8 @@ from fleetqueue.controllers.credentials.held_add_ons import HeldAddOns
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Proofs
-from fleetqueue.controllers.credentials.rules import Rights, Rule, widened
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.worker_rules import Rights, Rule, widened
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Watch
 

@@ -16,9 +16,9 @@ from fleetqueue.client.kubeconfig import Connection, parse
 from fleetqueue.controllers.credentials.accounts import denied
 from fleetqueue.controllers.credentials.issued import digest
 from fleetqueue.controllers.credentials.problems import CredentialProblem
-from fleetqueue.controllers.credentials.rules import Rights, Rule
 from fleetqueue.controllers.credentials.served_kinds import unserved
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.worker_rules import Rights, Rule
 
 Dial = Callable[[Connection], Client]
 

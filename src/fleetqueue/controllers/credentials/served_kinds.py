@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from fleetqueue.api import errors
 from fleetqueue.client import Client
-from fleetqueue.controllers.credentials.rules import JobKind
+from fleetqueue.controllers.credentials.worker_rules import JobKind
 
 
 async def unserved(worker: Client, kinds: Mapping[str, JobKind]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.controllers.credentials.issued import Issued
-from fleetqueue.controllers.credentials.rules import Rights
+from fleetqueue.controllers.credentials.worker_rules import Rights
 from fleetqueue.runtime.controller import Watch
 
 

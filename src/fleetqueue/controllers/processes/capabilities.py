@@ -12,8 +12,8 @@ from fleetqueue.api.fleetqueue import IDENTITY_NAMESPACE
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
-from fleetqueue.controllers.credentials.capabilities import Capabilities as CredentialCapabilities
-from fleetqueue.controllers.credentials.capabilities import discover
+from fleetqueue.controllers.credentials.hub_apis import Capabilities as CredentialCapabilities
+from fleetqueue.controllers.credentials.hub_apis import discover
 from fleetqueue.runtime.logs import Log
 
 OLD_LIMIT: Final = 10

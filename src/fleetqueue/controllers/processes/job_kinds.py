@@ -3,8 +3,8 @@
 from typing import Final
 
 from fleetqueue.client import Client
-from fleetqueue.controllers.credentials.rules import JOB_KINDS
 from fleetqueue.controllers.credentials.served_kinds import unserved
+from fleetqueue.controllers.credentials.worker_rules import JOB_KINDS
 
 CUSTOM: Final = {name: kind for name, kind in JOB_KINDS.items() if "." in kind.group}
 """Kinds with a definition of their own, which a worker may lack."""

@@ -9,8 +9,8 @@ from string import Formatter
 from typing import Any, Final, Literal
 
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
-from fleetqueue.controllers.credentials.rules import rules_for
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.worker_rules import rules_for
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.controllers.usage_scores.settings import AgentSettings, SilenceSettings
 from fleetqueue.runtime.leader_election import LeaseSettings

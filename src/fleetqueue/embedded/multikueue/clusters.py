@@ -20,7 +20,7 @@ from fleetqueue.embedded.multikueue.cluster_sources import BadSource, ClusterSou
 from fleetqueue.embedded.multikueue.leftovers import Leftovers
 from fleetqueue.embedded.multikueue.names import CLUSTER_CONTROLLER
 from fleetqueue.embedded.multikueue.remote import Remote
-from fleetqueue.embedded.multikueue.remotes import Remotes
+from fleetqueue.embedded.multikueue.remote_lookup import Remotes
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key

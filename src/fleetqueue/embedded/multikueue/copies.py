@@ -17,12 +17,12 @@ from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.adapters.interface import workload_of
 from fleetqueue.embedded.multikueue.decisions import Wanted, wanted_on_each
-from fleetqueue.embedded.multikueue.group import PRIORITY, Copy, Group
-from fleetqueue.embedded.multikueue.groups import Groups, Refusal
+from fleetqueue.embedded.multikueue.group_lookup import Groups, Refusal
 from fleetqueue.embedded.multikueue.measures import ROLE, Measures
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, EVICTED_ON_MANAGER, IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.multikueue.remote import Remote
 from fleetqueue.embedded.multikueue.remote_objects import Sent
+from fleetqueue.embedded.multikueue.workload_group import PRIORITY, Copy, Group
 from fleetqueue.rules import workload_admission
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster

@@ -15,8 +15,8 @@ from enum import Enum
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.group import Copy, Group
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, OUT_OF_SYNC
+from fleetqueue.embedded.multikueue.workload_group import Copy, Group
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 

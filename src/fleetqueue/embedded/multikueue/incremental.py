@@ -13,8 +13,8 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.multikueue.group import Group
-from fleetqueue.embedded.multikueue.groups import Groups
+from fleetqueue.embedded.multikueue.group_lookup import Groups
+from fleetqueue.embedded.multikueue.workload_group import Group
 from fleetqueue.rules import workload_admission
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster

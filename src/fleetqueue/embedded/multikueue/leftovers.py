@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fleetqueue.embedded.multikueue.groups import Groups
+from fleetqueue.embedded.multikueue.group_lookup import Groups
 from fleetqueue.embedded.multikueue.remote import Remote
 
 

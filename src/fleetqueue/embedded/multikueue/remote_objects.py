@@ -9,7 +9,7 @@ from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue.adapters.interface import workload_of
 from fleetqueue.embedded.multikueue.followers import Follower
-from fleetqueue.embedded.multikueue.group import copy_facts
+from fleetqueue.embedded.multikueue.workload_group import copy_facts
 from fleetqueue.runtime.controller import is_news
 
 BY_WORKLOAD: Final = "workload"

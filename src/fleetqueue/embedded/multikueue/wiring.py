@@ -15,12 +15,12 @@ from fleetqueue.embedded.multikueue.adapters.job_set import JobSets
 from fleetqueue.embedded.multikueue.admission_checks import AdmissionCheckController
 from fleetqueue.embedded.multikueue.clusters import ClusterController
 from fleetqueue.embedded.multikueue.copies import CopyController
-from fleetqueue.embedded.multikueue.groups import Groups
+from fleetqueue.embedded.multikueue.group_lookup import Groups
 from fleetqueue.embedded.multikueue.incremental import IncrementalDispatcher
 from fleetqueue.embedded.multikueue.leftovers import Leftovers
 from fleetqueue.embedded.multikueue.measures import Measures
 from fleetqueue.embedded.multikueue.remote import Dial, Remote, RunPlugin
-from fleetqueue.embedded.multikueue.remotes import Remotes
+from fleetqueue.embedded.multikueue.remote_lookup import Remotes
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.embedded.multikueue.workloads import WorkloadController
 from fleetqueue.runtime.cluster import Cluster

@@ -19,10 +19,10 @@ from fleetqueue.api.meta import Object, replacement
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.decisions import Act, Step, decide, is_there, wanted_on_each
-from fleetqueue.embedded.multikueue.group import Group, hub_facts
-from fleetqueue.embedded.multikueue.groups import Groups, Refusal, owner_of
+from fleetqueue.embedded.multikueue.group_lookup import Groups, Refusal, owner_of
 from fleetqueue.embedded.multikueue.measures import ROLE, Measures
 from fleetqueue.embedded.multikueue.names import EVENT, WORKLOAD_CONTROLLER
+from fleetqueue.embedded.multikueue.workload_group import Group, hub_facts
 from fleetqueue.rules import workload_admission
 from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster

@@ -1,1 +1,1 @@
-"""The systems that the seeds name, as they are installed on embedded clusters."""
+"""The systems that the walkthroughs name, as they are installed on embedded clusters."""

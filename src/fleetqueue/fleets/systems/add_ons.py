@@ -1,7 +1,7 @@
-"""OCM's add-ons of the seeds' environment, and the controllers of theirs that run on the hub.
+"""OCM's add-ons of the walkthroughs' environment, and the controllers of theirs that run on the hub.
 
 Both add-ons are brought to every cluster by an AddOnTemplate: the accounts' agent, and our own score agent under the
-name that the seeds know.
+name that the walkthroughs know.
 """
 
 from collections.abc import Iterable
@@ -107,7 +107,7 @@ def accounts_add_on() -> Iterable[Manifest]:
 
 
 def scores_add_on(*arguments: str) -> Iterable[Manifest]:
-    """Build our shipped add-on under the name that the seeds know, with further arguments for its agents."""
+    """Build our shipped add-on under the name that the walkthroughs know, with further arguments for its agents."""
     for manifest in (*shipped("kustomize/rbac/score_agent_hub_role.yaml"), *shipped("ocm/score_agent_add_on.yaml")):
         if manifest["kind"] == "ClusterManagementAddOn":
             manifest["metadata"]["name"] = SCORES

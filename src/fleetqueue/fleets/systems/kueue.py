@@ -1,4 +1,4 @@
-"""Kueue and JobSet as they are installed on every cluster of the seeds' environment."""
+"""Kueue and JobSet as they are installed on every cluster of the walkthroughs' environment."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -19,7 +19,7 @@ integrations:
 featureGates:
   AdmissionCheckValidationRules: true
 """
-"""What a manager is told; all that is not said is as Kueue ships it. The gate shows two conditions of the seeds."""
+"""What a manager is told; all else is as Kueue ships it. The gate shows two conditions of the walkthroughs."""
 
 IN_PROCESS: Final = "webhooks are asked in process here"
 _KUEUE: Final = "kueue.x-k8s.io"

@@ -28,7 +28,7 @@ from fleetqueue.api.requests import Request, Response
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, parse, render
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
-from fleetqueue.controllers.credentials.capabilities import Capabilities
+from fleetqueue.controllers.credentials.hub_apis import Capabilities
 from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.wiring import Credentials

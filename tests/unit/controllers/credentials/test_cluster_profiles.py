@@ -8,8 +8,8 @@ from fleetqueue.api import errors
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.controllers.credentials.capabilities import Capabilities
 from fleetqueue.controllers.credentials.cluster_profiles import with_ours
+from fleetqueue.controllers.credentials.hub_apis import Capabilities
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import advance, settle

@@ -15,9 +15,9 @@ from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
 from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.controllers.credentials.capabilities import Capabilities
+from fleetqueue.controllers.credentials.hub_apis import Capabilities
 from fleetqueue.controllers.credentials.managed_accounts import go_duration
-from fleetqueue.controllers.credentials.rules import rules_for
+from fleetqueue.controllers.credentials.worker_rules import rules_for
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition

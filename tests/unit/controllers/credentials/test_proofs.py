@@ -7,8 +7,8 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, render
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.proofs import Proofs
-from fleetqueue.controllers.credentials.rules import Rights
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.worker_rules import Rights
 
 
 def refused(connection: Connection) -> Client:

@@ -28,7 +28,10 @@ def test_long_names_that_begin_alike_have_managers_of_their_own():
 
 @pytest.mark.parametrize(
     ("naming", "member"),
-    [pytest.param("placement", "gpu-c1", id="as in the seeds"), pytest.param("cluster", "c1", id="one per cluster")],
+    [
+        pytest.param("placement", "gpu-c1", id="as in the walkthroughs"),
+        pytest.param("cluster", "c1", id="one per cluster"),
+    ],
 )
 def test_the_name_of_a_member(naming, member):
     assert PlacementAdmissionSettings(naming=naming).member("gpu", "c1") == member
@@ -43,7 +46,10 @@ def test_the_name_of_a_secret():
     ("said", "reason", "message"),
     [
         pytest.param(
-            messages.generated({}), "Active", "MultiKueueConfig and MultiKueueCluster generated", id="as in the seeds"
+            messages.generated({}),
+            "Active",
+            "MultiKueueConfig and MultiKueueCluster generated",
+            id="as in the walkthroughs",
         ),
         pytest.param(
             messages.generated({"b": "no secret", "a": "full"}),

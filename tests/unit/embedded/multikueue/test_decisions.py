@@ -7,7 +7,7 @@ import pytest
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.multikueue.adapters.batch_job import BatchJobs
 from fleetqueue.embedded.multikueue.decisions import Act, Wanted, decide, wanted_on_each, winner
-from fleetqueue.embedded.multikueue.group import Copy, Group
+from fleetqueue.embedded.multikueue.workload_group import Copy, Group
 from fleetqueue.testing.virtual_time import START
 
 JOB = {"metadata": {"name": "j"}, "spec": {"suspend": False}, "status": {"active": 1}}

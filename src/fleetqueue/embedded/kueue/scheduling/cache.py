@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Quantity
-from fleetqueue.embedded.kueue.scheduling.adjusting import Summary
 from fleetqueue.embedded.kueue.scheduling.cache_view import CLUSTER_QUEUE, LOCAL_QUEUE, CacheView
+from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import Summary
 from fleetqueue.embedded.kueue.scheduling.queues import Requeue
 from fleetqueue.embedded.kueue.scheduling.quota import quotas
 from fleetqueue.embedded.kueue.scheduling.seen_workloads import SeenWorkloads

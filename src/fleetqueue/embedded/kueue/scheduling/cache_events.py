@@ -12,8 +12,8 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.pod_limits import LimitRange, RuntimeClass
-from fleetqueue.embedded.kueue.scheduling.adjusting import summary
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
+from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import summary
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.logs import Log
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Quantity
-from fleetqueue.embedded.kueue.scheduling.adjusting import Summary
+from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import Summary
 from fleetqueue.embedded.kueue.scheduling.queue_usage import Problem
 from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names, problems
 

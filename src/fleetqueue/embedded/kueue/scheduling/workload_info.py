@@ -17,8 +17,8 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.pod_templates import PodSet, pod_sets
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.scheduling import amounts
-from fleetqueue.embedded.kueue.scheduling.adjusting import Summary, adjusted, refusal
 from fleetqueue.embedded.kueue.scheduling.amounts import Requests
+from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import Summary, adjusted, refusal
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
 
 LONG_AGO: Final = datetime.fromtimestamp(0, UTC)

@@ -1,4 +1,4 @@
-"""Let every profile of a cluster name the secret with its credential, in the field that only the seeds' OCM has.
+"""Let every profile of a cluster name the secret with its credential, in the field that only the walkthroughs' OCM has.
 
 Kueue reads the profiles of its own namespace only, and those are filled by whoever writes the secrets. The profiles of
 other namespaces are for people, who look at all of them.

@@ -1,4 +1,4 @@
-"""ClusterProfiles as the seeds knew them: with `status.credentials`, which no released version of the kind has."""
+"""ClusterProfiles as the walkthroughs knew them: with `status.credentials`, which no release of the kind has."""
 
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ CREDENTIALS: Final = {
 
 
 def with_credentials(definition: Manifest) -> Manifest:
-    """Return the definition of ClusterProfiles with the seeds' field in the status; who fills it looks for it there."""
+    """Return the definition of ClusterProfiles with that field in the status; who fills it looks for it there."""
     versions = [_version(version) for version in definition["spec"]["versions"]]
     return {**definition, "spec": {**definition["spec"], "versions": versions}}
 

@@ -3,8 +3,8 @@
 It needs, as upstream's does: to list and watch managedclusters, managedclustersets, managedclustersetbindings and
 namespaces; to list, watch, create, patch and delete clusterprofiles, and to patch their status.
 
-Profiles in the seeds' form are filled by who may read secrets, which registration may not. It needs to list and watch
-clusterprofiles, to patch their status, and to list and watch secrets in Kueue's namespace.
+Profiles in the walkthroughs' form are filled by who may read secrets, which registration may not. It needs to list and
+watch clusterprofiles, to patch their status, and to list and watch secrets in Kueue's namespace.
 """
 
 from collections.abc import Sequence

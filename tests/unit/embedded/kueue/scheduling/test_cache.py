@@ -2,8 +2,8 @@
 
 import pytest
 
-from fleetqueue.embedded.kueue.scheduling.adjusting import summary
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
+from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import summary
 from fleetqueue.embedded.kueue.scheduling.queue_usage import Usage
 from fleetqueue.embedded.kueue.scheduling.queues import Requeue
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings

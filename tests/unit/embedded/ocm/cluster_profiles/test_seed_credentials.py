@@ -1,4 +1,4 @@
-"""The profiles that people look at say which secret holds the credential, as the seeds' OCM had it."""
+"""The profiles that people look at say which secret holds the credential, as the walkthroughs' OCM had it."""
 
 import pytest
 

@@ -1,11 +1,11 @@
-"""Profiles in the seeds' form say which secret holds the credential."""
+"""Profiles in the walkthroughs' form say which secret holds the credential."""
 
 import pytest
 
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.client import Client
-from fleetqueue.controllers.credentials.capabilities import discover
+from fleetqueue.controllers.credentials.hub_apis import discover
 from fleetqueue.embedded.ocm.cluster_profiles.profiles import profile_manifest
 from fleetqueue.embedded.ocm.cluster_profiles.seed_form import with_credentials
 from fleetqueue.manifests.custom_kinds import crds

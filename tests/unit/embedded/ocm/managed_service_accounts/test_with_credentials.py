@@ -19,7 +19,7 @@ from fleetqueue.api.managed_service_account_v1beta1 import SYNC_LABEL, ManagedSe
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.controllers.credentials.capabilities import discover
+from fleetqueue.controllers.credentials.hub_apis import discover
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.wiring import Credentials
 from fleetqueue.controllers.secret_reader import exec_credential, secrets_of

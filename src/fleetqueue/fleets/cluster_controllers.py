@@ -14,8 +14,8 @@ from fleetqueue.embedded.kubernetes.settings import KubernetesSettings
 from fleetqueue.embedded.nodes import wiring as nodes
 from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings
 from fleetqueue.fleets.in_process import InProcessDoor
+from fleetqueue.fleets.pods.images import connect, programs
 from fleetqueue.fleets.pods.options import Dial
-from fleetqueue.fleets.pods.programs import connect, programs
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

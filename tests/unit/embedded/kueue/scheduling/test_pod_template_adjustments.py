@@ -4,8 +4,8 @@ import pytest
 
 from fleetqueue.api.pod_limits import LimitRange
 from fleetqueue.api.pod_templates import pod_sets
-from fleetqueue.embedded.kueue.scheduling.adjusting import adjusted, refusal, summary
 from fleetqueue.embedded.kueue.scheduling.amounts import requests
+from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import adjusted, refusal, summary
 
 PATH = "spec.podSets[0].template.spec"
 

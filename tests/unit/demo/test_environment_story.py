@@ -15,7 +15,7 @@ from fleetqueue.api.cluster_v1 import (
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.client.kubeconfig import render
-from fleetqueue.demo.environment import (
+from fleetqueue.demo.environment_story import (
     MANAGER,
     MANAGER_LABEL,
     bound,

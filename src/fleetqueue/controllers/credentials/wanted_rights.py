@@ -9,8 +9,8 @@ from typing import Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.kueue_configuration import Configuration
-from fleetqueue.controllers.credentials.rules import JobKind, Rights, rights_for
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
+from fleetqueue.controllers.credentials.worker_rules import JobKind, Rights, rights_for
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.kueue_configuration import KueueConfiguration
 

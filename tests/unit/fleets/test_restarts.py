@@ -7,9 +7,9 @@ import pytest
 from fleetqueue import clock
 from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.embedded.nodes.objects import Node as PlayedNode
-from fleetqueue.fleets.cluster_parts import cluster_parts
+from fleetqueue.fleets.cluster_controllers import cluster_parts
 from fleetqueue.fleets.embedded import EmbeddedCluster
-from fleetqueue.fleets.kept_up import kept_up
+from fleetqueue.fleets.restarts import kept_up
 from fleetqueue.testing.virtual_time import advance, running
 
 pytestmark = pytest.mark.virtual_time

@@ -1,4 +1,4 @@
-"""The seeds' environment on an embedded fleet: whole, made once, and by accounts that have the rights they need."""
+"""The walkthroughs' environment on an embedded fleet: whole, made once, and by accounts that have the rights for it."""
 
 import logging
 
@@ -7,7 +7,7 @@ import pytest
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.fleets.embedded import EmbeddedFleet
-from fleetqueue.fleets.embedded_scenario import set_up
+from fleetqueue.fleets.embedded_environment import set_up
 from fleetqueue.fleets.systems.part import DEPLOYMENTS
 from fleetqueue.testing.virtual_time import advance
 

@@ -1,7 +1,7 @@
-"""The seeds' environment on embedded clusters: their systems as pods, the workers joined, queues and GPUs.
+"""The walkthroughs' environment on embedded clusters: their systems as pods, the workers joined, queues and GPUs.
 
-It is what the seeds' set-up script leaves behind, made in the same order. Doing it again on a fleet that has it changes
-nothing.
+It is what the walkthroughs' set-up script leaves behind, made in the same order. Doing it again on a fleet that has it
+changes nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.embedded.ocm.cluster_profiles.seed_form import with_credentials
 from fleetqueue.embedded.ocm.registration.accepting import accept
-from fleetqueue.fleets.scenario import (
+from fleetqueue.fleets.real_environment import (
     CLUSTER_SET,
     REPLICA_SETS,
     WITHOUT_GPUS,

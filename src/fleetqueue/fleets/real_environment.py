@@ -1,7 +1,7 @@
-"""The seeds' environment on a fleet: workers joined, a cluster set, queues, GPUs, our parts at work.
+"""The walkthroughs' environment on a fleet: workers joined, a cluster set, queues, GPUs, our parts at work.
 
-What the seeds' set-up script does in half an hour is done here in seconds and in the same order. Doing it again on a
-fleet that has it changes nothing.
+What the walkthroughs' set-up script does in half an hour is done here in seconds, in the same order. Doing it again on
+a fleet that has it changes nothing.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -21,7 +21,7 @@ from fleetqueue.api.usage_scores import FRESH, GPU, SCORE_RESOURCE
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
-from fleetqueue.fleets.parts import run_controller, run_score_agent
+from fleetqueue.fleets.product_processes import run_controller, run_score_agent
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.manifests import example, objects
@@ -80,7 +80,7 @@ async def prepare(fleet: RealFleet, hub: Client, worker: Cluster) -> None:
 
 
 async def add_gpus(worker: Client, name: str) -> None:
-    """Give the one node of a worker GPUs, as the seeds do by editing its status."""
+    """Give the one node of a worker GPUs, as the walkthroughs do by editing its status."""
     amount = {GPU: GPUS}
     patch = {"status": {"capacity": amount, "allocatable": amount}}
     await worker.merge(Node.resource, f"{name}-control-plane", "", patch, subresource="status")

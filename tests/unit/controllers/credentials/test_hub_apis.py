@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import AdminKubeconfigs
-from fleetqueue.controllers.credentials.capabilities import Capabilities, discover
+from fleetqueue.controllers.credentials.hub_apis import Capabilities, discover
 from fleetqueue.controllers.credentials.managed_accounts import ManagedAccounts
 from fleetqueue.runtime.metrics import Metrics
 

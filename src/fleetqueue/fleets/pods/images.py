@@ -12,7 +12,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.embedded.nodes.programs import Program, ProgramContext, Programs
-from fleetqueue.fleets.pods import cluster_management, queueing
+from fleetqueue.fleets.pods import kueue, ocm
 from fleetqueue.fleets.pods.account_door import AccountDoor
 from fleetqueue.fleets.pods.mounted_door import MountedDoor, while_same
 from fleetqueue.fleets.pods.options import Dial, WrongArguments, only, options_of
@@ -33,10 +33,8 @@ def connect(connection: Connection) -> Client:
 
 def programs(server: ApiServer, dial: Dial) -> Programs:
     """Return the parts that pods of a cluster can be; `dial` opens other clusters by their kubeconfigs."""
-    ocm, kueue = cluster_management.programs(server, dial), queueing.programs(server, dial)
-    return Programs(
-        {IMAGE: _fleetqueue(dial), **ocm, **kueue}, reach=lambda account: Client(AccountDoor(server, account))
-    )
+    of_others = {**ocm.programs(server, dial), **kueue.programs(server, dial)}
+    return Programs({IMAGE: _fleetqueue(dial), **of_others}, reach=lambda account: Client(AccountDoor(server, account)))
 
 
 def _fleetqueue(dial: Dial) -> Program:

@@ -1,4 +1,4 @@
-"""Before the stories: the environment that the seeds' set-up script leaves behind."""
+"""Before the stories: the environment that the walkthroughs' set-up script leaves behind."""
 
 import base64
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ GPU_SCORES: Final = ("gpuNodeAvailable", "gpuClusterAvailable")
 CONTRACT: Final = tuple(
     f"{what}{scope}Available" for what in ("cpu", "mem", "gpu", "tpu") for scope in ("Node", "Cluster")
 )
-"""The first scores of every cluster, in the order in which the seeds' commands read them by their numbers."""
+"""The first scores of every cluster, in the order in which the walkthroughs' commands read them by their numbers."""
 
 
 class Conditions(View):

@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.api.kueue_configuration import ELASTIC_JOBS, ORCHESTRATED_PREEMPTION, Configuration
 from fleetqueue.api.kueue_installation import KueuePod
 from fleetqueue.api.rbac_v1 import ClusterRole
-from fleetqueue.controllers.credentials.rules import JobKind, rights_for
+from fleetqueue.controllers.credentials.worker_rules import JobKind, rights_for
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import kueue_deployment, kueue_pod
 from fleetqueue.testing.virtual_time import advance, settle

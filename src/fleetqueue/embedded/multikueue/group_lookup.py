@@ -9,10 +9,10 @@ from fleetqueue.api.meta import OwnerReference, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.adapters.interface import Adapter, managed_by
-from fleetqueue.embedded.multikueue.group import Copy, Group, is_same_but_priority, is_same_spec
 from fleetqueue.embedded.multikueue.remote import Remote
-from fleetqueue.embedded.multikueue.remotes import Remotes
+from fleetqueue.embedded.multikueue.remote_lookup import Remotes
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
+from fleetqueue.embedded.multikueue.workload_group import Copy, Group, is_same_but_priority, is_same_spec
 from fleetqueue.runtime.cluster import Cluster
 
 

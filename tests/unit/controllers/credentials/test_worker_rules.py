@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.api.kueue_configuration import BETA_GATES, ORCHESTRATED_PREEMPTION
-from fleetqueue.controllers.credentials.rules import JOB_KINDS, rules_for, widened
+from fleetqueue.controllers.credentials.worker_rules import JOB_KINDS, rules_for, widened
 
 
 def granted(rules):

@@ -4,7 +4,7 @@ import pytest
 
 from fleetqueue.api.cluster_v1 import PLACEMENT_LABEL, ManagedCluster, PlacementDecision
 from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
-from fleetqueue.controllers.credentials.needed import (
+from fleetqueue.controllers.credentials.who_needs_one import (
     cluster_of_secret,
     clusters_of_decision,
     clusters_of_member,
