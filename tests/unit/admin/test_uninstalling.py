@@ -233,7 +233,7 @@ async def test_a_second_time_there_is_nothing_to_write(hub):
     ],
 )
 def test_without_checks(strategy, wanted):
-    queue = {"metadata": {"resourceVersion": "7"}, "spec": {}}
+    queue = {"metadata": {"uid": "u", "resourceVersion": "7"}, "spec": {}}
     if strategy is not None:
         queue["spec"]["admissionChecksStrategy"] = {"admissionChecks": strategy}
 

@@ -603,11 +603,11 @@ async def test_jobs_that_are_over_leave_nothing_behind(scene):
             scene.workload(f"job{number}")
             if number % 100 == 99:
                 await settle()
-                while_waiting = len(heart.dispatcher._nominated)
+                while_waiting = len(heart.dispatcher.safety._nominated)
                 for done in range(number - 99, number + 1):
                     scene.change_workload(f"job{done}", finished=True, on="gpu-c1")
                 await settle()
 
         assert while_waiting == 100
-        assert heart.dispatcher._nominated == {}
+        assert heart.dispatcher.safety._nominated == {}
         assert heart.dispatcher.past_clusters._pasts == {}
