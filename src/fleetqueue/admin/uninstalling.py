@@ -7,7 +7,7 @@ cluster would make its jobs run twice.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
@@ -51,7 +51,7 @@ class Removal:
     namespace: str = NAMESPACE
     kueue_namespace: str = KUEUE_NAMESPACE
     limit: float = 60.0
-    """Seconds to wait for our controller to stop."""
+    """Seconds to wait for our controller to stop, and for the hub to show what there is."""
     config_map: str = ""
     """The ConfigMap with Kueue's configuration, where somebody chose one."""
     kueue_restarted: bool = False
@@ -79,7 +79,7 @@ async def uninstall(hub: Client, removal: Removal, report: Report) -> Remains:
             await _drop_finalizer(hub, check, FINALIZER, report)
         for add_on in await _held_add_ons(hub):
             await _drop_finalizer(hub, add_on, IN_USE, report)
-        if checks and await _comes_back(hub):
+        if checks and await _comes_back(hub, limit=removal.limit):
             remains.todo.append(
                 "somebody put our finalizer back: a `fleetqueue controller` without leader election still runs; stop "
                 "it, then uninstall again"
@@ -141,14 +141,14 @@ async def _stop_controller(hub: Client, removal: Removal, report: Report, remain
     except errors.NotFound:
         limit = 0.5  # nobody stops it now, so there is nothing to wait for
     try:
-        await _wait_until_nobody_leads(hub, replace(removal, limit=limit))
+        await _wait_until_nobody_leads(hub, removal, limit=limit)
     except NotInTime as late:
         remains.todo.append(f"{late}: stop it, then uninstall again")
         return False
     return True
 
 
-async def _wait_until_nobody_leads(hub: Client, removal: Removal) -> None:
+async def _wait_until_nobody_leads(hub: Client, removal: Removal, *, limit: float) -> None:
     name = LeaseSettings().name
     async with Observed({"hub": hub}) as seen:
         seen.follow("hub", Lease, namespace=removal.namespace, fields=f"metadata.name={name}")
@@ -157,9 +157,10 @@ async def _wait_until_nobody_leads(hub: Client, removal: Removal) -> None:
             lease = seen["hub"].get(Lease, name, removal.namespace)
             return lease.spec.holder_identity if lease is not None and is_held(lease) else ""
 
+        await seen.synced(limit=removal.limit)
         await seen.until(
             lambda: not holder(),
-            limit=removal.limit,
+            limit=limit,
             what="the controller stops",
             why_not=lambda: f"{holder()} still leads",
         )
@@ -202,10 +203,11 @@ async def _drop_finalizer(hub: Client, seen: Object, finalizer: str, report: Rep
             return
 
 
-async def _comes_back(hub: Client) -> bool:
+async def _comes_back(hub: Client, *, limit: float) -> bool:
     """Tell whether some controller works on: one without leader election is seen only by what it does."""
     async with Observed({"hub": hub}) as seen:
         seen.follow("hub", kueue.AdmissionCheck)
+        await seen.synced(limit=limit)
         try:
             await seen.until(
                 lambda: any(FINALIZER in check.metadata.finalizers for check in seen["hub"].list(kueue.AdmissionCheck)),

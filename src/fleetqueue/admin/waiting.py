@@ -8,8 +8,9 @@ async with Observed({"hub": client}) as seen:
 import asyncio
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
+from fleetqueue import clock
 from fleetqueue.api.meta import Object
 from fleetqueue.client import Client
 from fleetqueue.controllers.processes.process import end
@@ -18,12 +19,22 @@ from fleetqueue.runtime.informer import Informer
 
 T = TypeVar("T")
 
+LIST_SECONDS: Final = 60.0
+"""How long clusters may take until they have listed what is followed, where nobody says otherwise."""
+
 Seen = Callable[[str, Object | None, Object | None], None]
 """Told of every change: the cluster, what was, what is."""
 
 
 class NotInTime(Exception):
     """What was waited for did not happen within its limit; the text names it."""
+
+
+class NoAnswer(Exception):
+    """A cluster did not list what is followed within the limit, so that nothing can be said of it; the text names it.
+
+    It is not NotInTime: of objects that nobody has seen, "none is left" would always be true, and so would "not yet".
+    """
 
 
 class Observed:
@@ -61,18 +72,26 @@ class Observed:
         """Tell somebody of every change from now on."""
         self._watchers.append(watcher)
 
-    async def synced(self) -> None:
-        """Wait until everything that is followed was listed once."""
-        for informer in list(self._informers.values()):
-            await informer.synced.wait()
+    async def synced(self, *, limit: float = LIST_SECONDS) -> None:
+        """Wait until everything that is followed was listed once. Raises NoAnswer."""
+        try:
+            async with asyncio.timeout(limit):
+                for informer in list(self._informers.values()):
+                    await informer.synced.wait()
+        except TimeoutError:
+            raise NoAnswer(self._unlisted(limit)) from None
 
     async def until(
         self, holds: Callable[[], T | None], *, limit: float, what: str, why_not: Callable[[], str] = lambda: ""
     ) -> T:
-        """Return what `holds` gives as soon as it gives anything; it is asked after each change, and at the end."""
+        """Return what `holds` gives as soon as it gives anything; it is asked after each change, and at the end.
+
+        It is asked only of caches that are filled: raises NoAnswer where they are not so within the limit.
+        """
+        began = clock.monotonic()
+        await self.synced(limit=limit)
         try:
-            async with asyncio.timeout(limit):
-                await self.synced()
+            async with asyncio.timeout(limit - (clock.monotonic() - began)):
                 while not (value := holds()):
                     self._changed.clear()
                     await self._changed.wait()
@@ -82,6 +101,15 @@ class Observed:
                 return last
             reason = why_not()
             raise NotInTime(f"{what}: not within {limit:.0f} s{'; ' if reason else ''}{reason}") from None
+
+    def _unlisted(self, limit: float) -> str:
+        """Say what was not listed, and why, as far as that is known."""
+        cluster, kind, problem = next(
+            (cluster, kind.resource.kind, informer.problem)
+            for (cluster, kind), informer in self._informers.items()
+            if not informer.synced.is_set()
+        )
+        return f"{cluster} did not list its objects of kind {kind} within {limit:g} s{': ' if problem else ''}{problem}"
 
     def _see(self, cluster: str, old: Object | None, new: Object | None) -> None:
         for watcher in self._watchers:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fleetqueue.cli.running import Code, Failure
+
 
 class Format(StrEnum):
     """How a listing is printed."""
@@ -34,4 +36,13 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", help="One setting, such as placement_admission.drain_timeout=600; may be given often."),
 ]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait at most.")]
+
+
+def above_zero(seconds: float) -> float:
+    """Refuse a time in which nothing can be seen."""
+    if not seconds > 0:  # also what is no number
+        raise Failure(f"--timeout is a number of seconds above 0, not {seconds:g}", Code.USAGE)
+    return seconds
+
+
+Timeout = Annotated[float, typer.Option(help="Seconds to wait at most; above 0.", callback=above_zero)]

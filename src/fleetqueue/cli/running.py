@@ -94,6 +94,7 @@ def _spoken() -> tuple[type[Exception], ...]:
     """Return the errors of our rooms whose text is written for users."""
     from fleetqueue.admin.dispatcher import NoKueueConfig
     from fleetqueue.admin.portable_kubeconfig import CannotJoin
+    from fleetqueue.admin.waiting import NoAnswer
     from fleetqueue.api.errors import ApiError
     from fleetqueue.controllers.credentials.problems import CredentialProblem
     from fleetqueue.controllers.processes.capabilities import NotInstalled
@@ -109,6 +110,7 @@ def _spoken() -> tuple[type[Exception], ...]:
         EngineError,
         KubectlFailed,
         LeadershipLost,
+        NoAnswer,
         NoKueueConfig,
         NotInstalled,
         ProbesCannotListen,

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from fleetqueue.admin.leaving import unjoin
-from fleetqueue.admin.waiting import NotInTime
+from fleetqueue.admin.waiting import NoAnswer, NotInTime
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster
@@ -32,8 +32,8 @@ def member() -> dict[str, object]:
     return kueue.MultiKueueCluster.manifest("gpu-cluster1", labels={**OURS, CLUSTER_LABEL: "cluster1"})
 
 
-async def leave(api: ArrangedApi, *, force: bool = False) -> None:
-    await unjoin(Client(api), "cluster1", lambda line: None, force=force, limit=30)
+async def leave(api: ArrangedApi, *, force: bool = False, limit: float = 30) -> None:
+    await unjoin(Client(api), "cluster1", lambda line: None, force=force, limit=limit)
 
 
 async def test_a_worker_that_nobody_uses_leaves_at_once(api):
@@ -52,6 +52,38 @@ async def test_a_worker_with_jobs_stays_but_takes_no_new_ones(api):
         await leave(api)
 
     assert CLUSTER_SET_LABEL not in api.get(ManagedCluster, "cluster1").metadata.labels
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+
+
+@pytest.mark.parametrize("stalled", ["watch multikueueclusters", "watch multikueueconfigs"])
+async def test_a_hub_that_stalls_says_nothing_of_jobs(api, stalled):
+    api.add(cluster(), admin_kubeconfig(), member())
+    api.way.fail_on(stalled, errors.Unreachable("timed out"), times=100)
+
+    with pytest.raises(NoAnswer, match=r"within 30 s: timed out$"):
+        await leave(api)
+
+    assert api.get(ManagedCluster, "cluster1") is not None
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+
+
+async def test_without_time_nobody_leaves(api):
+    api.add(cluster(), admin_kubeconfig(), member())
+
+    with pytest.raises(NoAnswer):
+        await leave(api, limit=0)
+
+    assert api.get(ManagedCluster, "cluster1") is not None
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+
+
+async def test_a_hub_that_stalls_does_not_say_that_the_worker_is_cleaned(api):
+    api.add(cluster(), admin_kubeconfig(in_use=True))
+    api.way.fail_on("watch secrets*", errors.Unreachable("timed out"), times=100)
+
+    with pytest.raises(NoAnswer):
+        await leave(api)
+
     assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
 
 

@@ -7,7 +7,7 @@ import pytest
 from fleetqueue import clock
 from fleetqueue.admin.dispatcher import DEPLOYMENTS
 from fleetqueue.admin.uninstalling import DEPLOYMENT, Remains, Removal, uninstall, without_checks
-from fleetqueue.admin.waiting import Observed
+from fleetqueue.admin.waiting import NoAnswer, Observed
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
@@ -190,6 +190,26 @@ async def test_finalizers_wait_until_the_controller_has_stopped(hub):
 
     assert any("pod-1 still leads: stop it, then uninstall again" in todo for todo in remains.todo)
     assert FINALIZER in hub.get(kueue.AdmissionCheck, "gpu").metadata.finalizers
+
+
+@pytest.mark.parametrize("stalled", ["watch leases*", "watch admissionchecks"])
+async def test_a_hub_that_stalls_does_not_say_that_nobody_leads(hub, stalled):
+    hub.way.fail_on(stalled, errors.Unreachable("timed out"), times=100)
+
+    with pytest.raises(NoAnswer, match=r"within 60 s: timed out$"):
+        await remove(hub, Removal(purge=True))
+
+    assert MANAGED_BY in hub.get(kueue.MultiKueueConfig, "gpu").metadata.labels
+
+
+async def test_a_hub_that_answers_late_is_waited_for(hub):
+    """Longer than one waits for a controller that nobody stops."""
+    hub.way.fail_on("watch leases*", errors.Unreachable("timed out"), times=5)
+    hub.way.fail_on("watch admissionchecks", errors.Unreachable("timed out"), times=5)
+
+    await remove(hub)
+
+    assert FINALIZER not in hub.get(kueue.AdmissionCheck, "gpu").metadata.finalizers
 
 
 async def test_a_controller_without_a_lease_is_seen_by_what_it_does(hub):

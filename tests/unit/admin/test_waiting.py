@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from fleetqueue import clock
-from fleetqueue.admin.waiting import NotInTime, Observed
+from fleetqueue.admin.waiting import NoAnswer, NotInTime, Observed
+from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.client import Client
 from fleetqueue.testing.virtual_time import settle
@@ -45,6 +46,40 @@ async def test_what_time_alone_made_true_counts_at_the_end(api):
         seen.follow("hub", Secret)
 
         assert await seen.until(lambda: clock.monotonic() >= 9, limit=10, what="time") is True
+
+
+@pytest.mark.parametrize("limit", [0, -1, 60])
+async def test_nothing_is_judged_by_what_was_not_listed(api, limit):
+    api.add(Secret.manifest("x", "ns"))
+    api.way.cut(silently=True)
+
+    async with Observed({"hub": Client(api)}) as seen:
+        seen.follow("hub", Secret, namespace="ns")
+
+        with pytest.raises(NoAnswer, match=rf"^hub did not list its objects of kind Secret within {limit} s"):
+            await seen.until(lambda: not seen["hub"].list(Secret), limit=limit, what="no secret is left")
+
+
+async def test_why_nothing_was_listed_is_said(api):
+    api.way.fail_on("watch secrets*", errors.Forbidden("you may not watch secrets"), times=100)
+
+    async with Observed({"hub": Client(api)}) as seen:
+        seen.follow("hub", Secret, namespace="ns")
+
+        with pytest.raises(NoAnswer, match=r"within 60 s: you may not watch secrets$"):
+            await seen.until(lambda: True, limit=60, what="anything")
+
+
+async def test_what_is_listed_late_is_judged_within_the_same_limit(api):
+    api.way.cut()
+    asyncio.get_running_loop().call_later(20, api.way.heal)
+
+    async with Observed({"hub": Client(api)}) as seen:
+        seen.follow("hub", Secret, namespace="ns")
+        with pytest.raises(NotInTime):
+            await seen.until(lambda: None, limit=60, what="secret x")
+
+    assert clock.monotonic() == pytest.approx(60)
 
 
 async def test_two_may_wait_for_different_things(api):

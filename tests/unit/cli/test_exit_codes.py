@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.admin.waiting import NotInTime
+from fleetqueue.admin.waiting import NoAnswer, NotInTime
 from fleetqueue.api import errors
 from fleetqueue.cli.running import Code, Failure, explain, report
 from fleetqueue.client.kubeconfig import KubeconfigError
@@ -19,6 +19,7 @@ from fleetqueue.runtime.leader_election import LeadershipLost
         pytest.param(Failure("no", Code.USAGE), Code.USAGE, id="a failure with its own code"),
         pytest.param(errors.NotFound("no"), Code.NOT_FOUND, id="an object that is not there"),
         pytest.param(NotInTime("no"), Code.NOT_FOUND, id="a wait that ended"),
+        pytest.param(NoAnswer("no"), Code.FAILED, id="a cluster that did not show what there is"),
         pytest.param(TimeoutError(), Code.NOT_FOUND, id="a timeout"),
         pytest.param(SettingsError("no"), Code.USAGE, id="a wrong setting"),
         pytest.param(errors.Unreachable("no"), Code.FAILED, id="a cluster that does not answer"),
@@ -79,6 +80,12 @@ def test_an_interrupt_has_the_code_of_shells(capsys):
         pytest.param(("score-agent", "--cluster", "c"), 2, "with --hub-kubeconfig", id="an agent without a hub"),
         pytest.param(("join", "c", "--kubeconfig", "/nope"), 2, "cannot read /nope", id="a worker that cannot be read"),
         pytest.param(("join", "c"), 2, "--kubeconfig", id="a worker that is not named"),
+        pytest.param(("unjoin", "c", "--timeout", "0"), 2, "above 0, not 0", id="no time to leave"),
+        pytest.param(("unjoin", "c", "--timeout", "nan"), 2, "above 0, not nan", id="a time that is no number"),
+        pytest.param(("uninstall", "--timeout", "-1"), 2, "above 0, not -1", id="no time to stop"),
+        pytest.param(
+            ("join", "c", "--kubeconfig", "/nope", "--timeout", "0"), 2, "above 0, not 0", id="no time to join"
+        ),
     ],
 )
 def test_what_goes_wrong_is_said_in_one_line(fleetqueue, arguments, code, said):
