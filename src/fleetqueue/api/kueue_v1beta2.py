@@ -216,6 +216,10 @@ class ClusterQueue(Object):
     status: ClusterQueueStatus = ClusterQueueStatus()
 
     @property
+    def is_stopped(self) -> bool:
+        return self.spec.stop_policy != "None"
+
+    @property
     def quota(self) -> Amounts:
         """Its own quota, over all flavors; what it could borrow does not count."""
         return add(
@@ -284,6 +288,10 @@ class LocalQueue(Object):
     resource: ClassVar = Resource(GROUP, VERSION, "LocalQueue", "localqueues")
 
     spec: LocalQueueSpec = LocalQueueSpec()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.spec.stop_policy != "None"
 
 
 class CheckState(View):

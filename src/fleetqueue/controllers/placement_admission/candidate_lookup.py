@@ -72,7 +72,10 @@ class CandidateLookup:
             return Candidate(member, excluded=f"not among {ALLOWED_CLUSTERS}")
         if not self._objects.is_connected(member):
             return Candidate(member, excluded="not connected")
-        queue = self._workers.queue(self._objects.kubeconfig_of(member), workload)
+        secret = self._objects.kubeconfig_of(member)
+        if why := self._workers.why_closed(secret, workload):
+            return Candidate(member, excluded=why, is_stopped=True)
+        queue = self._workers.queue(secret, workload)
         if queue is not None and (why := shortage(queue.quota, queue.limits, workload.least_requests)):
             return Candidate(member, excluded=why, is_too_small=True)
         unseen = self._unseen(member, config.name)

@@ -1,8 +1,9 @@
 """Whom to nominate for a Workload, in pure functions.
 
-A cluster whose queue could not hold the job even if it were empty is out of the question. The order of the others is:
-clusters whose queue has room for the job before those where that is not known before those without; then the higher
-score, less what was placed there and does not show in it yet; then, among equals, the strategy; then the name.
+A cluster whose queue is stopped, or could not hold the job even if it were empty, is out of the question. The order of
+the others is: clusters whose queue has room for the job before those where that is not known before those without;
+then the higher score, less what was placed there and does not show in it yet; then, among equals, the strategy; then
+the name.
 
 `spread` gives each of the equals its fair share of the job's scarcest resource, by the size of its queue: of those
 that have less than that, it takes the one that is least used with the job on it. So a burst of equal jobs is divided
@@ -45,6 +46,13 @@ class Candidate:
     """Whether others may lend it more than its quota: then that is the worker's to decide."""
     is_too_small: bool = False
     """Whether it is excluded because its queue could not hold the job even if it were empty."""
+    is_stopped: bool = False
+    """Whether it is excluded because its queue is stopped, or not there."""
+
+    @property
+    def waits_for_queue(self) -> bool:
+        """Whether nothing but a change of its queue can make it a candidate."""
+        return self.is_too_small or self.is_stopped
 
     def has_room(self, requests: Amounts) -> bool | None:
         if self.quota is None or self.can_borrow:

@@ -55,8 +55,8 @@ log = Log("dispatcher")
 class Choice:
     members: Sequence[str]
     why: str
-    too_small: Set[str] = frozenset()
-    """Those of the config that can never hold the job with the quota that they have."""
+    closed: Set[str] = frozenset()
+    """Those of the config whose queues, as they are, can never take the job."""
     follows: bool = False
     """Whether it goes where others of its job go; theirs is then the reason that lasts."""
 
@@ -90,7 +90,7 @@ class DispatcherController(Controller):
         self._waiting: dict[str, None] = {}
         """The Workloads that no cluster can take."""
         self._left_out: dict[str, None] = {}
-        """The Workloads that a cluster is not nominated for only because its quota is too small."""
+        """The Workloads that a cluster is not nominated for only because of its queue."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
@@ -141,8 +141,8 @@ class DispatcherController(Controller):
             self.safety.wait_for_queues(config)
         # Nothing waits between the choice and its entry in the ledger, where the next choice and a drain look for it.
         choice = self._choose(workload, config.name)
-        is_hopeless = not choice.members and choice.too_small >= set(workload.status.nominated_cluster_names)
-        self._set_waiting(key, waits=is_hopeless, is_left_out=bool(choice.too_small) and not choice.members)
+        is_hopeless = not choice.members and choice.closed >= set(workload.status.nominated_cluster_names)
+        self._set_waiting(key, waits=is_hopeless, is_left_out=bool(choice.closed) and not choice.members)
         if choice.members:
             await self._nominate(workload, choice.members, choice.why)
         elif is_hopeless:
@@ -186,7 +186,7 @@ class DispatcherController(Controller):
             return Choice(able[: MOST_NOMINATED - len(nominated)], why)
         chosen = able[: min(1, MOST_NOMINATED - len(nominated))]
         said = [*self.candidates.unknown(workload, config), *([strategy] if chosen else []), why]
-        return Choice(chosen, "; ".join(said), {c.member for c in candidates if c.is_too_small})
+        return Choice(chosen, "; ".join(said), {c.member for c in candidates if c.waits_for_queue})
 
     def _with_group(
         self, workload: kueue.Workload, siblings: Sequence[kueue.Workload], config: kueue.MultiKueueConfig

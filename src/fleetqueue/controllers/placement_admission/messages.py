@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from fleetqueue.api.meta import Object
 from fleetqueue.api.running_kueue import Kueue, differences
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY
 
@@ -179,6 +180,14 @@ def not_brought(members: Sequence[str], namespace: str, queue: str) -> str:
         f"Kueue has not brought it to {_some(members)}, and nobody else can be nominated; are namespace {namespace}"
         f" and LocalQueue {queue} there?"
     )
+
+
+def no_local_queue(namespace: str, name: str) -> str:
+    return f"has no LocalQueue {name} in namespace {namespace}"
+
+
+def queue_stopped(queue: Object) -> str:
+    return f"its {queue.resource.kind} {queue.name} is stopped (spec.stopPolicy)"
 
 
 def eviction_finished() -> str:

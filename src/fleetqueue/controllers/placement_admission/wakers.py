@@ -22,7 +22,8 @@ class Wakers:
         label = member.metadata.labels.get(PLACEMENT_LABEL)
         if label:
             return [label]
-        return self.objects.configs_listing(member.name)
+        # A foreign one may have, or have had, the name that one of ours shall have.
+        return {*self.objects.configs_listing(member.name), *self._naming(member.name)}
 
     def of_workload(self, workload: kueue.Workload) -> Iterable[str]:
         """Wake a config when a Workload comes to, or leaves, a cluster that it drains; others do not care."""
@@ -54,6 +55,14 @@ class Wakers:
             for decision in self.hub.list(cluster.PlacementDecision)
             if any(is_meant(d.cluster_name) for d in decision.status.decisions)
             for placement in of_decision(decision)
+        ]
+
+    def _naming(self, member: str) -> Iterable[str]:
+        return [
+            placement
+            for decision in self.hub.list(cluster.PlacementDecision)
+            for placement in of_decision(decision)
+            if any(self.settings.member(placement, d.cluster_name) == member for d in decision.status.decisions)
         ]
 
     def _listing(self, name: str) -> Iterable[str]:

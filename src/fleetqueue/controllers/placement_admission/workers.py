@@ -18,6 +18,7 @@ from fleetqueue.api.fleetqueue import KUBECONFIG_KEY
 from fleetqueue.api.meta import key_of
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
+from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import is_news
 from fleetqueue.runtime.logs import Log
@@ -100,6 +101,18 @@ class Workers:
             return None
         local = worker.cluster.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
         return worker.cluster.get(kueue.ClusterQueue, local.spec.cluster_queue) if local else None
+
+    def why_closed(self, secret: Secret | None, workload: kueue.Workload) -> str:
+        """Say why the worker's queue takes no Workload now; empty where it takes them, or that is not known."""
+        worker = self._workers.get(secret.name) if secret else None
+        if worker is None or not worker.cluster.is_synced or worker.cluster.problems():
+            return ""
+        local = worker.cluster.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
+        if local is None:
+            return messages.no_local_queue(workload.namespace, workload.spec.queue_name)
+        queue = worker.cluster.get(kueue.ClusterQueue, local.spec.cluster_queue)
+        stopped = next((found for found in (local, queue) if found is not None and found.is_stopped), None)
+        return messages.queue_stopped(stopped) if stopped is not None else ""
 
     def is_being_read(self, secret: Secret | None) -> bool:
         """Tell whether the queues of a worker are about to be known: it is just being asked for them."""

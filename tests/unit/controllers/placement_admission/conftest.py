@@ -148,6 +148,7 @@ class Scene:
     def cluster(self, name, *, secret=True, **spec):
         self.api.add(cluster.ManagedCluster.manifest(name, spec={"hubAcceptsClient": True, **spec}))
         self.workers[name] = self.new_api()
+        self.workers[name].add(kueue.LocalQueue.manifest("queue", "team-a", spec={"clusterQueue": "queue"}))
         if secret:
             self.secret(name)
 
@@ -227,15 +228,12 @@ class Scene:
         self.workers[name].remove(kueue.Workload, workload, "team-a")
 
     def queue(self, name, gpus, used=0, **spec):
-        """Give a worker a queue with so many GPUs."""
+        """Give the LocalQueue of a worker a ClusterQueue with so many GPUs."""
         flavor = {"name": "default", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": str(gpus)}]}
         groups = [{"coveredResources": ["nvidia.com/gpu"], "flavors": [flavor]}]
         reserved = [{"name": "default", "resources": [{"name": "nvidia.com/gpu", "total": str(used)}]}]
         queue = kueue.ClusterQueue.manifest("queue", spec={"resourceGroups": groups, **spec})
-        self.workers[name].add(
-            {**queue, "status": {"flavorsReservation": reserved}},
-            kueue.LocalQueue.manifest("queue", "team-a", spec={"clusterQueue": "queue"}),
-        )
+        self.workers[name].add({**queue, "status": {"flavorsReservation": reserved}})
 
     # Acting
 

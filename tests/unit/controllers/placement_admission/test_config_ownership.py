@@ -71,6 +71,19 @@ async def test_a_users_member_of_that_name_is_neither_listed_nor_changed(scene):
         assert scene.api.raw(kueue.MultiKueueCluster, "gpu-c1")["spec"] == MINE
 
 
+async def test_when_the_users_member_goes_ours_is_made(scene):
+    scene.fleet("c1", "c2")
+    scene.api.add(foreign_member("gpu-c1"))
+    scene.placement("gpu", "c1", "c2")
+    scene.check()
+
+    async with scene.beating():
+        scene.api.remove(kueue.MultiKueueCluster, "gpu-c1")
+        await settle()
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
 async def test_a_users_member_is_not_deleted_when_the_check_goes(scene):
     scene.fleet("c1")
     scene.api.add(foreign_member("gpu-c1"), foreign_member("other"))

@@ -157,7 +157,7 @@ async def test_a_job_whose_only_cluster_has_shrunk_counts_as_waiting(scene):
 
 @pytest.mark.usefixtures("two_clusters")
 async def test_a_cluster_whose_quota_is_not_known_stays_in_the_choice(scene):
-    scene.workers["c2"].remove(kueue.LocalQueue, "queue", "team-a")
+    scene.workers["c2"].remove(kueue.ClusterQueue, "queue")
 
     async with scene.beating():
         await scene.connected()
@@ -192,3 +192,66 @@ async def test_after_a_restart_the_queues_are_known_before_anybody_is_nominated(
 
         assert scene.nominated() == []
         assert scene.events("NoClusterToNominate") == [NOBODY]
+
+
+# Queues that take nothing
+
+STOPPED = {"stopPolicy": "Hold"}
+
+
+@pytest.mark.usefixtures("two_clusters")
+@pytest.mark.parametrize(
+    ("kind", "namespace", "why"),
+    [
+        pytest.param(kueue.ClusterQueue, "", "its ClusterQueue queue is stopped (spec.stopPolicy)", id="cluster queue"),
+        pytest.param(kueue.LocalQueue, "team-a", "its LocalQueue queue is stopped (spec.stopPolicy)", id="local queue"),
+    ],
+)
+async def test_a_stopped_queue_gets_no_job_and_says_so(scene, kind, namespace, why):
+    scene.workers["c2"].change(kind, "queue", namespace, spec=STOPPED)
+
+    async with scene.beating():
+        await scene.connected()
+        scene.workload()
+        await settle()
+
+        assert scene.nominated() == ["gpu-c1"]
+        assert scene.events("Nominated")[0].endswith(f"gpu-c2: {why}")
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_job_whose_queue_no_worker_has_is_told_so_until_one_has_it(scene):
+    for worker in scene.workers.values():
+        worker.remove(kueue.LocalQueue, "queue", "team-a")
+
+    async with scene.beating() as heart:
+        await scene.connected()
+        scene.workload(checks=OPEN)
+        await settle()
+
+        lacks = "has no LocalQueue queue in namespace team-a"
+        assert scene.nominated() == []
+        assert scene.events("NoClusterToNominate") == [f"gpu-c1: {lacks}; gpu-c2: {lacks}"]
+        assert waiting(heart) == 1
+
+        scene.workers["c2"].add(kueue.LocalQueue.manifest("queue", "team-a", spec={"clusterQueue": "queue"}))
+        await settle()
+
+        assert scene.nominated() == ["gpu-c2"]
+        assert waiting(heart) == 0
+
+
+@pytest.mark.usefixtures("two_clusters")
+async def test_a_queue_that_is_started_again_gets_the_job(scene):
+    for worker in scene.workers.values():
+        worker.change(kueue.ClusterQueue, "queue", spec=STOPPED)
+
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks=OPEN)
+        await settle()
+        assert scene.nominated() == []
+        scene.workers["c1"].change(kueue.ClusterQueue, "queue", spec={"stopPolicy": "None"})
+        await settle()
+
+        assert scene.nominated() == ["gpu-c1"]
