@@ -31,6 +31,7 @@ async def unjoin(hub: Client, name: str, report: Report, *, force: bool, limit: 
     """
     members = [member for member in await listed(hub, kueue.MultiKueueCluster) if leads_to(member, name)]
     live = await _managed_cluster(hub, name, is_expected=not members)
+    await _tell_of_account(hub, name, report)
     if live is not None:
         await _close(hub, live)
     if not force:
@@ -51,6 +52,19 @@ async def _managed_cluster(hub: Client, name: str, *, is_expected: bool) -> Mana
         if is_expected:
             raise
         return None
+
+
+async def _tell_of_account(hub: Client, name: str, report: Report) -> None:
+    """Say what stays where we have no admin kubeconfig; it is looked for first, since the controller deletes ours."""
+    try:
+        live = Secret.view(await hub.get(Secret.resource, admin_secret(name), NAMESPACE))
+    except errors.NotFound:
+        pass
+    else:
+        if is_ours(live):
+            return
+        report(f"{live} was not made by fleetqueue: it stays")
+    report("there is no admin kubeconfig of fleetqueue's: an account that was made with one stays on the worker")
 
 
 async def _close(hub: Client, cluster: ManagedCluster) -> None:
@@ -137,17 +151,17 @@ def leads_to(member: kueue.MultiKueueCluster, name: str) -> bool:
 
 
 async def _forget(hub: Client, name: str, *, limit: float) -> None:
-    """Wait until the controller has cleaned the worker with the admin kubeconfig, then delete that."""
+    """Wait until the controller has cleaned the worker with our admin kubeconfig, then delete that."""
     secret = admin_secret(name)
     async with Observed({"hub": hub}) as seen:
         seen.follow("hub", Secret, namespace=NAMESPACE, fields=f"metadata.name={secret}")
 
-        def is_cleaned() -> bool:
+        def ours() -> Secret | None:
             live = seen["hub"].get(Secret, secret, NAMESPACE)
-            return live is None or IN_USE not in live.metadata.annotations
+            return live if live is not None and is_ours(live) else None
 
         await seen.until(
-            is_cleaned,
+            lambda: (live := ours()) is None or IN_USE not in live.metadata.annotations,
             limit=limit,
             what=f'the account of ours on worker "{name}" is removed',
             why_not=lambda: (
@@ -155,7 +169,10 @@ async def _forget(hub: Client, name: str, *, limit: float) -> None:
                 " gone for good, delete its ManagedCluster"
             ),
         )
+        cleaned = ours()
+    if cleaned is None:
+        return
     try:
-        await hub.delete(Secret.resource, secret, NAMESPACE)
+        await hub.delete(cleaned.resource, cleaned.name, cleaned.namespace, uid=cleaned.uid)
     except errors.NotFound:
         return  # the controller was first

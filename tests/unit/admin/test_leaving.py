@@ -17,6 +17,8 @@ from fleetqueue.controllers.placement_admission.names import DRAINING
 from fleetqueue.runtime.cluster import OURS
 from fleetqueue.testing.arranged_api import ArrangedApi
 
+ACCOUNT_STAYS = "there is no admin kubeconfig of fleetqueue's: an account that was made with one stays on the worker"
+
 
 def cluster(*, ours: bool = True) -> dict[str, object]:
     labels = {CLUSTER_SET_LABEL: "spoke", **(OURS if ours else {})}
@@ -32,8 +34,11 @@ def member() -> dict[str, object]:
     return kueue.MultiKueueCluster.manifest("gpu-cluster1", labels={**OURS, CLUSTER_LABEL: "cluster1"})
 
 
-async def leave(api: ArrangedApi, *, force: bool = False, limit: float = 30) -> None:
-    await unjoin(Client(api), "cluster1", lambda line: None, force=force, limit=limit)
+async def leave(api: ArrangedApi, *, force: bool = False, limit: float = 30) -> list[str]:
+    """Return what is reported."""
+    told: list[str] = []
+    await unjoin(Client(api), "cluster1", told.append, force=force, limit=limit)
+    return told
 
 
 async def test_a_worker_that_nobody_uses_leaves_at_once(api):
@@ -197,6 +202,30 @@ async def test_the_admin_kubeconfig_goes_only_after_the_worker_is_cleaned(api):
         await leave(api)
 
     assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+
+
+@pytest.mark.parametrize("annotations", [{}, {IN_USE: "true"}], ids=["unmarked", "marked"])
+async def test_a_secret_of_somebody_else_stays(api, annotations):
+    api.add(cluster(), secret("cluster1-admin", "fleetqueue-system", {}, annotations=annotations))
+
+    told = await leave(api)
+
+    assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+    assert 'Secret "fleetqueue-system/cluster1-admin" was not made by fleetqueue: it stays' in told
+    assert ACCOUNT_STAYS in told
+
+
+async def test_without_an_admin_kubeconfig_it_is_said_that_the_account_stays(api):
+    api.add(cluster())
+
+    assert ACCOUNT_STAYS in await leave(api)
+
+
+async def test_of_an_admin_kubeconfig_that_the_controller_deletes_nothing_is_said(api):
+    api.add(cluster(), admin_kubeconfig(in_use=True))
+    asyncio.get_running_loop().call_later(9, lambda: api.remove(Secret, "cluster1-admin", "fleetqueue-system"))
+
+    assert ACCOUNT_STAYS not in await leave(api)
 
 
 async def test_an_unknown_worker_is_an_error(api):
