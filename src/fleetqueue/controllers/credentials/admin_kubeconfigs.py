@@ -1,10 +1,12 @@
 """Credentials that we issue ourselves, with the admin kubeconfig of a worker that was given at `join`.
 
-Reads:   the admin secrets in our namespace
+Reads:   the admin secrets in our namespace; at a withdrawal, the kubeconfig secrets of other names of the same worker
 Writes:  ServiceAccount, ClusterRole, ClusterRoleBinding and tokens on the worker; a mark on the admin secret
 
 The mark says that something of ours stands on the worker. It is written before anything is made there and goes after
 everything is removed, so that a crash in between leaves nothing behind unseen.
+
+A worker may be managed under several names, which share the account there: the last of them to go removes it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +18,10 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, admin_secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, admin_secret, credentials_secret
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
-from fleetqueue.controllers.credentials import messages
+from fleetqueue.controllers.credentials import issued, messages
 from fleetqueue.controllers.credentials.accounts import (
     ACCOUNT_NAME,
     Account,
@@ -34,10 +36,10 @@ from fleetqueue.controllers.credentials.accounts import (
 from fleetqueue.controllers.credentials.endpoints import Endpoint, endpoint, refusal
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialProblem
-from fleetqueue.controllers.credentials.proofs import PATIENCE, Proofs
+from fleetqueue.controllers.credentials.proofs import PATIENCE, Proofs, identity
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.worker_rules import Rights, widened
-from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster
+from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster, is_ours, is_released
 from fleetqueue.runtime.controller import Watch
 from fleetqueue.runtime.logs import Log
 
@@ -109,9 +111,7 @@ class AdminKubeconfigs:
         self._last.pop(cluster, None)
         try:
             async with self._proofs.open(admin_connection(secret)) as worker:
-                await revoke(worker, self._account)
-                if self._has_former(secret):
-                    await revoke(worker, self._former)
+                await self._revoke_unused(worker, cluster, secret)
         except (errors.ApiError, CredentialProblem) as error:
             if not is_gone:
                 raise errors.RetryLater(UNREACHABLE_RETRY, f"the worker is not cleaned yet: {error}") from error
@@ -121,6 +121,28 @@ class AdminKubeconfigs:
         else:
             await self._mark(secret, None)
         return True
+
+    async def _revoke_unused(self, worker: Client, cluster: str, secret: AdminSecret) -> None:
+        """Remove our accounts from the worker, but for those that the credential of another name of it uses."""
+        in_use = await self._accounts_in_use(await identity(worker), besides=cluster)
+        for account in (self._account, *([self._former] if self._has_former(secret) else ())):
+            if account.name in in_use:
+                log.info("account stays", cluster=cluster, account=account.name, used_by=in_use[account.name])
+            else:
+                await revoke(worker, account)
+
+    async def _accounts_in_use(self, uid: str, *, besides: str) -> Mapping[str, str]:
+        """Look into the cache, and live where it shows any: of two names that go at a time, one must see it."""
+        in_use = accounts_in_use(self._hub.list(Secret), uid, besides=besides)
+        if in_use:
+            try:
+                live = await self._hub.client.list(Secret.resource, self._settings.kueue_namespace)
+            except (errors.ApiError, errors.Unreachable) as error:  # of the hub: no reason to give the worker up
+                raise errors.RetryLater(
+                    UNREACHABLE_RETRY, f"who else uses the account is not known: {error}"
+                ) from error
+            in_use = accounts_in_use(map(Secret.view, live.items), uid, besides=besides)
+        return in_use
 
     def _secret(self, cluster: str) -> AdminSecret | None:
         return self._hub.get(AdminSecret, admin_secret(cluster), self._settings.namespace)
@@ -193,6 +215,19 @@ class AdminKubeconfigs:
             return
         metadata = {"uid": secret.uid, "annotations": {IN_USE: value}}
         await self._hub.client.merge(secret.resource, secret.name, secret.namespace, {"metadata": metadata})
+
+
+def accounts_in_use(secrets: Iterable[Secret], uid: str, *, besides: str) -> dict[str, str]:
+    """Return the accounts on a cluster that credentials of other names of it use, each with a secret that does.
+
+    `uid`: which cluster. A secret that a purge let go counts as well: Kueue goes on with it.
+    """
+    return {
+        parse(credential.kubeconfig).user: secret.name
+        for secret in secrets
+        if secret.name != credentials_secret(besides) and (is_ours(secret) or is_released(secret))
+        if not secret.is_deleting and (credential := issued.read(secret)) is not None and credential.cluster_uid == uid
+    }
 
 
 def admin_connection(secret: Secret) -> Connection:

@@ -25,7 +25,11 @@ def repaired(secret: str, credential: Issued) -> Said:
 
 
 def removed(secret: str) -> Said:
-    return "CredentialsRemoved", f"Secret {secret} and the account behind it are removed: nothing uses them any more"
+    return (
+        "CredentialsRemoved",
+        f"Secret {secret} is removed, and so is the account behind it, unless another name of the worker uses that:"
+        " nothing uses them any more",
+    )
 
 
 def kept(secret: str, why: str) -> Said:

@@ -62,6 +62,11 @@ class FakeWorker:
         self._seen: dict[Any, Any] = {}
         self.issues_for("fleetqueue-multikueue")
         self.api.answers["GET /livez"] = "ok"
+        self.api.answers["GET /api/v1/namespaces/kube-system"] = lambda _: self.identity
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"metadata": {"name": "kube-system", "uid": self.uid}}
 
     @property
     def server(self) -> str:
@@ -136,7 +141,7 @@ class BearerDoor:
         if until is None or (is_dead and not self.worker.takes_dead_tokens):
             return Response(401, status_of(errors.Unauthorized("Unauthorized")))
         if is_identity:
-            return Response(200, {"metadata": {"name": "kube-system", "uid": self.worker.uid}})
+            return Response(200, self.worker.identity)
         return Response(201, {"status": {"allowed": self._allows(request.body["spec"]["resourceAttributes"])}})
 
     @property
