@@ -80,7 +80,7 @@ async def install(hub: Client, namespace: str, config_map: str, report: Report) 
 
 
 async def state(hub: Client, namespace: str, config_map: str) -> str:
-    """Say who dispatches; nothing is changed."""
+    """Say who dispatches; nothing is changed. Raises NoKueueConfig where neither Kueue nor its configuration is."""
     try:
         found = await find(hub, namespace, config_map)
         if found.dispatcher != DISPATCHER_NAME:
@@ -89,7 +89,11 @@ async def state(hub: Client, namespace: str, config_map: str) -> str:
             return f"Kueue's configuration leaves dispatching to fleetqueue; {RESTART_BY_HAND}"
         if await waits_for_a_restart(hub, namespace, config_map):
             return "Kueue's configuration leaves dispatching to fleetqueue, but Kueue waits for a restart: --dispatcher"
-    except (NoKueueConfig, errors.Forbidden) as error:
+    except errors.Forbidden as error:
+        return f"who dispatches cannot be seen: {error}"
+    except NoKueueConfig as error:
+        if config_map or not (await _source(hub, namespace, config_map)).deployment:
+            raise  # somebody named what is not there
         return f"who dispatches cannot be seen: {error}"
     return "Kueue leaves dispatching to fleetqueue already"
 
@@ -231,7 +235,7 @@ async def find(hub: Client, namespace: str, config_map: str = "") -> Found:
     if not key:
         raise NoKueueConfig(
             f'ConfigMap "{namespace}/{source.config_map}" with key "{source.key}" is missing; install Kueue, or name '
-            "its namespace with --kueue-namespace"
+            "its namespace with --kueue-namespace and the ConfigMap with --config-map"
         )
     return Found(live, key)
 

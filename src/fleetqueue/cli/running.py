@@ -61,6 +61,7 @@ def report(error: BaseException) -> int:
 
 def explain(error: BaseException) -> tuple[str, Code]:
     """Return what to tell the user about an error, and the exit code."""
+    from fleetqueue.admin.dispatcher import NoKueueConfig
     from fleetqueue.admin.waiting import NotInTime
     from fleetqueue.api import errors
     from fleetqueue.client.kubeconfig import KubeconfigError
@@ -71,7 +72,7 @@ def explain(error: BaseException) -> tuple[str, Code]:
         return str(error), error.code
     if isinstance(error, errors.NotFound):
         return NO_HUB if str(error) == NO_PAGE else str(error), Code.NOT_FOUND
-    if isinstance(error, NoFleet | NoProcess):
+    if isinstance(error, NoFleet | NoKueueConfig | NoProcess):
         return str(error), Code.NOT_FOUND
     if isinstance(error, NotInTime | TimeoutError):
         return str(error) or "it took too long", Code.NOT_FOUND
@@ -92,7 +93,6 @@ def wants_traceback() -> bool:
 
 def _spoken() -> tuple[type[Exception], ...]:
     """Return the errors of our rooms whose text is written for users."""
-    from fleetqueue.admin.dispatcher import NoKueueConfig
     from fleetqueue.admin.portable_kubeconfig import CannotJoin
     from fleetqueue.admin.waiting import NoAnswer
     from fleetqueue.api.errors import ApiError
@@ -111,7 +111,6 @@ def _spoken() -> tuple[type[Exception], ...]:
         KubectlFailed,
         LeadershipLost,
         NoAnswer,
-        NoKueueConfig,
         NotInstalled,
         ProbesCannotListen,
     )

@@ -214,6 +214,20 @@ async def test_who_dispatches_is_told_as_it_is(api, text, has_deployment, said):
     assert api.writes == []
 
 
+@pytest.mark.parametrize(
+    ("namespace", "config_map", "missing"),
+    [
+        pytest.param("nope", "", f"nope/{NAME}", id="another namespace"),
+        pytest.param("kueue-system", "nope", "kueue-system/nope", id="another ConfigMap"),
+    ],
+)
+async def test_who_dispatches_where_kueue_is_not_is_an_error(api, namespace, config_map, missing):
+    api.add(kueue_deployment(), config("a: 1"))
+
+    with pytest.raises(NoKueueConfig, match=f'^ConfigMap "{missing}" .* is missing.* with --config-map$'):
+        await state(Client(api), namespace, config_map)
+
+
 @pytest.mark.embedded_only("a real server has a clock of its own")
 async def test_a_restart_that_is_due_is_told_with_who_dispatches(api):
     api.add(kueue_deployment(), config("a: 1\n"), kueue_pod())

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fleetqueue.admin.dispatcher import NoKueueConfig
 from fleetqueue.admin.waiting import NoAnswer, NotInTime
 from fleetqueue.api import errors
 from fleetqueue.cli.running import Code, Failure, explain, report
@@ -28,6 +29,7 @@ from fleetqueue.runtime.leader_election import LeadershipLost
         pytest.param(LeadershipLost("no"), Code.FAILED, id="another replica leads"),
         pytest.param(KubeconfigError("no"), Code.USAGE, id="a kubeconfig that cannot be used"),
         pytest.param(NoProcess("no"), Code.NOT_FOUND, id="a process that is not there"),
+        pytest.param(NoKueueConfig("no"), Code.NOT_FOUND, id="a configuration that is not there"),
         pytest.param(EngineError("no"), Code.FAILED, id="the engine"),
         pytest.param(NotInstalled("no"), Code.FAILED, id="a hub without Kueue"),
         pytest.param(ZeroDivisionError("no"), Code.FAILED, id="a mistake of ours"),
