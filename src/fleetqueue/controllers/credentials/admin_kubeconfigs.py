@@ -168,11 +168,16 @@ class AdminKubeconfigs:
         before = await self._granted(worker) if rights.only_adds else ()
         account = replace(self._account, origin=rights.origin)
         change = await grant(worker, account, widened(rights.rules, before))
-        if kept is not None and change is not Change.ACCOUNT:
+        if kept is None:
+            return await self._issue(worker, cluster, where, rights)
+        because = "its account on the worker was gone"
+        if change is not Change.ACCOUNT:
             patience = PATIENCE if change is Change.RIGHTS else (0.0,)
-            if not await self._proofs.refusal(cluster, kept.kubeconfig, rights, patience=patience):
+            why = await self._proofs.refusal(cluster, kept.kubeconfig, rights, patience=patience)
+            if not why:
                 return kept
-        return await self._issue(worker, cluster, where, rights)
+            because = messages.because_refused(why)
+        return replace(await self._issue(worker, cluster, where, rights), because=because)
 
     async def _granted(self, worker: Client) -> Sequence[Mapping[str, Any]]:
         """Return what the account may do now, or the one of the former name where there is no other yet."""

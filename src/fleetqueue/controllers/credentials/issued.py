@@ -39,6 +39,8 @@ class Issued:
     """The name of the source that gave it."""
     cluster_uid: str = ""
     """Which cluster it opens, by the uid of its namespace kube-system; empty where that is not known yet."""
+    because: str = field(default="", compare=False)
+    """Why the one before would not do any more, if its time had not simply come; told once and not kept."""
 
     @property
     def fingerprint(self) -> str:

@@ -122,10 +122,11 @@ class KubeconfigSecretController(Controller):
         if cluster.is_deleting:
             await self.hub.events.normal(cluster, *messages.kept(credentials_secret(key), why))
         credential = await self._keep_right(cluster, why)
+        often = PROBLEM_RETRY if self.proofs.unserved(key) else self.settings.verify_every
+        proof_left = often - self.proofs.age(key)
         for unused in (*self.former, *sources_after(self.sources, credential.source)):
             await unused.withdraw(key, is_gone=False)
-        often = PROBLEM_RETRY if self.proofs.unserved(key) else self.settings.verify_every
-        raise errors.RetryLater(next_look(credential, often), "looks again")
+        raise errors.RetryLater(next_look(credential, proof_left), "looks again")
 
     async def _keep_right(self, cluster: ocm.ManagedCluster, why: str) -> Issued:
         secret = self._secret(cluster.name)
@@ -206,8 +207,8 @@ class KubeconfigSecretController(Controller):
         elif current is None:
             said = messages.repaired(name, credential)
         else:
-            said = messages.renewed(name, credential)
-        log.info("secret written", cluster=cluster.name, reason=said[0], expires=credential.expires)
+            said = messages.renewed(name, credential, why_renewed(current, credential))
+        log.info("secret written", cluster=cluster.name, reason=said[0], note=said[1], expires=credential.expires)
         await self.hub.events.normal(cluster, *said)
 
     async def _tell_missing(self, cluster: ocm.ManagedCluster, secret: Secret | None, missing: str) -> None:
@@ -310,10 +311,25 @@ def sources_after(sources: Sequence[Source], name: str) -> Sequence[Source]:
     return sources[[source.name for source in sources].index(name) + 1 :]
 
 
-def next_look(credential: Issued, verify_every: float) -> float:
-    """Return in how many seconds to look again; a renewal that somebody else is late with is not waited for."""
+def next_look(credential: Issued, proof_left: float) -> float:
+    """Return in how many seconds to look again; a renewal that somebody else is late with is not waited for.
+
+    `proof_left`: seconds until the proof that the credential works is too old.
+    """
     until_renewal = (credential.renewal - clock.now()).total_seconds()
-    return until_renewal if 0 < until_renewal < verify_every else verify_every
+    return until_renewal if 0 < until_renewal < proof_left else proof_left
+
+
+def why_renewed(before: Issued, credential: Issued) -> str:
+    """Say why a credential took the place of another; empty where its time had come."""
+    if credential.because:
+        return credential.because
+    old, new = parse(before.kubeconfig), parse(credential.kubeconfig)
+    if old.token == new.token:
+        return "the cluster's address or what is known of it has changed"
+    if old.user != new.user:
+        return f"it is of account {new.user} now"
+    return "the one before had ended" if credential.issued >= before.expires else ""
 
 
 def clusters_of_secret(secret: Secret) -> Iterable[str]:

@@ -9,6 +9,7 @@ not watched: that would need the right to read every secret of the hub.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from fleetqueue.api.fleetqueue import CLUSTER_LABEL
 from fleetqueue.api.managed_service_account_v1beta1 import CA_KEY, GROUP, TOKEN_KEY, ManagedServiceAccount
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.controllers.credentials import messages
 from fleetqueue.controllers.credentials.endpoints import Endpoint, advertised_server
 from fleetqueue.controllers.credentials.held_add_ons import HeldAddOns
 from fleetqueue.controllers.credentials.issued import Issued
@@ -52,6 +54,8 @@ class ManagedAccounts:
         self._add_ons = HeldAddOns(hub)
         self._changed: dict[str, float] = {}
         """When the permission of each cluster was last changed; OCM brings it to the worker after that."""
+        self._refused: dict[str, str] = {}
+        """Why the last token of a cluster was refused, until there is one that works."""
         self._removed: dict[str, float] = {}
         """When we deleted the account of a cluster whose add-on is to go as well."""
 
@@ -87,6 +91,7 @@ class ManagedAccounts:
         if not self._proofs.is_recent(cluster.name, credential.kubeconfig, rights, doubted=doubted):
             why = await self._proofs.refusal(cluster.name, credential.kubeconfig, rights)
             if why == NOT_ACCEPTED:
+                self._refused[cluster.name] = messages.because_refused(why)
                 await self._ask_for_another_token(account)
             if why:
                 is_new = clock.monotonic() - self._changed.get(cluster.name, -inf) < GRACE_SECONDS
@@ -94,11 +99,12 @@ class ManagedAccounts:
                 raise CredentialPending(said) if is_new else CredentialProblem(said)
         if not cluster.is_deleting:
             await self._add_ons.hold(cluster.name)
-        return credential
+        return replace(credential, because=self._refused.pop(cluster.name, ""))
 
     async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
         self._proofs.forget(cluster)
         self._changed.pop(cluster, None)
+        self._refused.pop(cluster, None)
         name = account_name(cluster)
         account = self._hub.get(ManagedServiceAccount, name, cluster)
         permission = self._hub.get(ClusterPermission, name, cluster)

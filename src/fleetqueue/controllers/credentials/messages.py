@@ -12,8 +12,14 @@ def issued(secret: str, credential: Issued, why: str) -> Said:
     return "CredentialsIssued", f"Secret {secret} lets Kueue in until {timestamp(credential.expires)}: {why}"
 
 
-def renewed(secret: str, credential: Issued) -> Said:
-    return "CredentialsRenewed", f"Secret {secret} was renewed in time and holds until {timestamp(credential.expires)}"
+def renewed(secret: str, credential: Issued, because: str) -> Said:
+    """Tell of another credential; `because` is empty where the time of the one before was about to end."""
+    how = f", because {because}," if because else " in time"
+    return "CredentialsRenewed", f"Secret {secret} was renewed{how} and holds until {timestamp(credential.expires)}"
+
+
+def because_refused(why: str) -> str:
+    return f"the one before was refused ({why})"
 
 
 def repaired(secret: str, credential: Issued) -> Said:

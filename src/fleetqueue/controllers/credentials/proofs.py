@@ -62,6 +62,10 @@ class Proofs:
         longest = DOUBTED_SECONDS if doubted or proof.unserved else self._settings.verify_every
         return proof.what == _digest(kubeconfig, rights) and clock.monotonic() - proof.when < longest
 
+    def age(self, cluster: str) -> float:
+        """Return how many seconds ago a credential of a cluster was last proven."""
+        return clock.monotonic() - self._proven.get(cluster, Proof()).when
+
     def unserved(self, cluster: str) -> tuple[str, ...]:
         """Return which kinds the worker did not serve when it was last asked."""
         return self._proven.get(cluster, Proof()).unserved

@@ -1,6 +1,6 @@
 """The secret with which Kueue reaches a worker, issued by ourselves: made, kept right, renewed."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -12,8 +12,9 @@ from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.api.fleetqueue import RELEASED
 from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
 from fleetqueue.api.rbac_v1 import ClusterRole
-from fleetqueue.client.kubeconfig import parse
-from fleetqueue.controllers.credentials.issued import EXPIRES
+from fleetqueue.client.kubeconfig import parse, render
+from fleetqueue.controllers.credentials.issued import EXPIRES, Issued
+from fleetqueue.controllers.credentials.kubeconfig_secrets import why_renewed
 from fleetqueue.runtime.cluster import is_ours
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition
@@ -127,6 +128,7 @@ async def test_quiet_day_ends_with_one_renewal(world):
         assert world.token("c1") == "c1-token-2"
         assert world.expiry("c1") == issued + 0.8 * 24 * 3600
         assert world.said() == ["CredentialsIssued", "CredentialsRenewed"]
+        assert "was renewed in time and holds until" in world.notes()
 
 
 async def test_life_that_the_worker_shortened_is_what_counts(world):
@@ -218,6 +220,73 @@ async def test_revoked_token_is_noticed_and_replaced(world):
 
         assert world.token("c1") == "c1-token-2"
         assert worker.tokens["c1-token-2"][0] == worker.account.uid
+        assert "was renewed, because its account on the worker was gone, and holds until" in world.notes()
+
+
+async def test_refused_token_is_replaced_and_the_event_says_so(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+        worker.tokens["c1-token-1"] = ("of another account", worker.tokens["c1-token-1"][1])
+        await advance(301)
+
+        assert world.token("c1") == "c1-token-2"
+        assert "because the one before was refused (the worker does not accept the token)" in world.notes()
+
+
+async def test_next_look_comes_when_the_last_proof_runs_out(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+    world.member("gpu-c1", "c1")
+
+    async with at_work(world):
+        await advance(150)
+        for connected in (False, True):  # the first one makes a proof
+            conditions = [condition("Active", connected)]
+            world.api.change(MultiKueueCluster, "gpu-c1", status={"conditions": conditions})
+            await settle()
+        await advance(151)  # the look that was due for the proof before
+        worker.api.remove(ServiceAccount, "fleetqueue-multikueue", "kueue-system")
+        await advance(150)
+
+        assert world.token("c1") == "c1-token-2"
+
+
+async def test_events_between_two_looks_cost_the_worker_nothing(world):
+    worker = world.add_cluster("c1")
+    world.select("c1")
+
+    async with at_work(world):
+        await settle()
+        worker.api.requests.clear()
+        await advance(301)
+        one_look = len(worker.api.requests)
+        for number in range(30):
+            world.api.change(ManagedCluster, "c1", metadata={"labels": {"any": f"label-{number}"}})
+            await advance(100)
+
+        assert len(worker.api.requests) == 11 * one_look
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        pytest.param({}, "", id="its time had come"),
+        pytest.param({"because": "it was lost"}, "it was lost", id="the source knows why"),
+        pytest.param({"token": "one"}, "the cluster's address or what is known of it has changed", id="the same token"),
+        pytest.param({"user": "other"}, "it is of account other now", id="another account"),
+        pytest.param({"hours": 24}, "the one before had ended", id="too late"),
+    ],
+)
+def test_why_renewed(change, why):
+    def credential(token, user="account", hours=0, because=""):
+        kubeconfig = render("c1", server="https://c1", ca="CA", token=token, user=user)
+        begin = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=hours)
+        return Issued(kubeconfig, begin, begin + timedelta(hours=24), "somebody", because=because)
+
+    assert why_renewed(credential("one"), credential(**{"token": "two", "hours": 19, **change})) == why
 
 
 async def test_revoked_token_is_replaced_although_the_worker_still_takes_it(world):

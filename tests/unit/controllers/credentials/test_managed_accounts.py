@@ -192,6 +192,21 @@ async def test_rotated_token_is_copied_at_once(world):
 
         assert world.token("c1") == "token-2"
         assert world.said()[-1] == "CredentialsRenewed"
+        assert "was renewed in time" in world.notes()
+
+
+async def test_a_token_that_takes_the_place_of_a_refused_one_says_so(world):
+    worker = add_cluster(world)
+
+    async with at_work(world):
+        await bring_credentials(world)
+        worker.tokens["token-1"] = ("of another account", worker.tokens["token-1"][1])
+        await advance(310)
+        report(world, "token-2")
+        await settle()
+
+        assert world.token("c1") == "token-2"
+        assert "because the one before was refused (the worker does not accept the token)" in world.notes()
 
 
 @pytest.mark.checklist("C-2")
