@@ -10,6 +10,7 @@ from fleetqueue.api.meta import key_of
 
 RESET: Final = "Reset to Pending after eviction."
 """How Kueue's own message begins on every check of a Workload that it has evicted."""
+ONE_OF_EQUALS: Final = "Kueue has not said why: of several equal jobs, it says so of the first alone"
 
 
 def why(workload: kueue.Workload, hub: HubState) -> str:
@@ -44,14 +45,21 @@ def _own_message(check: kueue.CheckState) -> str:
 def _why_no_quota(workload: kueue.Workload, hub: HubState) -> str:
     if not workload.spec.active:
         return "it is deactivated (spec.active is false)"
-    said = (
-        _message(workload, kueue.QUOTA_RESERVED) or _message(workload, kueue.EVICTED) or "no queue has looked at it yet"
-    )
+    said, evicted = _message(workload, kueue.QUOTA_RESERVED), _message(workload, kueue.EVICTED)
     queue = hub.queues.get(key_of(workload.namespace, workload.spec.queue_name))
-    if queue is None or conditions.is_true(queue.status.conditions, kueue.ACTIVE):
-        return said
-    checks = queue.spec.admission_checks_strategy.admission_checks
-    return _joined(said, hub.inactive(check.name for check in checks))
+    if queue is None:
+        return said or evicted or "no queue has looked at it yet"
+    if not conditions.is_true(queue.status.conditions, kueue.ACTIVE):
+        checks = queue.spec.admission_checks_strategy.admission_checks
+        return _joined(said or evicted, hub.inactive(check.name for check in checks)) or _inactive(queue)
+    if said == _inactive(queue):
+        said = ""  # it was; Kueue says something else when it has looked again
+    return said or evicted or f"it waits in ClusterQueue {queue.name}; {ONE_OF_EQUALS}"
+
+
+def _inactive(queue: kueue.ClusterQueue) -> str:
+    """Say it as Kueue does."""
+    return f"ClusterQueue {queue.name} is inactive"
 
 
 def _dispatched(workload: kueue.Workload, hub: HubState) -> str:

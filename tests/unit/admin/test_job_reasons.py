@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fleetqueue import clock
 from fleetqueue.admin.hub_state import HubState, last_notes, silence_of, trouble_of
-from fleetqueue.admin.job_reasons import why
+from fleetqueue.admin.job_reasons import ONE_OF_EQUALS, why
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.coordination_v1 import Lease
@@ -162,6 +162,19 @@ DEAD = "there is no lease; does it run?"
             "insufficient quota",
             id="a queue that is active waits for nothing of that",
         ),
+        pytest.param(
+            INACTIVE,
+            hub(check("gpu"), queue=active()),
+            f"it waits in ClusterQueue cq; {ONE_OF_EQUALS}",
+            id="a queue that is active again",
+        ),
+        pytest.param(
+            workload(),
+            hub(check("gpu"), queue=active()),
+            f"it waits in ClusterQueue cq; {ONE_OF_EQUALS}",
+            id="one of several equal jobs",
+        ),
+        pytest.param(workload(), hub(), "ClusterQueue cq is inactive", id="nobody says why its queue is inactive"),
         pytest.param(INACTIVE, HubState(), "ClusterQueue cq is inactive", id="nothing else can be seen"),
         pytest.param(
             workload(("QuotaReserved", "Admitted"), on="gpu-c1"),
