@@ -24,7 +24,7 @@ from .objects import (
     quota,
     workload,
 )
-from .test_adjusting import limit_range
+from .test_pod_template_adjustments import limit_range
 
 
 class Heard:
