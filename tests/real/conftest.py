@@ -386,6 +386,11 @@ class Stage:
             ),
         ]
 
+    async def admit_nothing(self, name: str) -> None:
+        """Let a worker admit nothing more, in a way that only its own Kueue sees: a nomination there stays one."""
+        patch = {"spec": {"namespaceSelector": {"matchLabels": {"fleetqueue.test/namespace": "nobody"}}}}
+        await self.workers[name].merge(kueue.ClusterQueue.resource, self.name, "", patch)
+
     async def create_queues(self, client: Client, gpus: int, checks: Iterable[str] = ()) -> None:
         flavor = _kueue("ResourceFlavor", self.name)
         await client.post(f"/apis/{kueue.GROUP}/{kueue.VERSION}/resourceflavors", flavor)

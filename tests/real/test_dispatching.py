@@ -131,8 +131,20 @@ async def test_a_burst_is_divided_equally_among_equal_workers(stage):
     assert Counter(where) == {"cluster1": 3, "cluster2": 3, "cluster3": 3}
 
 
+async def test_a_worker_whose_queue_is_stopped_gets_no_job(stage):
+    for name in ("cluster1", "cluster2"):
+        stopped = {"spec": {"stopPolicy": "Hold"}}
+        await stage.workers[name].merge(kueue.ClusterQueue.resource, stage.name, "", stopped)
+    async with stage.heart():
+        await stage.connected("cluster1", "cluster2", "cluster3")
+        await asyncio.gather(*(stage.submit(f"job{n}") for n in range(3)))
+        where = await asyncio.gather(*(stage.running_on(f"job{n}") for n in range(3)))
+
+    assert set(where) == {"cluster3"}
+
+
 async def test_a_further_cluster_is_nominated_after_the_deadline(stage):
-    await stop_queue(stage, "cluster1")
+    await stage.admit_nothing("cluster1")
     async with stage.heart(nomination_timeout=2.0):
         await stage.connected("cluster1", "cluster2", "cluster3")
         await stage.submit("job", annotations={ALLOWED_CLUSTERS: "cluster1,cluster2"})
@@ -157,12 +169,6 @@ async def test_a_job_that_no_quota_holds_is_told_so(stage):
     assert (await stage.workload("job")).clusters == ()
     each = [f"{stage.name}-cluster{n}: has 20 nvidia.com/gpu, and the job needs 64" for n in (1, 2, 3)]
     assert note == "; ".join(["no selected cluster's quota holds this job", *each])
-
-
-async def stop_queue(stage, name):
-    """Let a worker admit nothing more, so that a nomination there stays one."""
-    patch = {"spec": {"stopPolicy": "Hold"}}
-    await stage.workers[name].merge(kueue.ClusterQueue.resource, stage.name, "", patch)
 
 
 async def test_a_hand_written_config_beside_ours_is_served_all_at_once(stage):

@@ -60,14 +60,8 @@ async def no_member(stage, name):
     return await stage.get(kueue.MultiKueueCluster, f"{stage.name}-{name}") is None
 
 
-async def hold(stage, name, policy="Hold"):
-    """Let a worker admit nothing more, so that a nomination there stays one."""
-    patch = {"spec": {"stopPolicy": policy}}
-    await stage.workers[name].merge(kueue.ClusterQueue.resource, stage.name, "", patch)
-
-
 async def test_a_nominated_workload_is_taken_back_before_its_cluster_is_unlisted(stage):
-    await hold(stage, "cluster1")
+    await stage.admit_nothing("cluster1")
     await stage.select("cluster1")
     async with stage.heart():
         await stage.lists("cluster1")

@@ -7,8 +7,6 @@ import asyncio
 
 import pytest
 
-from fleetqueue.api import kueue_v1beta2 as kueue
-
 ALL = {"cluster1", "cluster2", "cluster3"}
 SETTINGS = {"drain_timeout": 1.0, "drain_poll": 0.5, "linger": 0.5}
 WRITES = 14
@@ -108,8 +106,7 @@ async def test_a_worker_cut_and_healed_neither_loses_nor_doubles_its_job(stage, 
 async def test_a_nominated_worker_that_is_cut_is_waited_for(stage):
     """No other cluster is nominated while the job may run on the one that cannot be asked."""
     await stage.select("cluster1")
-    patch = {"spec": {"stopPolicy": "Hold"}}
-    await stage.workers["cluster1"].merge(kueue.ClusterQueue.resource, stage.name, "", patch)
+    await stage.admit_nothing("cluster1")
     async with stage.heart(nomination_timeout=2.0, drain_poll=1.0):
         await stage.lists("cluster1")
         await stage.submit("job", run_for="3s")
