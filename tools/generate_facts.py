@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 KUBERNETES: Final = "k8s.io/kubernetes@v1.36.3"
-TARGET: Final = Path(__file__).parents[1] / "src" / "fleetqueue" / "apiserver" / "kinds" / "facts.json.z"
+TARGET: Final = Path(__file__).parents[1] / "src" / "fleetqueue" / "embedded" / "apiserver" / "kinds" / "facts.json.z"
 META: Final = "apimachinery.pkg.apis.meta.v1."
 EVERYWHERE: Final = "*"
 """Stands for every group and version: there the options of requests are kinds, too."""

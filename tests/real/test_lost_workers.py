@@ -43,7 +43,8 @@ async def test_a_job_that_kueue_evicts_while_its_worker_is_cut_off_runs_on_there
         first = await stage.running_on("job")
 
         await stage.world.fleet.cut(first)
-        await stage.eventually(lambda: has_quota_again(stage), "Kueue has evicted the job, and means to start it anew")
+        evicted = "Kueue has evicted the job, and means to start it anew"
+        await stage.eventually(lambda: has_quota_again(stage), evicted, within=2 * PATIENCE)
         await stage.world.fleet.heal(first)
 
         assert await stage.running_on("job") == first
