@@ -66,7 +66,7 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "patch": "managed_accounts: credential, when a setting changed",
             "delete": "managed_accounts: withdraw",
         },
-        ("", "namespaces", "kube-system"): {"get": "processes/capabilities: identity"},
+        ("", "namespaces", "kube-system"): {"get": "processes/capabilities: known_identity"},
         ("addon.open-cluster-management.io", "managedclusteraddons", "managed-serviceaccount"): {
             "get": "held_add_ons: find",
             "patch": "held_add_ons: hold, withdraw",

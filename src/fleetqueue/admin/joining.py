@@ -32,7 +32,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.issued import read as read_credential
-from fleetqueue.controllers.processes.capabilities import identity, serves
+from fleetqueue.controllers.processes.capabilities import known_identity, serves
 from fleetqueue.runtime.cluster import OURS, is_ours
 
 LEASE_SECONDS: Final = 60
@@ -69,7 +69,7 @@ async def inspect(worker: Client, name: str) -> str:
 async def join(hub: Client, newcomer: Newcomer, report: Report) -> None:
     """Write everything on the hub that a worker needs to be selected and reached; does nothing where it is there."""
     kubeconfig = self_contained(newcomer.name, newcomer.connection)
-    if newcomer.uid and newcomer.uid == await identity(hub):
+    if newcomer.uid and newcomer.uid == await known_identity(hub):
         report(f'warning: "{newcomer.name}" is this hub itself, which cannot be its own worker: no job will go there')
     await ensure_namespace(hub, newcomer.name)
     await ensure_namespace(hub, newcomer.namespace)

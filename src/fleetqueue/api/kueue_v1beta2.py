@@ -1,6 +1,7 @@
 """Kueue's kinds, and the questions that are asked about a Workload."""
 
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -222,22 +223,14 @@ class ClusterQueue(Object):
     @property
     def quota(self) -> Amounts:
         """Its own quota, over all flavors; what it could borrow does not count."""
-        return add(
-            {resource.name: parse(resource.nominal_quota)}
-            for group in self.spec.resource_groups
-            for flavor in group.flavors
-            for resource in flavor.resources
-        )
+        return add({resource.name: parse(resource.nominal_quota)} for resource in self._resources)
 
     @property
     def limits(self) -> Amounts:
         """The most that it can ever hold, over all flavors: its quota, and what it may borrow. Infinite where nothing
         but the others of its cohort limits that."""
         return add(
-            {resource.name: parse(resource.nominal_quota) + self._borrowable(resource)}
-            for group in self.spec.resource_groups
-            for flavor in group.flavors
-            for resource in flavor.resources
+            {resource.name: parse(resource.nominal_quota) + self._borrowable(resource)} for resource in self._resources
         )
 
     @property
@@ -248,6 +241,11 @@ class ClusterQueue(Object):
             for flavor in self.status.flavors_reservation
             for resource in flavor.resources
         )
+
+    @property
+    def _resources(self) -> Iterator[ResourceQuota]:
+        """The quotas of all flavors."""
+        return (r for group in self.spec.resource_groups for flavor in group.flavors for r in flavor.resources)
 
     def _borrowable(self, resource: ResourceQuota) -> Decimal:
         if not self.spec.cohort_name:

@@ -39,7 +39,7 @@ def join(
     """
     from fleetqueue.admin import joining
     from fleetqueue.client.kubeconfig import load
-    from fleetqueue.controllers.processes.capabilities import identity
+    from fleetqueue.controllers.processes.capabilities import known_identity
 
     newcomer = joining.Newcomer(
         name, load(kubeconfig, context), clusterset, labels(label or []), kueue_namespace=kueue_namespace
@@ -48,7 +48,7 @@ def join(
     async def work(report: Progress) -> None:
         async with opened(kubeconfig, context) as worker:
             report(f'worker "{name}" runs Kubernetes {await joining.inspect(worker, name)} with Kueue')
-            uid = await identity(worker)
+            uid = await known_identity(worker)
         async with opened(hub_kubeconfig, hub_context) as hub:
             await joining.join(hub, replace(newcomer, uid=uid), report)
             if wait:

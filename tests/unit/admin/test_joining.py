@@ -16,7 +16,7 @@ from fleetqueue.api.fleetqueue import CREDENTIALS_ANNOTATION
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
-from fleetqueue.controllers.processes.capabilities import identity
+from fleetqueue.controllers.processes.capabilities import known_identity
 from fleetqueue.runtime.cluster import OURS, is_ours
 from tests.unit.unserved_kinds import lack
 
@@ -48,7 +48,7 @@ async def test_everything_that_a_worker_needs_is_written(api):
 @pytest.mark.parametrize(("same", "warnings"), [(True, 1), (False, 0)])
 async def test_a_worker_that_is_the_hub_itself_is_warned_of(api, same, warnings):
     api.namespace("kube-system")
-    uid = await identity(Client(api)) if same else "another"
+    uid = await known_identity(Client(api)) if same else "another"
     said = []
 
     await join(Client(api), replace(NEWCOMER, uid=uid), said.append)

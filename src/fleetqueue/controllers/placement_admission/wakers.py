@@ -23,7 +23,8 @@ class Wakers:
         if label:
             return [label]
         # A foreign one may have, or have had, the name that one of ours shall have.
-        return {*self.objects.configs_listing(member.name), *self._naming(member.name)}
+        selecting = self._selecting(lambda placement, name: self.settings.member(placement, name) == member.name)
+        return {*self.objects.configs_listing(member.name), *selecting}
 
     def of_workload(self, workload: kueue.Workload) -> Iterable[str]:
         """Wake a config when a Workload comes to, or leaves, a cluster that it drains; others do not care."""
@@ -40,29 +41,22 @@ class Wakers:
         return []
 
     def of_secret(self, secret: Secret) -> Iterable[str]:
-        return self._selecting(lambda name: self.settings.secret(name) == secret.name)
+        return self._selecting(lambda _, name: self.settings.secret(name) == secret.name)
 
     def of_profile(self, profile: ClusterProfile) -> Iterable[str]:
-        return self._selecting(lambda name: name == profile.name)
+        return self._selecting(lambda _, name: name == profile.name)
 
     def of_kueue(self) -> Iterable[str]:
         """Kueue's configuration changed: every condition and order may."""
         return {placement for check in self.hub.list(kueue.AdmissionCheck) if (placement := placement_of(check))}
 
-    def _selecting(self, is_meant: Callable[[str], bool]) -> Iterable[str]:
-        return [
-            placement
-            for decision in self.hub.list(cluster.PlacementDecision)
-            if any(is_meant(d.cluster_name) for d in decision.status.decisions)
-            for placement in of_decision(decision)
-        ]
-
-    def _naming(self, member: str) -> Iterable[str]:
+    def _selecting(self, is_meant: Callable[[str, str], bool]) -> Iterable[str]:
+        """Return the Placements that have chosen a cluster that is meant, by the names of both."""
         return [
             placement
             for decision in self.hub.list(cluster.PlacementDecision)
             for placement in of_decision(decision)
-            if any(self.settings.member(placement, d.cluster_name) == member for d in decision.status.decisions)
+            if any(is_meant(placement, d.cluster_name) for d in decision.status.decisions)
         ]
 
     def _listing(self, name: str) -> Iterable[str]:

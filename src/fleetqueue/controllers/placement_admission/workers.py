@@ -96,23 +96,28 @@ class Workers:
 
     def queue(self, secret: Secret | None, workload: kueue.Workload) -> kueue.ClusterQueue | None:
         """Return the worker's queue for a Workload; None where it is not known."""
-        worker = self._workers.get(secret.name) if secret else None
-        if worker is None or worker.cluster.problems():
-            return None
-        local = worker.cluster.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
-        return worker.cluster.get(kueue.ClusterQueue, local.spec.cluster_queue) if local else None
+        return self._queues(secret, workload)[1]
 
     def why_closed(self, secret: Secret | None, workload: kueue.Workload) -> str:
         """Say why the worker's queue takes no Workload now; empty where it takes them, or that is not known."""
         worker = self._workers.get(secret.name) if secret else None
         if worker is None or not worker.cluster.is_synced or worker.cluster.problems():
             return ""
-        local = worker.cluster.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
+        local, queue = self._queues(secret, workload)
         if local is None:
             return messages.no_local_queue(workload.namespace, workload.spec.queue_name)
-        queue = worker.cluster.get(kueue.ClusterQueue, local.spec.cluster_queue)
         stopped = next((found for found in (local, queue) if found is not None and found.is_stopped), None)
         return messages.queue_stopped(stopped) if stopped is not None else ""
+
+    def _queues(
+        self, secret: Secret | None, workload: kueue.Workload
+    ) -> tuple[kueue.LocalQueue | None, kueue.ClusterQueue | None]:
+        """Return the worker's queues for a Workload, as far as they are known."""
+        worker = self._workers.get(secret.name) if secret else None
+        if worker is None or worker.cluster.problems():
+            return None, None
+        local = worker.cluster.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
+        return local, worker.cluster.get(kueue.ClusterQueue, local.spec.cluster_queue) if local else None
 
     def is_being_read(self, secret: Secret | None) -> bool:
         """Tell whether the queues of a worker are about to be known: it is just being asked for them."""

@@ -7,13 +7,12 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
-from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.api.fleetqueue import IDENTITY_NAMESPACE
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.hub_apis import Capabilities as CredentialCapabilities
 from fleetqueue.controllers.credentials.hub_apis import discover
+from fleetqueue.controllers.credentials.proofs import identity
 from fleetqueue.runtime.logs import Log
 
 OLD_LIMIT: Final = 10
@@ -69,16 +68,16 @@ async def detect(hub: Client) -> Capabilities:
         if missing:
             raise NotInstalled(f"the hub does not serve {', '.join(missing)}; install {what}")
     limit = await _listed_clusters(hub)
-    uid = await identity(hub)
+    uid = await known_identity(hub)
     if not uid:
         log.warning("the hub is not known where it is a managed cluster itself")
     return Capabilities(limit or OLD_LIMIT, limit is not None, await discover(hub), uid)
 
 
-async def identity(cluster: Client) -> str:
+async def known_identity(cluster: Client) -> str:
     """Return who a cluster is, by the uid of its namespace kube-system; empty where we may not know."""
     try:
-        return Namespace.view(await cluster.get(Namespace.resource, IDENTITY_NAMESPACE)).uid
+        return await identity(cluster)
     except (errors.Forbidden, errors.NotFound):
         return ""
 
