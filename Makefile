@@ -10,8 +10,11 @@ MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
 REAL_LANE = $(BIN)/pytest -m real -n 2 --dist loadfile
 
+# Where it is set, every process of a test compiles all modules again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
-.PHONY: help install engine tools manifests alerts demo check test picture stories records kill faults bench versions fix docs build clean
+.PHONY: help install engine tools manifests alerts demo check types unit test picture stories records kill faults bench versions fix docs changelog build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,8 +48,13 @@ demo: $(MADE_OF) ## run the three stories on embedded clusters; on real ones, bu
 check: install ## lint, types, import contracts and unit tests: before every commit
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory --jobs 2 types unit
+
+types: install
+	@found=$$($(BIN)/mypy 2>&1 && $(BIN)/lint-imports 2>&1) || { echo "$$found"; exit 1; }
+	@echo "types and import contracts hold"
+
+unit: install
 	$(BIN)/pytest -n auto --dist worksteal -m "not real and not records"
 
 test: check ## check, and the tests on the real engine where it is built
@@ -66,10 +74,10 @@ records: engine ## give all scenarios to the real engine again, and accounts to 
 	$(BIN)/pytest -m records
 
 kill: install ## kill -9 an embedded server under 16 writers, again and again: make kill ROUNDS=40
-	FLEETQUEUE_KILL_ROUNDS=$(or $(ROUNDS),40) $(BIN)/pytest tests/embedded/test_kill.py tests/unit/embedded/apiserver/storage/test_kill.py
+	FLEETQUEUE_KILL_ROUNDS=$(or $(ROUNDS),40) $(BIN)/pytest tests/system/sockets/test_kill.py tests/unit/embedded/apiserver/storage/test_kill.py
 
 faults: install ## live through seeds of faults on the whole embedded system: make faults SEEDS=200
-	FLEETQUEUE_SEEDS=$(or $(SEEDS),200) $(BIN)/pytest tests/whole/test_seeds.py
+	FLEETQUEUE_SEEDS=$(or $(SEEDS),200) $(BIN)/pytest tests/system/faults/test_seeds.py
 
 bench: engine ## measure, each number beside its peer; one question alone with ONLY=apiserver
 	@for question in benchmarks/$(or $(ONLY),*).py; do \
@@ -89,8 +97,11 @@ docs: tools ## render the CLI reference, list stale translations, check that the
 	$(BIN)/python tools/check_translations.py
 	$(BIN)/pytest tests/docs tests/deploy
 
-build: install ## the wheel, in dist/
-	$(BIN)/uv build --wheel
+changelog: install ## compile the fragments of changelog.d into CHANGELOG.md, for the version in src/fleetqueue/__init__.py
+	$(BIN)/towncrier build --version $$($(BIN)/python -c 'import fleetqueue; print(fleetqueue.__version__)')
+
+build: install ## the wheel and the source distribution, in dist/
+	$(BIN)/uv build
 
 clean: ## remove what the targets made here; the engine in the user's cache stays
 	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

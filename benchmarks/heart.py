@@ -12,7 +12,6 @@
 
 import argparse
 import asyncio
-import platform
 import statistics
 import sys
 import tempfile
@@ -21,10 +20,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
 
-import aiohttp
 from fleets import arranging
-from rich.console import Console
-from rich.table import Table
+from measuring.processes import cpu_seconds, megabytes, metric, until
+from measuring.table import Rows
 
 from fleetqueue.admin.cluster_sets import create_set
 from fleetqueue.admin.joining import Newcomer, join, wait_for_credentials
@@ -43,6 +41,7 @@ from fleetqueue.runtime.informer import Informer
 WORKERS = ("cluster1", "cluster2", "cluster3")
 LABEL = "fleetqueue.dev/bench"
 PORT = 18080
+REQUESTS = "fleetqueue_api_requests_total{"
 CLEAR_SECONDS = 900
 """Kueue removes copies as slowly as it makes them, and does that three times over where it sent each job everywhere."""
 
@@ -65,12 +64,12 @@ class Shown:
                 self.done.set()
 
 
-class Bench:
+class Bench(Rows):
     def __init__(self, fleet: RealFleet) -> None:
+        super().__init__()
         self.fleet = fleet
         self.hub = connect(load(fleet.clusters["hub"].kubeconfig))
         self.workers = {name: connect(load(fleet.clusters[name].kubeconfig)) for name in WORKERS}
-        self.rows: list[tuple[str, str, str]] = []
         self.controller: asyncio.subprocess.Process | None = None
 
     # Arranging
@@ -91,7 +90,7 @@ class Bench:
         await arranging.create_placement(self.hub, arranging.NAME, predicates=predicates)
         await arranging.create_checks(self.hub)
         await arranging.create_queues(self.hub, arranging.CPUS * len(WORKERS), arranging.CHECKS)
-        await self.until(self.is_listed(*WORKERS), 60)
+        await until(self.is_listed(*WORKERS), 60)
 
     async def start_controller(self) -> None:
         log = (self.fleet.data_dir / "controller.log").open("a")
@@ -107,7 +106,7 @@ class Bench:
         patch = {"data": {kueue_configuration.CONFIG_KEY: text}}
         await self.hub.merge(ConfigMap.resource, kueue_configuration.CONFIG_MAP, arranging.KUEUE, patch)
         await self.fleet.restart("hub/kueue")
-        await self.until(self._is_known, 60)
+        await until(self._is_known, 60)
 
     async def _is_known(self) -> bool:
         """Tell whether Kueue, just started, knows the queue; until then it rejects jobs for good."""
@@ -124,11 +123,6 @@ class Bench:
             return found == {f"bench-{name}" for name in names}
 
         return listed
-
-    async def until(self, question: Callable[[], Awaitable[bool]], limit: float) -> None:
-        async with asyncio.timeout(limit):
-            while not await question():  # noqa: ASYNC110 - a question over the network has no event
-                await asyncio.sleep(0.1)
 
     # Measuring
 
@@ -219,7 +213,7 @@ class Bench:
             ]
             return not any(page.items for page in pages)
 
-        await self.until(empty, CLEAR_SECONDS)
+        await until(empty, CLEAR_SECONDS)
 
     async def fill(self, clusters: int, finished: int) -> None:
         """Make the hub as large as one that has been used for a while: more clusters, and jobs that are over."""
@@ -252,19 +246,15 @@ class Bench:
     async def cost(self, seconds: int) -> None:
         """Read the controller's memory, and count its requests and CPU over an idle while."""
         pid = self.controller.pid if self.controller else 0
-        requests, cpu = await _requests(), _cpu(pid)
+        requests, cpu = await metric(PORT, REQUESTS), cpu_seconds(pid)
         await asyncio.sleep(seconds)
-        requests, cpu = await _requests() - requests, _cpu(pid) - cpu
-        self.row("memory of the controller", f"{_rss(pid):.0f} MB", "kueue-addon: 98 MB")
+        requests, cpu = await metric(PORT, REQUESTS) - requests, cpu_seconds(pid) - cpu
+        self.row("memory of the controller", f"{megabytes(pid):.0f} MB", "kueue-addon: 98 MB")
         hour = 3600 / seconds
         measured = f"{requests:.0f} requests, {cpu:.2f} s CPU in {seconds} s"
         self.row(
             "idle, 100 clusters, 1000 jobs over", measured, f"{requests * hour:.0f} and {cpu * hour:.0f} s an hour"
         )
-
-    def row(self, what: str, ours: str, peer: str) -> None:
-        self.rows.append((what, ours, peer))
-        print(f"{what}: {ours}", flush=True)
 
     async def close(self) -> None:
         if self.controller is not None and self.controller.returncode is None:
@@ -272,12 +262,6 @@ class Bench:
             await self.controller.wait()
         for client in (self.hub, *self.workers.values()):
             await client.close()
-
-
-async def _requests() -> float:
-    async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{PORT}/metrics") as response:
-        lines = (await response.text()).splitlines()
-    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("fleetqueue_api_requests_total{"))
 
 
 def _counted(metrics: str) -> tuple[float, float]:
@@ -289,16 +273,6 @@ def _counted(metrics: str) -> tuple[float, float]:
             requests += count if 'resource="workloads"' in line or 'resource="jobs"' in line else 0
             passes += count if 'resource="workloads"' in line and 'verb="GET"' in line else 0
     return passes, requests
-
-
-def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / 100
-
-
-def _rss(pid: int) -> float:
-    line = next(x for x in Path(f"/proc/{pid}/status").read_text().splitlines() if x.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
 
 
 def _spread(seconds: list[float]) -> str:
@@ -327,12 +301,7 @@ async def main(rounds: int, jobs: int, idle: int) -> None:
         await run.dispatch(jobs, f"{jobs} Jobs at once, Kueue's all-at-once", "kueue")
         await run.fill(97, 1000)
         await run.cost(idle)
-    table = Table(title=f"{platform.machine()}, Python {platform.python_version()}, Kueue {parts.KUEUE_VERSION}")
-    for column in ("question", "measured", "beside"):
-        table.add_column(column)
-    for row in run.rows:
-        table.add_row(*row)
-    Console().print(table)
+    run.show(f"Kueue {parts.KUEUE_VERSION}", "beside")
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ from time import perf_counter
 from typing import Any
 
 import aiohttp
+from measuring.processes import megabytes
 from prometheus_client import CollectorRegistry, generate_latest, start_http_server
 from rich.console import Console
 from rich.table import Table
@@ -226,8 +227,8 @@ async def on_the_real_server(sizes: list[int], rounds: int, row: Callable[..., N
             await ours.start()
             for size in sizes:
                 of_ocm, of_ours = await take_turns(fleet, bench, ours, size, rounds)
-                row(size, "OCM, real kube-apiserver", of_ocm, memory=rss(fleet.processes.get(REAL).process.pid))
-                row(size, "ours, real kube-apiserver", of_ours, memory=rss(ours.process.pid))
+                row(size, "OCM, real kube-apiserver", of_ocm, memory=megabytes(fleet.processes.get(REAL).process.pid))
+                row(size, "ours, real kube-apiserver", of_ours, memory=megabytes(ours.process.pid))
             await ours.stop()
             await bench.client.close()
 
@@ -285,11 +286,6 @@ def scheduling(metrics: str) -> tuple[float, float]:
     """Return how many seconds were spent on deciding, and how often."""
     found = dict(re.findall(r"^scheduling_scheduling_duration_seconds_(sum|count){.*} (\S+)$", metrics, re.MULTILINE))
     return float(found["sum"]), float(found["count"])
-
-
-def rss(pid: int) -> float:
-    line = next(x for x in Path(f"/proc/{pid}/status").read_text().splitlines() if x.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
 
 
 async def main(sizes: list[int], rounds: int, where: list[Callable[..., Awaitable[None]]]) -> None:

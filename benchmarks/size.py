@@ -13,18 +13,17 @@ writes a second; how often it lists a draining worker. Then `fleetqueue score-ag
 import argparse
 import asyncio
 import json
-import platform
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
 
 import aiohttp
-from rich.console import Console
-from rich.table import Table
+from measuring.processes import cpu_seconds, megabytes, metric, until
+from measuring.table import Rows
 from servers.peers import Ours
 from servers.peers import running as serving
 from sizes import objects
@@ -38,9 +37,9 @@ from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.placement_admission.dispatcher import DispatcherController
-from fleetqueue.controllers.placement_admission.nomination import nomination
+from fleetqueue.controllers.placement_admission.nomination_apply import nomination
 from fleetqueue.lab import kubeconfigs
-from fleetqueue.lab.key_pairs import read_pair
+from fleetqueue.lab.pki import read_pair
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real import parts
 from fleetqueue.runtime.events import Recorder
@@ -73,21 +72,15 @@ class Measured:
     @property
     def cpu(self) -> float:
         """The seconds of CPU time that it has used."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / 100
+        return cpu_seconds(self.process.pid)
 
     @property
     def peak(self) -> float:
         """The most memory that it ever had, in MB."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+        return megabytes(self.process.pid, "VmHWM")
 
     async def metric(self, name: str, *labels: str) -> float:
-        url = f"http://127.0.0.1:{self.port}/metrics"
-        async with aiohttp.ClientSession() as session, session.get(url) as response:
-            lines = (await response.text()).splitlines()
-        found = [line for line in lines if line.startswith(name) and all(label in line for label in labels)]
-        return sum(float(line.rsplit(" ", 1)[1]) for line in found)
+        return await metric(self.port, name, *labels)
 
     async def is_ready(self) -> bool:
         if self.process.returncode is not None:
@@ -115,19 +108,15 @@ async def command(folder: Path, port: int, *arguments: str) -> AsyncIterator[Mea
         await process.wait()
 
 
-class Bench:
+class Bench(Rows):
     def __init__(self, hub: Hub, workers: Ours, scale: float) -> None:
+        super().__init__()
         self.hub = hub
         self.workers = workers
         self.scale = scale
-        self.rows: list[tuple[str, str, str]] = []
 
     def count(self, number: int) -> int:
         return max(PLACEMENTS, round(number * self.scale))
-
-    def row(self, what: str, measured: str, aim: str = "") -> None:
-        self.rows.append((what, measured, aim))
-        print(f"{what}: {measured}", flush=True)
 
     # What stands on the hub
 
@@ -346,15 +335,6 @@ def member(number: int) -> str:
     return f"{placement(number)}-{objects.cluster_name(at * SELECTED + number % SELECTED)}"
 
 
-async def until(question: Callable[[], Awaitable[bool] | bool], limit: float) -> None:
-    async with asyncio.timeout(limit):
-        while True:
-            answer = question()
-            if answer is True or (not isinstance(answer, bool) and await answer):
-                return
-            await asyncio.sleep(0.1)
-
-
 async def run(folder: Path, workers: Ours, scale: float, port: int) -> Bench:
     async with Hub.up(folder / "hub") as hub:
         bench = Bench(hub, workers, scale)
@@ -372,15 +352,7 @@ def main(scale: float, port: int) -> None:
             (folder / part).mkdir(mode=0o700)
         with serving(Ours(folder / "workers", clusters=PLACEMENTS * SELECTED, storage="memory")) as workers:
             bench = asyncio.run(run(folder, workers, scale, port))
-    title = (
-        f"{platform.machine()}, Python {platform.python_version()}, Kubernetes {parts.KUBERNETES_VERSION}, x{scale:g}"
-    )
-    table = Table(title=title)
-    for column in ("question", "measured", "aim"):
-        table.add_column(column)
-    for row in bench.rows:
-        table.add_row(*row)
-    Console().print(table)
+    bench.show(f"Kubernetes {parts.KUBERNETES_VERSION}, x{scale:g}", "aim")
 
 
 if __name__ == "__main__":

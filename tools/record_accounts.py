@@ -1,6 +1,6 @@
 """Give the ManagedServiceAccounts of the tests to upstream's own agent, and write down what it makes of them.
 
-Run it after a change of tests/unit/embedded/ocm/managed_service_accounts/test_as_upstream.py. It needs the real engine
+Run it after a change of tests/unit/embedded/ocm/managed_service_accounts/upstream.py. It needs the real engine
 (`fleetqueue engine build`), builds the agent from its Go module the first time, and takes a minute.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fleetqueue.real.layout import find
-from tests.add_on_records import accounts
-from tests.add_on_records.building import ACCOUNTS, build
+from tests.conformance.add_ons import accounts
+from tests.conformance.add_ons.building import ACCOUNTS, build
 
 if __name__ == "__main__":
     if find() is None:

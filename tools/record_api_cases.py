@@ -1,4 +1,4 @@
-"""Do the cases of `tests/api_cases` to a real kube-apiserver, and write down what it answers.
+"""Do the cases of `tests/conformance/api_cases` to a real kube-apiserver, and write down what it answers.
 
 Run it after a change of the cases: `python tools/record_api_cases.py`, or with the subjects that changed. It needs the
 real engine (`fleetqueue engine build`) and starts only etcd and the API server, for a minute or two.
@@ -13,11 +13,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fleetqueue.real.layout import Layout, find
-from tests.api_cases import records
-from tests.api_cases.cases import load, subjects
-from tests.api_cases.http_door import OverHttp
-from tests.api_cases.real_server import real_server
-from tests.api_cases.running import run
+from tests.conformance.api_cases import records
+from tests.conformance.api_cases.cases import load, subjects
+from tests.conformance.api_cases.http_door import OverHttp
+from tests.conformance.api_cases.real_server import real_server
+from tests.conformance.api_cases.running import run
 
 
 async def record(door: OverHttp, subject: str) -> None:

@@ -1,4 +1,4 @@
-"""Give the scenarios of `tests/scenarios` to the real parts, and write down what they make of them.
+"""Give the scenarios of `tests/conformance/scenarios` to the real parts, and write down what they make of them.
 
 Run it after a change of the scenarios: `python tools/record_scenarios.py`, or with the rooms that changed. It needs the
 real engine (`fleetqueue engine build`) and takes about two minutes for each room.
@@ -13,8 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fleetqueue.real.layout import find
-from tests.scenarios.world import World
-from tests.scenarios.worlds import WORLDS
+from tests.conformance.scenarios.world import World
+from tests.conformance.scenarios.worlds import WORLDS
 
 
 def record(world: World) -> None:

@@ -23,32 +23,32 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fleetqueue import clock
 from fleetqueue.real import build, parts
-from fleetqueue.real.layout import CHOICE, Layout, Versions, planned
+from fleetqueue.real.layout import CHOICE, EngineVersions, Layout, planned
 from fleetqueue.real.toolchain import find_go
-from tests.engine_versions import LEFT_OUT
+from tests.real.engine_versions import LEFT_OUT
 
 ROOT: Final = Path(__file__).parents[1]
 RECORD: Final = ROOT / "tools" / "versions.json"
 TESTED: Final = (".", ":!docs", f":!{RECORD.relative_to(ROOT)}")
 COMBINATIONS: Final = (
-    Versions(kueue="0.16.6"),
-    Versions(kueue="0.18.4"),
-    Versions(),
+    EngineVersions(kueue="0.16.6"),
+    EngineVersions(kueue="0.18.4"),
+    EngineVersions(),
     # The oldest that Kubernetes itself still maintained when the pinned one came.
-    Versions(kubernetes="1.34.3"),
+    EngineVersions(kubernetes="1.34.3"),
 )
 SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "stories": ("tests/stories/test_stories.py", "-m", "real"),
+    "stories": ("tests/system/stories/test_stories.py", "-m", "real"),
     # Of the kills, those after a write has arrived: to die before the next is lost leaves the same behind.
     "windows": (
-        "tests/real/test_dispatching.py",
-        "tests/real/test_draining.py",
-        "tests/real/test_lost_workers.py",
-        "tests/real/test_pause_and_kill.py",
+        "tests/real/product/test_dispatching.py",
+        "tests/real/product/test_draining.py",
+        "tests/real/product/test_lost_workers.py",
+        "tests/real/product/test_pause_and_kill.py",
         "-k",
         "not lost",
     ),
-    "kinds": ("tests/real/test_job_kinds.py",),
+    "kinds": ("tests/real/product/test_job_kinds.py",),
 }
 
 
@@ -74,12 +74,12 @@ class Run:
     results: dict[str, Result]
 
 
-def name_of(versions: Versions) -> str:
+def name_of(versions: EngineVersions) -> str:
     """What a combination is called: by what is not pinned in it."""
     return versions.kueue if versions.kubernetes == parts.KUBERNETES_VERSION else versions.kubernetes
 
 
-def chosen(names: Sequence[str]) -> tuple[list[Versions], list[str]]:
+def chosen(names: Sequence[str]) -> tuple[list[EngineVersions], list[str]]:
     """Return combinations and subjects, all of those that none is named of; ends where something is neither."""
     known = {name_of(versions): versions for versions in COMBINATIONS}
     if unknown := [name for name in names if name not in {*known, *SUBJECTS}]:
@@ -88,9 +88,9 @@ def chosen(names: Sequence[str]) -> tuple[list[Versions], list[str]]:
     return combinations or [*COMBINATIONS], [subject for subject in SUBJECTS if subject in names] or [*SUBJECTS]
 
 
-async def engine_of(versions: Versions) -> Layout:
+async def engine_of(versions: EngineVersions) -> Layout:
     """Build what is missing of the engine with these versions."""
-    if versions == Versions():
+    if versions == EngineVersions():
         return await build.build(print)
     source = None
     if versions.kueue != parts.KUEUE_VERSION:
@@ -100,7 +100,7 @@ async def engine_of(versions: Versions) -> Layout:
     return await build.build_with(print, kueue_source=source, kubernetes=kubernetes)
 
 
-def run(versions: Versions, subjects: Sequence[str]) -> None:
+def run(versions: EngineVersions, subjects: Sequence[str]) -> None:
     """Build an engine, run subjects on it, and write down each as soon as it has ended."""
     engine = asyncio.run(engine_of(versions))
     if engine.versions() != versions:
@@ -155,9 +155,9 @@ def read_record() -> list[Run]:
     return [Run(**{**one, "results": {name: Result(**each) for name, each in one["results"].items()}}) for one in runs]
 
 
-def write_record(versions: Versions, subject: str, result: Result) -> None:
+def write_record(versions: EngineVersions, subject: str, result: Result) -> None:
     """Put a result in the place of the last one of this subject on the same versions."""
-    runs = {Versions(each.kubernetes, each.kueue): each for each in read_record()}
+    runs = {EngineVersions(each.kubernetes, each.kueue): each for each in read_record()}
     runs.setdefault(versions, Run(versions.kueue, versions.kubernetes, {})).results[subject] = result
     kept = [asdict(runs[each]) for each in COMBINATIONS if each in runs]
     RECORD.write_text(json.dumps(kept, indent=2) + "\n")

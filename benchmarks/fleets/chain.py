@@ -17,7 +17,7 @@ from fleetqueue.api.core_v1 import Namespace, Secret
 from fleetqueue.client import Client
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
-from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
+from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.informer import Informer
@@ -33,7 +33,7 @@ NOT_LINGERING = PlacementAdmissionSettings(linger=0.1)
 class Chain(Bench):
     """A hub that grows, a Placement on it, and the config that follows it."""
 
-    def __init__(self, client: Client, worker: EmbeddedCluster) -> None:
+    def __init__(self, client: Client, worker: InProcessCluster) -> None:
         super().__init__(client)
         self.worker = worker
 

@@ -4,7 +4,6 @@ Embedded and real fleets are started, used and ended by the same commands; their
 """
 
 import asyncio
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
 
+from measuring.processes import cpu_seconds
 from servers.peers import memory
 
 from fleetqueue.api import conditions
@@ -137,11 +137,6 @@ class RunningFleet:
     async def _pids(self, cluster: str = "") -> list[int]:
         found = await control.status(self.folder)
         return sorted({one.pid for one in found if one.pid and one.name.startswith(cluster)})
-
-
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def fleetqueue(*arguments: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.client import Client
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
@@ -34,7 +34,7 @@ async def main(folder: Path, storage: str, number: int) -> None:
     log = SqliteLog(folder / "in_process.db", writer) if storage == "sqlite" else MemoryLog()
     server = ApiServer(await ClusterStorage.open(log), Secrets(tokens={"t": User("admin", (MASTERS,))}))
     await server.start()
-    client, maps = Client(InProcessDoor(server, Credentials(token="t"))), ConfigMap.resource
+    client, maps = Client(InProcessDoor(server, RequestCredentials(token="t"))), ConfigMap.resource
     manifests = [{**config_map(""), "metadata": {"name": f"c{one}", "namespace": "default"}} for one in range(number)]
     found = {
         "create ConfigMap": [await timed(client.create(maps, manifest)) for manifest in manifests],

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
-from fleetqueue.embedded.apiserver.http.tls import server_context
+from fleetqueue.embedded.apiserver.http.listener import server_context
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
 from fleetqueue.embedded.apiserver.storage.sqlite import SqliteLog, writer_thread

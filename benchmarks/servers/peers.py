@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from fleetqueue.lab import ports
 from fleetqueue.lab.pki import ensure_pki
 from fleetqueue.lab.processes import Command, Processes
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.control_plane import PORTS, etcd, kube_apiserver
 from fleetqueue.real.layout import require
 from servers.requests import Connection, request
@@ -79,7 +79,7 @@ class Real:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.seconds = 0.0
-        self.cluster = Cluster("real", folder, ports.assign(PORTS, {}), require())
+        self.cluster = RealCluster("real", folder, ports.assign(PORTS, {}), require())
         self.processes = Processes(folder / "processes.json")
         self.port = self.cluster.ports["kube-apiserver"]
         ensure_pki(self.cluster.name, self.cluster.pki)

@@ -25,7 +25,7 @@ from fleetqueue.lab.pki import ensure_pki
 from fleetqueue.lab.processes import Command, Processes
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real import control_plane
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.layout import require
 from fleetqueue.testing.real_servers import bare
 
@@ -36,7 +36,7 @@ BATCH = 60
 
 class Hub:
     def __init__(self, folder: Path) -> None:
-        self.cluster = Cluster("hub", folder, ports.assign(("kube-apiserver", "forwarder"), {}), require())
+        self.cluster = RealCluster("hub", folder, ports.assign(("kube-apiserver", "forwarder"), {}), require())
         self.processes = Processes(folder / "processes.json")
         self.client: Client
 

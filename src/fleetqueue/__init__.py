@@ -1,3 +1,3 @@
 """Send each batch job to the right cluster of a fleet."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"

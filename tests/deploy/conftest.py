@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import built_tools
+from tests.deploy import built_tools
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

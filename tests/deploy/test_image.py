@@ -17,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.deploy import repository
+from tests.deploy.repository import ROOT
+
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
 IGNORED = DOCKERFILE.with_name("Dockerfile.dockerignore")
 UV = Path(sys.executable).with_name("uv")
@@ -52,15 +54,8 @@ def matches(path: str, pattern: str) -> bool:
 
 
 def context() -> list[str]:
-    """Return the files that Git has, or would take, as far as they are sent."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [path for path in listed.stdout.splitlines() if in_context(path) and (ROOT / path).is_file()]
+    """Return the files of the repository that are sent."""
+    return [path for path in repository.files() if in_context(path)]
 
 
 def copied(sources: list[str], target: str) -> Iterator[tuple[str, str]]:
@@ -135,7 +130,7 @@ def test_the_image_has_a_command_that_starts_and_finds_what_the_image_carries(en
         pytest.param("src/fleetqueue/__pycache__/x.pyc", False, id="what Python leaves behind"),
         pytest.param("deploy/kustomize/namespace.yaml", True, id="a folder below one that is not named"),
         pytest.param("deploy/Dockerfile", False, id="beside such a folder"),
-        pytest.param("tests/real/conftest.py", False, id="all else"),
+        pytest.param("tests/real/product/conftest.py", False, id="all else"),
     ],
 )
 def test_the_context_is_what_the_build_needs(path, sent):

@@ -17,9 +17,9 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def pages() -> dict[str, str]:
-    """Return every page by its path in the repository: docs, readmes and the page for contributors."""
+    """Return every page by its path in the repository: docs, readmes, the changelog and the page for contributors."""
     found = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
-    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in found if path.name != "CHANGELOG.md"}
+    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in found}
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from fleetqueue.controllers.processes.settings import HubSettings, WorkerSetting
 from fleetqueue.controllers.processes.settings_file import known_keys
 from fleetqueue.real import parts
 
+from .tables import rows
+
 PACKAGE = Path(__file__).parents[2] / "src" / "fleetqueue"
 OUR_ROOMS = tuple(f"controllers/{room}" for room in ("credentials", "placement_admission", "usage_scores"))
 """The other rooms say what the systems say that they mirror."""
@@ -22,12 +24,6 @@ LANGUAGES = ("en", "zh")
 METRIC_KINDS = {"Counter": "counter", "Gauge": "gauge", "Histogram": "histogram"}
 
 pytestmark = pytest.mark.parametrize("language", LANGUAGES)
-
-
-def rows(text: str) -> list[list[str]]:
-    """Return the cells of every table row of a page."""
-    lines = [line for line in text.splitlines() if line.startswith("|") and not line.startswith("|---")]
-    return [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
 def plain(cell: str) -> str:

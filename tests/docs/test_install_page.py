@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
+from fleetqueue import __version__
 from fleetqueue.admin.waiting import Observed
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.embedded.ocm.registration.accepting import accept
@@ -25,10 +26,10 @@ from fleetqueue.fleets.embedded_environment import WORKER_KINDS, add_gpus, boots
 from fleetqueue.fleets.embedded_lab import EmbeddedLab
 from fleetqueue.fleets.embedded_settings import EmbeddedSettings
 from fleetqueue.fleets.systems import kueue, ocm
-from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
+from fleetqueue.fleets.systems.parts import create_all, install, install_kinds
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.concurrent_steps import together
-from tests import built_tools
+from tests.deploy import built_tools
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "en" / "start" / "install.md"
@@ -185,7 +186,7 @@ async def test_the_page_leads_from_an_empty_hub_to_a_job_that_runs(terminal):
     image = (
         "kubectl --context cluster1 get deployments -A -o jsonpath='{.items[*].spec.template.spec.containers[*].image}'"
     )
-    await terminal.shows("registry.example.com/fleetqueue:0.1.0.dev0", image)
+    await terminal.shows(f"registry.example.com/fleetqueue:{__version__}", image)
     assert [line.split()[0] for line in terminal.asked_of_docker.read_text().splitlines()] == ["build", "push"]
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from .test_docs_equal_the_code import rows
+from .tables import rows
 
 SIZE_MAY_DIFFER_BY = 0.25
 

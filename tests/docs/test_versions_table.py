@@ -48,7 +48,7 @@ def test_a_row_says_what_failed_and_what_was_left_out(versions):
 
 def test_a_result_takes_the_place_of_the_last_one_on_the_same_versions(versions, monkeypatch, tmp_path):
     monkeypatch.setattr(versions, "RECORD", tmp_path / "record.json")
-    old, new = versions.Versions(kueue="0.16.6"), versions.Versions()
+    old, new = versions.EngineVersions(kueue="0.16.6"), versions.EngineVersions()
 
     for where, subject, date in (
         (new, "kinds", "2026-01-01"),

@@ -13,7 +13,7 @@ from fleetqueue.api.requests import Request
 from fleetqueue.client import Client
 from fleetqueue.controllers.usage_scores.agent import KEY, ScoreAgent
 from fleetqueue.embedded.kueue.manager import KueueManager
-from fleetqueue.fleets.targets import Target, target_of
+from fleetqueue.fleets.targets import RequestTarget, target_of
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.manager import Manager
@@ -107,7 +107,7 @@ def _note(written: list[str], observe: Callable[[Request, int], None], request: 
     observe(request, status)
 
 
-def counts(target: Target) -> bool:
+def counts(target: RequestTarget) -> bool:
     """Tell whether it is a write that has no place in a second look.
 
     What waited for its time may be told now, in a new Event; one that is told again is a repetition. A namespace that

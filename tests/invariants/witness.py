@@ -7,7 +7,7 @@ from typing import Any
 
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.demo.double_runs import SingleRunMonitor
-from fleetqueue.embedded.apiserver.storage.interface import Change
+from fleetqueue.embedded.apiserver.storage.interface import StorageChange
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
 from fleetqueue.lab.cluster_names import HUB
 
@@ -20,9 +20,9 @@ JOBS = "/batch/jobs/"
 class WitnessedLog(MemoryLog):
     """Tells of every change at the moment at which it is committed."""
 
-    see: Callable[[Change], None] | None = None
+    see: Callable[[StorageChange], None] | None = None
 
-    def append(self, change: Change) -> None:
+    def append(self, change: StorageChange) -> None:
         super().append(change)
         if self.see is not None:
             self.see(change)
@@ -48,7 +48,7 @@ class Witness:
         """A mark of all that was written, in its order."""
         return self._story.hexdigest()
 
-    def see(self, cluster: str, change: Change) -> None:
+    def see(self, cluster: str, change: StorageChange) -> None:
         line = f"{cluster} {change.type} {change.key}"
         self._story.update(line.encode())
         if quiet.counts(change.type, change.key):
@@ -59,14 +59,14 @@ class Witness:
             else:
                 self._see_worker(cluster, change)
 
-    def _see_hub(self, change: Change) -> None:
+    def _see_hub(self, change: StorageChange) -> None:
         is_new = change.previous is None or not has_ended(change.previous.object)
         if change.type != "DELETED" and is_new and has_ended(change.entry.object):
             self.finishes[change.entry.object["metadata"]["uid"]] += 1
         elif change.type != "DELETED" and not is_new and not has_ended(change.entry.object):
             self.broken.append(f"{change.key} had ended on the hub, and goes on")
 
-    def _see_worker(self, cluster: str, change: Change) -> None:
+    def _see_worker(self, cluster: str, change: StorageChange) -> None:
         new = None if change.type == "DELETED" else Job.view(change.entry.object)
         self.monitor.see(cluster, Job.view(change.entry.object), new)
         if new is not None and has_ended(change.entry.object):

@@ -19,11 +19,10 @@ from fleetqueue.real.layout import find
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.testing import plugin
-from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.arranged_api import ArrangedApi, Server
 from fleetqueue.testing.embedded_server import EmbeddedServer
 from fleetqueue.testing.real_server import RealServer
 from fleetqueue.testing.real_servers import RealServers
-from fleetqueue.testing.server import Server
 from fleetqueue.testing.virtual_time import START, VirtualClock, VirtualTimeLoop, running
 
 settings.register_profile("unit", deadline=None)  # two busy cores are no defect

@@ -4,15 +4,15 @@ from fleetqueue.api import errors
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.client import Client
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
-from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.embedded_cluster import new_server
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.metrics import Metrics
 
-ADMIN = Credentials(token="admin")
+ADMIN = RequestCredentials(token="admin")
 
 
 class WatchedDoor(InProcessDoor):

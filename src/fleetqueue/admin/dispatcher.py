@@ -16,7 +16,7 @@ from fleetqueue.api.kueue_installation import (
     KueueConfigMap,
     KueueDeployment,
     KueuePod,
-    Source,
+    KueueSource,
     key_in,
     source_of,
 )
@@ -65,7 +65,7 @@ class NoKueueConfig(Exception):
 
 async def install(hub: Client, namespace: str, config_map: str, report: Report) -> None:
     """Let Kueue leave nominations to us, and restart it."""
-    found = await find(hub, namespace, config_map)
+    kueue_config = await find(hub, namespace, config_map)
     is_changed = await set_ours(hub, namespace, config_map)
     restart = await restart_where_due(hub, namespace, config_map, is_changed=is_changed)
     if not restart.deployment:
@@ -75,15 +75,15 @@ async def install(hub: Client, namespace: str, config_map: str, report: Report) 
         return
     else:
         report("Kueue leaves dispatching to fleetqueue, and is restarted")
-    if found.managed_by:
-        report(kept_elsewhere(found, "fleetqueue install --print"))
+    if kueue_config.managed_by:
+        report(kept_elsewhere(kueue_config, "fleetqueue install --print"))
 
 
 async def state(hub: Client, namespace: str, config_map: str) -> str:
     """Say who dispatches; nothing is changed. Raises NoKueueConfig where neither Kueue nor its configuration is."""
     try:
-        found = await find(hub, namespace, config_map)
-        if found.dispatcher != DISPATCHER_NAME:
+        kueue_config = await find(hub, namespace, config_map)
+        if kueue_config.dispatcher != DISPATCHER_NAME:
             return "Kueue's dispatcher is left as it is; set ours with --dispatcher"
         if not (await _source(hub, namespace, config_map)).deployment:
             return f"Kueue's configuration leaves dispatching to fleetqueue; {RESTART_BY_HAND}"
@@ -108,22 +108,22 @@ async def change_back(hub: Client, namespace: str, config_map: str, report: Repo
     return await _change(hub, namespace, config_map, None, report)
 
 
-def kept_elsewhere(found: "Found", command: str) -> str:
+def kept_elsewhere(conf: "WrittenConfiguration", command: str) -> str:
     """Say that a change on the hub will not last."""
     return (
-        f"ConfigMap {found.where} is written by {found.managed_by}, which may undo this; make the change at its source:"
+        f"ConfigMap {conf.where} is written by {conf.managed_by}, which may undo this; make the change at its source:"
         f" `{command}` shows it"
     )
 
 
 async def _change(hub: Client, namespace: str, config_map: str, name: str | None, report: Report) -> str:
-    found = await find(hub, namespace, config_map)
-    is_due = name is not None or found.dispatcher == DISPATCHER_NAME
-    change = found.change(name) if is_due else ""
+    kueue_config = await find(hub, namespace, config_map)
+    is_due = name is not None or kueue_config.dispatcher == DISPATCHER_NAME
+    change = kueue_config.change(name) if is_due else ""
     if change:
-        report(f"nothing is changed; make this change where ConfigMap {found.where} is kept, and restart Kueue")
+        report(f"nothing is changed; make this change where ConfigMap {kueue_config.where} is kept, and restart Kueue")
     else:
-        report(f"ConfigMap {found.where} needs no change")
+        report(f"ConfigMap {kueue_config.where} needs no change")
     return change
 
 
@@ -134,8 +134,8 @@ async def set_ours(hub: Client, namespace: str, config_map: str = "") -> bool:
 
 async def set_back(hub: Client, namespace: str, config_map: str = "") -> bool:
     """Let Kueue dispatch by itself again; False where it does. A dispatcher that is not ours is left alone."""
-    found = await find(hub, namespace, config_map)
-    return await _set(hub, namespace, config_map, None) if found.dispatcher == DISPATCHER_NAME else False
+    kueue_config = await find(hub, namespace, config_map)
+    return await _set(hub, namespace, config_map, None) if kueue_config.dispatcher == DISPATCHER_NAME else False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +157,12 @@ async def restart_where_due(hub: Client, namespace: str, config_map: str, *, is_
 
 async def waits_for_a_restart(hub: Client, namespace: str, config_map: str = "") -> bool:
     """Tell whether a pod of Kueue's Deployment is older than what is written, and so may run with something else."""
-    found = KueueConfigMap.view(KueueConfigMap.trim((await find(hub, namespace, config_map)).config_map))
+    view = KueueConfigMap.view(KueueConfigMap.trim((await find(hub, namespace, config_map)).config_map))
     source = await _source(hub, namespace, config_map)
     listed = await hub.list(KueuePod.resource, namespace, labels=MANAGER_LABELS)
     pods = [KueuePod.view(KueuePod.trim(raw)) for raw in listed.items]
-    key = key_in(found.data, source.key)
-    version = Version(read(found.data[key]), found.changed.get(key))
+    key = key_in(view.data, source.key)
+    version = Version(read(view.data[key]), view.changed.get(key))
     return bool(kueue([version], managers(source, pods)).outdated)
 
 
@@ -176,7 +176,7 @@ async def restart_kueue(hub: Client, namespace: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WrittenConfiguration:
     """Kueue's configuration as it is written on the hub."""
 
     config_map: Manifest
@@ -224,7 +224,7 @@ def _values(text: str) -> str:
     return f"\n# values of Kueue's Helm chart\nmanagerConfig:\n  controllerManagerConfigYaml: |-\n{indented}"
 
 
-async def find(hub: Client, namespace: str, config_map: str = "") -> Found:
+async def find(hub: Client, namespace: str, config_map: str = "") -> WrittenConfiguration:
     """Find it; `config_map` is its name, where somebody chose one. Raises NoKueueConfig."""
     source = await _source(hub, namespace, config_map)
     try:
@@ -237,20 +237,20 @@ async def find(hub: Client, namespace: str, config_map: str = "") -> Found:
             f'ConfigMap "{namespace}/{source.config_map}" with key "{source.key}" is missing; install Kueue, or name '
             "its namespace with --kueue-namespace and the ConfigMap with --config-map"
         )
-    return Found(live, key)
+    return WrittenConfiguration(live, key)
 
 
-async def _source(hub: Client, namespace: str, config_map: str) -> Source:
+async def _source(hub: Client, namespace: str, config_map: str) -> KueueSource:
     listed = await hub.list(DEPLOYMENTS, namespace, labels=MANAGER_LABELS)
     return source_of(map(KueueDeployment.view, listed.items), config_map)
 
 
 async def _set(hub: Client, namespace: str, config_map: str, name: str | None) -> bool:
-    found = await find(hub, namespace, config_map)
-    wanted = with_dispatcher(found.text, name)
-    if read(wanted) == read(found.text):
+    kueue_config = await find(hub, namespace, config_map)
+    wanted = with_dispatcher(kueue_config.text, name)
+    if read(wanted) == read(kueue_config.text):
         return False
-    metadata = found.config_map["metadata"]
-    patch = {"metadata": precondition_of(metadata), "data": {found.key: wanted}}
+    metadata = kueue_config.config_map["metadata"]
+    patch = {"metadata": precondition_of(metadata), "data": {kueue_config.key: wanted}}
     await hub.merge(ConfigMap.resource, metadata["name"], namespace, patch)
     return True

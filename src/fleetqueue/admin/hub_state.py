@@ -12,12 +12,14 @@ from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
 from fleetqueue.api.meta import O, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
+from fleetqueue.runtime.cluster import LABELLED_OURS
 from fleetqueue.runtime.events import COMPONENT
 from fleetqueue.runtime.leader_election import LeaseSettings
 
@@ -38,6 +40,8 @@ class HubState:
     """What is wrong with each MultiKueueCluster, empty where nothing is; None where they cannot be seen."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """The dispatcher's last words, by the uid of their Workload."""
+    jobs: Mapping[str, Job] = field(default_factory=dict)
+    """By uid."""
     silence: str = ""
     """Why nobody seems to answer for our checks; empty where somebody does, or nothing is known."""
 
@@ -57,6 +61,12 @@ class HubState:
         ours = any(_is_ours((self.checks or {}).get(name)) for name in names)
         return f"nobody answers: {self.silence}" if ours and self.silence else ""
 
+    def lacks_multikueue(self, names: Iterable[str]) -> bool:
+        """Tell whether one of these checks is ours and none is MultiKueue's; False where not all can be seen."""
+        found = [(self.checks or {}).get(name) for name in names]
+        are_others = (check is not None and not check.is_multikueue for check in found)
+        return any(_is_ours(check) for check in found) and all(are_others)
+
     def trouble(self, member: str) -> str:
         """Say what is wrong with a MultiKueueCluster."""
         return "" if self.troubles is None else self.troubles.get(member, "its MultiKueueCluster is gone")
@@ -75,6 +85,7 @@ class HubState:
 
 async def look(hub: Client, namespace: str = "") -> HubState:
     """See what there is around the jobs of a namespace, or of all."""
+    jobs = await seen(hub, Job, namespace)
     checks, local, cluster_queues, troubles, notes, silence = await asyncio.gather(
         seen(hub, kueue.AdmissionCheck),
         seen(hub, kueue.LocalQueue, namespace),
@@ -89,6 +100,7 @@ async def look(hub: Client, namespace: str = "") -> HubState:
         queues={q.key: queues[q.spec.cluster_queue] for q in local or () if q.spec.cluster_queue in queues},
         troubles=troubles,
         notes=notes,
+        jobs={job.uid: job for job in jobs or ()},
         silence=silence,
     )
 
@@ -106,10 +118,10 @@ def trouble_of(member: kueue.MultiKueueCluster, managed: Mapping[str, cluster.Ma
     name = member.metadata.labels.get(CLUSTER_LABEL)
     if name is None or managed is None:
         return ""
-    found = managed.get(name)
-    if found is None:
+    managed_cluster = managed.get(name)
+    if managed_cluster is None:
         return f"ManagedCluster {name} is gone"
-    available = conditions.find(found.status.conditions, cluster.AVAILABLE)
+    available = conditions.find(managed_cluster.status.conditions, cluster.AVAILABLE)
     if available is None or available.is_true:
         return ""
     return f"ManagedCluster {name} is not available: {available.message or available.reason}"
@@ -117,7 +129,7 @@ def trouble_of(member: kueue.MultiKueueCluster, managed: Mapping[str, cluster.Ma
 
 def silence_of(lease: Lease | None) -> str:
     """Say that nobody keeps the lease of our controller; empty where somebody does."""
-    key = key_of(LEASE.namespace, LEASE.name)
+    key = lease.key if lease is not None else key_of(LEASE.namespace, LEASE.name)
     if lease is None:
         return f"there is no lease {key}; does a fleetqueue controller run?"
     if not lease.spec.holder_identity:
@@ -140,7 +152,7 @@ async def _troubles(hub: Client) -> dict[str, str] | None:
     members, managed = await asyncio.gather(seen(hub, kueue.MultiKueueCluster), seen(hub, cluster.ManagedCluster))
     if members is None:
         return None
-    by_name = None if managed is None else {found.name: found for found in managed}
+    by_name = None if managed is None else {managed_cluster.name: managed_cluster for managed_cluster in managed}
     return {member.name: trouble_of(member, by_name) for member in members}
 
 
@@ -153,10 +165,22 @@ async def _notes(hub: Client, namespace: str) -> dict[str, str]:
 
 
 async def _silence(hub: Client) -> str:
+    """The chart gives the lease the name and namespace of its release, so it is known by its label.
+
+    Who may not list leases sees the one of the usual name; that there is none tells nothing then.
+    """
+    labelled: list[Lease] | None
+    try:
+        page = await hub.list(Lease.resource, labels=LABELLED_OURS)
+        labelled = [Lease.view(raw) for raw in page.items]
+    except errors.Forbidden:
+        labelled = None
+    if labelled:
+        return min(map(silence_of, labelled), key=len)  # of several, one that is kept says nothing
     try:
         lease = Lease.view(await hub.get(Lease.resource, LEASE.name, LEASE.namespace))
     except errors.NotFound:
-        return silence_of(None)
+        return "" if labelled is None else silence_of(None)
     except errors.Forbidden:
         return ""
     return silence_of(lease)

@@ -3,17 +3,18 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fleetqueue.admin.hub_state import HubState, look, seen
+from fleetqueue.admin.hub_state import HubState, look
 from fleetqueue.admin.job_reasons import why
 from fleetqueue.api import cluster_v1 as cluster
-from fleetqueue.api import conditions
+from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUEUE_NAMESPACE, credentials_secret
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUEUE_NAMESPACE, REFUSED, credentials_secret, placement_of
 from fleetqueue.api.meta import O
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import read as read_credential
+from fleetqueue.controllers.placement_admission.messages import why_left_out
 
 Row = dict[str, Any]
 
@@ -24,13 +25,29 @@ async def listed(hub: Client, kind: type[O], namespace: str = "") -> list[O]:
     return sorted((kind.view(raw) for raw in page.items), key=lambda obj: obj.key)
 
 
+async def readable(hub: Client, kind: type[O], namespace: str = "") -> tuple[list[O], str]:
+    """List a kind; where that is not allowed, or it is not served, nothing, and why."""
+    try:
+        return await listed(hub, kind, namespace), ""
+    except (errors.Forbidden, errors.NotFound) as error:
+        return [], str(error)
+
+
 async def clusters(hub: Client, kueue_namespace: str = KUEUE_NAMESPACE) -> list[Row]:
     """Tell of each cluster where it is, which set it is in, and whether Kueue reaches it, and until when it can."""
-    secrets = {secret.name: secret for secret in await listed(hub, Secret, kueue_namespace)}
-    connections = sorted(await seen(hub, kueue.MultiKueueCluster) or (), key=lambda connection: connection.name)
+    members = await listed(hub, cluster.ManagedCluster)
+    found, why_no_secrets = await readable(hub, Secret, kueue_namespace)
+    connections, why_no_connections = await readable(hub, kueue.MultiKueueCluster)
+    checks, _ = await readable(hub, kueue.AdmissionCheck)
+    secrets = {secret.name: secret for secret in found}
+    unread = {"credentials_until": why_no_secrets, "connected": why_no_connections}
     return [
-        cluster_row(member, secrets.get(credentials_secret(member.name)), connections)
-        for member in await listed(hub, cluster.ManagedCluster)
+        {
+            **cluster_row(member, secrets.get(credentials_secret(member.name)), connections),
+            "left_out": left_out(member.name, checks),
+            "unread": {column: why for column, why in unread.items() if why},
+        }
+        for member in members
     ]
 
 
@@ -46,7 +63,8 @@ def cluster_row(
         "set": member.metadata.labels.get(cluster.CLUSTER_SET_LABEL, ""),
         "urls": [config.url for config in member.spec.managed_cluster_client_configs],
         "credentials_until": conditions.timestamp(credential.expires) if credential else "",
-        "connections": [connection_row(found) for found in connections if _leads_to(found, member.name)],
+        "credentials_refused": secret.metadata.annotations.get(REFUSED, "") if secret else "",
+        "connections": [connection_row(connection) for connection in connections if _leads_to(connection, member.name)],
         "created": member.metadata.creation_timestamp,
     }
 
@@ -60,6 +78,18 @@ def connection_row(connection: kueue.MultiKueueCluster) -> Row:
         "reason": active.reason if active else "",
         "message": active.message if active else "",
     }
+
+
+def left_out(name: str, checks: Iterable[kueue.AdmissionCheck]) -> list[Row]:
+    """Tell which checks of ours leave a cluster out that their Placement selects, and why."""
+    found = []
+    for check in checks:
+        placement, active = placement_of(check), conditions.find(check.status.conditions, kueue.ACTIVE)
+        if not placement or active is None:
+            continue
+        reasons = [why_left_out(active.message, member) for member in (f"{placement}-{name}", name)]
+        found += [{"check": check.name, "reason": reason} for reason in reasons if reason]
+    return found
 
 
 def _leads_to(connection: kueue.MultiKueueCluster, name: str) -> bool:
@@ -76,18 +106,18 @@ async def cluster_sets(hub: Client) -> list[Row]:
     """Tell of each set which namespaces may choose from it, and who is in it."""
     members = await listed(hub, cluster.ManagedCluster)
     bindings = await listed(hub, cluster.ManagedClusterSetBinding)
-    return [set_row(found, members, bindings) for found in await listed(hub, cluster.ManagedClusterSet)]
+    return [set_row(cluster_set, members, bindings) for cluster_set in await listed(hub, cluster.ManagedClusterSet)]
 
 
 def set_row(
-    found: cluster.ManagedClusterSet,
+    cluster_set: cluster.ManagedClusterSet,
     members: Iterable[cluster.ManagedCluster],
     bindings: Iterable[cluster.ManagedClusterSetBinding],
 ) -> Row:
-    names = [member.name for member in members if found.has(member)]
+    names = [member.name for member in members if cluster_set.has(member)]
     return {
-        "name": found.name,
-        "bound_namespaces": [binding.namespace for binding in bindings if binding.name == found.name],
+        "name": cluster_set.name,
+        "bound_namespaces": [binding.namespace for binding in bindings if binding.name == cluster_set.name],
         "status": f"{len(names)} ManagedClusters selected" if names else "No ManagedCluster selected",
         "clusters": names,
     }
@@ -129,17 +159,17 @@ def chosen(placement: cluster.Placement, decisions: Iterable[cluster.PlacementDe
     """Return the clusters that a Placement chose, in name order."""
     return sorted(
         decision.cluster_name
-        for found in decisions
-        if found.namespace == placement.namespace
-        and found.metadata.labels.get(cluster.PLACEMENT_LABEL) == placement.name
-        for decision in found.status.decisions
+        for placement_decision in decisions
+        if placement_decision.namespace == placement.namespace
+        and placement_decision.metadata.labels.get(cluster.PLACEMENT_LABEL) == placement.name
+        for decision in placement_decision.status.decisions
     )
 
 
 async def scores(hub: Client, resource: str = SCORE_RESOURCE) -> list[Row]:
     """Tell each cluster's scores, and whether somebody measures them."""
-    found = await listed(hub, cluster.AddOnPlacementScore)
-    return [score_row(score) for score in found if score.name == resource]
+    placement_scores = await listed(hub, cluster.AddOnPlacementScore)
+    return [score_row(score) for score in placement_scores if score.name == resource]
 
 
 def score_row(score: cluster.AddOnPlacementScore) -> Row:
@@ -177,6 +207,6 @@ def job_state(workload: kueue.Workload) -> str:
     return next((state for state in reached if workload.is_true(state)), "Pending")
 
 
-def status(found: Iterable[conditions.Condition], kind: str) -> str:
-    condition = conditions.find(found, kind)
+def status(condition_list: Iterable[conditions.Condition], kind: str) -> str:
+    condition = conditions.find(condition_list, kind)
     return condition.status if condition else conditions.UNKNOWN

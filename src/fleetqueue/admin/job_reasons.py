@@ -20,7 +20,12 @@ def why(workload: kueue.Workload, hub: HubState) -> str:
     if workload.is_deleting:
         return "it is being deleted"
     if workload.is_true(kueue.ADMITTED):
-        return _joined(_message(workload, kueue.ADMITTED) or "it is admitted", _lost(workload, hub))
+        return _joined(
+            _message(workload, kueue.ADMITTED) or "it is admitted",
+            _on_hub(workload, hub),
+            _not_ready(workload, hub),
+            _lost(workload, hub),
+        )
     if workload.is_true(kueue.EVICTED) and workload.is_true(kueue.QUOTA_RESERVED):
         return f"it is being evicted: {_message(workload, kueue.EVICTED) or 'Kueue does not say why'}"
     if not workload.has_quota:
@@ -29,12 +34,12 @@ def why(workload: kueue.Workload, hub: HubState) -> str:
     if not waiting:
         return "all checks are Ready; Kueue is about to admit it"
     # A check with a message explains itself; MultiKueue's has none until a cluster has taken the job.
-    told = next((check for check in waiting if _own_message(check)), waiting[0])
-    if message := _own_message(told):
-        unanswered = hub.unanswered([told.name])
+    check_state = next((check for check in waiting if _own_message(check)), waiting[0])
+    if message := _own_message(check_state):
+        unanswered = hub.unanswered([check_state.name])
         news = hub.inactive(check.name for check in waiting) if unanswered else ""
-        return _joined(f"{told.name} is {told.state}: {message}", unanswered, news)
-    return f"{told.name} is {told.state}: {_dispatched(workload, hub)}"
+        return _joined(f"{check_state.name} is {check_state.state}: {message}", unanswered, news)
+    return f"{check_state.name} is {check_state.state}: {_dispatched(workload, hub)}"
 
 
 def _own_message(check: kueue.CheckState) -> str:
@@ -45,16 +50,16 @@ def _own_message(check: kueue.CheckState) -> str:
 def _why_no_quota(workload: kueue.Workload, hub: HubState) -> str:
     if not workload.spec.active:
         return "it is deactivated (spec.active is false)"
-    said, evicted = _message(workload, kueue.QUOTA_RESERVED), _message(workload, kueue.EVICTED)
+    message, evicted = _message(workload, kueue.QUOTA_RESERVED), _message(workload, kueue.EVICTED)
     queue = hub.queues.get(key_of(workload.namespace, workload.spec.queue_name))
     if queue is None:
-        return said or evicted or "no queue has looked at it yet"
+        return message or evicted or "no queue has looked at it yet"
     if not conditions.is_true(queue.status.conditions, kueue.ACTIVE):
         checks = queue.spec.admission_checks_strategy.admission_checks
-        return _joined(said or evicted, hub.inactive(check.name for check in checks)) or _inactive(queue)
-    if said == _inactive(queue):
-        said = ""  # it was; Kueue says something else when it has looked again
-    return said or evicted or f"it waits in ClusterQueue {queue.name}; {ONE_OF_EQUALS}"
+        return _joined(message or evicted, hub.inactive(check.name for check in checks)) or _inactive(queue)
+    if message == _inactive(queue):
+        message = ""  # it was; Kueue says something else when it has looked again
+    return message or evicted or f"it waits in ClusterQueue {queue.name}; {ONE_OF_EQUALS}"
 
 
 def _inactive(queue: kueue.ClusterQueue) -> str:
@@ -77,6 +82,25 @@ def _dispatched(workload: kueue.Workload, hub: HubState) -> str:
     checks = [check.name for check in workload.status.admission_checks]
     held_up = hub.inactive(checks) or hub.unanswered(checks) or hub.notes.get(workload.uid, "")
     return _joined(standing, _lost(workload, hub), held_up)
+
+
+def _not_ready(workload: kueue.Workload, hub: HubState) -> str:
+    """Say that no pod of an admitted job is ready, in Kueue's words where it watches for that."""
+    ready = conditions.find(workload.status.conditions, kueue.PODS_READY)
+    if ready is not None:
+        return "" if ready.is_true else ready.message
+    owners = [owner.uid for owner in workload.metadata.owner_references if owner.controller]
+    job = hub.jobs.get(owners[0]) if owners else None
+    if job is None or job.has_ended or job.status.ready or (job.status.ready is None and job.status.active):
+        return ""
+    return f"its Job shows no ready pod; look at its pods on {workload.status.cluster_name or 'the hub'}"
+
+
+def _on_hub(workload: kueue.Workload, hub: HubState) -> str:
+    """Say that a job runs on the hub though a Placement was to choose a cluster for it."""
+    if workload.clusters or not hub.lacks_multikueue(check.name for check in workload.status.admission_checks):
+        return ""
+    return "it runs on the hub: its ClusterQueue has a placement check and no MultiKueue check"
 
 
 def _lost(workload: kueue.Workload, hub: HubState) -> str:

@@ -5,9 +5,12 @@ from its kubeconfig alone; then nobody keeps its conditions, which Placements do
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from fleetqueue import clock
+from fleetqueue.admin import worker_identity
 from fleetqueue.admin.cluster_sets import create_set
 from fleetqueue.admin.portable_kubeconfig import CannotJoin, encoded, self_contained
 from fleetqueue.admin.waiting import NotInTime, Observed
@@ -25,13 +28,17 @@ from fleetqueue.api.fleetqueue import (
     NAMESPACE,
     admin_secret,
     credentials_secret,
+    is_refused,
+    refused_mark,
 )
 from fleetqueue.api.meta import changes
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.client.kubeconfig import Connection, parse
+from fleetqueue.controllers.credentials.endpoints import is_same_server
 from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.issued import read as read_credential
+from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Dial
 from fleetqueue.controllers.processes.capabilities import known_identity, serves
 from fleetqueue.runtime.cluster import OURS, is_ours
 
@@ -67,10 +74,14 @@ async def inspect(worker: Client, name: str) -> str:
 
 
 async def join(hub: Client, newcomer: Newcomer, report: Report) -> None:
-    """Write everything on the hub that a worker needs to be selected and reached; does nothing where it is there."""
+    """Write everything on the hub that a worker needs to be selected and reached; does nothing where it is there.
+
+    Raises CannotJoin, before anything is written, where the kubeconfig opens another cluster than it should.
+    """
     kubeconfig = self_contained(newcomer.name, newcomer.connection)
-    if newcomer.uid and newcomer.uid == await known_identity(hub):
-        report(f'warning: "{newcomer.name}" is this hub itself, which cannot be its own worker: no job will go there')
+    server, namespace = newcomer.connection.server, newcomer.kueue_namespace
+    if said := await worker_identity.check(hub, newcomer.name, server, newcomer.uid, kueue_namespace=namespace):
+        report(said)
     await ensure_namespace(hub, newcomer.name)
     await ensure_namespace(hub, newcomer.namespace)
     if newcomer.cluster_set and await create_set(hub, newcomer.cluster_set):
@@ -88,7 +99,9 @@ async def wait_for_credentials(hub: Client, newcomer: Newcomer, *, limit: float)
         def renewed() -> Issued | None:
             """Return the credential that our controller keeps; one that is not ours nobody renews."""
             secret = seen["hub"].get(core.Secret, name, namespace)
-            return read_credential(secret) if secret is not None and is_ours(secret) else None
+            is_kept = secret is not None and is_ours(secret) and not is_refused(secret)
+            credential = read_credential(secret) if is_kept else None
+            return credential if credential is not None and may_open(credential, newcomer) else None
 
         try:
             credential = await seen.until(
@@ -98,9 +111,50 @@ async def wait_for_credentials(hub: Client, newcomer: Newcomer, *, limit: float)
                 why_not=lambda: why_not_renewed(seen["hub"].get(core.Secret, name, namespace)),
             )
         except NotInTime as late:
-            said = await _last_failure(hub, newcomer.name)
-            raise NotInTime(f"{late}; {said or 'is `fleetqueue controller` running on this hub?'}") from None
+            failure = await _last_failure(hub, newcomer.name)
+            hint = await _hint_of_address(hub, newcomer) if NOT_ACCEPTED in failure else ""
+            raise NotInTime(f"{late}; {failure or 'is `fleetqueue controller` running on this hub?'}{hint}") from None
     return f"{credential.expires:%Y-%m-%d %H:%M:%S} UTC"
+
+
+async def mark_refused(hub: Client, newcomer: Newcomer, dial: Dial) -> None:
+    """Ask the worker whether it accepts the credential that stands on the hub from before, and mark it where not.
+
+    The controller replaces a marked one at once; otherwise it may go on for minutes with what it proved before.
+    """
+    try:
+        live = await hub.get(core.Secret.resource, credentials_secret(newcomer.name), newcomer.kueue_namespace)
+    except errors.NotFound:
+        return
+    secret = core.Secret.view(live)
+    credential = read_credential(secret) if is_ours(secret) and not is_refused(secret) else None
+    if credential is None or not may_open(credential, newcomer):
+        return
+    worker = dial(with_token(newcomer.connection, parse(credential.kubeconfig).token))
+    try:
+        await known_identity(worker)
+    except errors.Unauthorized:
+        with suppress(errors.Conflict, errors.NotFound):  # the controller was faster
+            await hub.merge(secret.resource, secret.name, secret.namespace, refused_mark(secret, clock.now()))
+    finally:
+        await worker.close()
+
+
+def may_open(credential: Issued, newcomer: Newcomer) -> bool:
+    """Tell whether a credential is for this very worker, as far as both are known."""
+    return not credential.cluster_uid or newcomer.uid in ("", credential.cluster_uid)
+
+
+def with_token(connection: Connection, token: str) -> Connection:
+    """Return the way to the same server for the holder of a token."""
+    return Connection(
+        connection.server,
+        ca=connection.ca,
+        token=token,
+        tls_server_name=connection.tls_server_name,
+        insecure=connection.insecure,
+        proxy_url=connection.proxy_url,
+    )
 
 
 def why_not_renewed(secret: core.Secret | None) -> str:
@@ -177,3 +231,15 @@ async def _last_failure(hub: Client, cluster: str) -> str:
     about = [event for event in page.items if (event.get("regarding") or {}).get("name") == cluster]
     warnings = [event for event in about if event.get("type") == WARNING]
     return str(max(warnings, key=lambda event: event.get("eventTime") or "").get("note", "")) if warnings else ""
+
+
+async def _hint_of_address(hub: Client, newcomer: Newcomer) -> str:
+    """Say where the token was made and where it was tried, if these are two addresses: they may be two clusters."""
+    server = newcomer.connection.server
+    url = worker_identity.advertised(ManagedCluster.view(await hub.get(ManagedCluster.resource, newcomer.name)))
+    if not url or is_same_server(url, server):
+        return ""
+    return (
+        f'; the kubeconfig is for {server}, and ManagedCluster "{newcomer.name}" says {url}'
+        " (spec.managedClusterClientConfigs): do both lead to the same cluster?"
+    )

@@ -1,6 +1,6 @@
 """Let a worker go: no new jobs, wait for the ones that run, then take its credentials away and forget it."""
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from fleetqueue.admin.inventory import listed
 from fleetqueue.admin.waiting import Observed
@@ -130,12 +130,16 @@ async def _wait_until_empty(hub: Client, name: str, *, limit: float) -> None:
         )
 
 
-def why_not_empty(members: Iterable[kueue.MultiKueueCluster], configs: Iterable[kueue.MultiKueueConfig]) -> str:
-    """Say who still uses a worker: jobs, or a member that somebody wrote by hand and no config lists."""
+def why_not_empty(members: Sequence[kueue.MultiKueueCluster], configs: Iterable[kueue.MultiKueueConfig]) -> str:
+    """Say who still uses, or may use, a worker: jobs, or a member that somebody wrote by hand and no config lists."""
     listed = {name for config in configs for name in config.spec.clusters}
     idle = [member.name for member in members if not is_ours(member) and member.name not in listed]
-    used = [member.name for member in members if member.name not in idle]
+    silent = {m.name: m.refusal for m in members if m.name not in idle and m.refusal}
+    used = [member.name for member in members if member.name not in idle and member.name not in silent]
     parts = []
+    if silent:
+        why = ", ".join(f"{name} ({refusal})" for name, refusal in silent.items())
+        parts.append(f"cannot be asked whether jobs still run there: {why}; unjoin it again later, or with --force")
     if used:
         parts.append(f"jobs still run through {', '.join(used)}; unjoin it again later, or with --force")
     if idle:

@@ -6,7 +6,7 @@ from typing import Final
 from fleetqueue import clock
 from fleetqueue.admin import inventory
 from fleetqueue.admin.inventory import Row
-from fleetqueue.admin.table_text import age, written
+from fleetqueue.admin.table_text import age, heading, written
 from fleetqueue.api.conditions import TRUE
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.client import Client
@@ -24,9 +24,10 @@ SHORT: Final = {
 async def clusters(hub: Client, output: str = TABLE, *, kueue_namespace: str = KUEUE_NAMESPACE) -> str:
     rows = _aged(await inventory.clusters(hub, kueue_namespace), output)
     if output == TABLE:
-        rows = [{**row, "connected": _connected(row["connections"])} for row in rows]
+        rows = [{**row, "connected": _connected(row), "credentials_until": _until(row)} for row in rows]
     columns = ("name", "accepted", "joined", "available", "connected", "set", "urls", "credentials_until", "age")
-    return written(rows, columns, output, empty="no clusters; bring one in with `fleetqueue join`")
+    table = written(rows, columns, output, empty="no clusters; bring one in with `fleetqueue join`")
+    return "\n".join([table, *_left_out(rows), *_unread(rows)]) if output == TABLE else table
 
 
 async def cluster_sets(hub: Client, output: str = TABLE, *, tree: bool = False) -> str:
@@ -56,13 +57,37 @@ async def scores(hub: Client, output: str = TABLE) -> str:
     return written(rows, columns, output, empty="no scores; run `fleetqueue score-agent` on the workers")
 
 
-def _connected(connections: Sequence[Row]) -> list[str]:
+def _connected(row: Row) -> list[str]:
     """Say whether Kueue is connected, and why not; a cluster may have one connection for each of several Placements."""
-    said = {
+    if row["left_out"] and not row["connections"]:
+        return ["- (left out)"]
+    states = {
         c["connected"] if c["connected"] == TRUE or not c["reason"] else f"{c['connected']} ({c['reason']})"
-        for c in connections
+        for c in row["connections"]
     }
-    return sorted(said, reverse=True)
+    return sorted(states, reverse=True)
+
+
+def _left_out(rows: Sequence[Row]) -> list[str]:
+    """Say why clusters that a Placement selects get no connection."""
+    return [
+        f"note: {row['name']} is left out by AdmissionCheck {found['check']}: {found['reason']}"
+        for row in rows
+        for found in row["left_out"]
+        if not row["connections"]
+    ]
+
+
+def _unread(rows: Sequence[Row]) -> list[str]:
+    """Say which columns are empty because the user may not read what they show."""
+    why = {column: reason for row in rows for column, reason in row["unread"].items()}
+    return [f"note: {heading(column)} could not be read: {reason}" for column, reason in why.items()]
+
+
+def _until(row: Row) -> str:
+    """Say until when Kueue can reach a cluster; a token that the worker does not accept is good for nothing."""
+    until = str(row["credentials_until"])
+    return f"{until} (Unauthorized)".lstrip() if row["credentials_refused"] else until
 
 
 def _aged(rows: Sequence[Row], output: str) -> list[Row]:

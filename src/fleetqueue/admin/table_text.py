@@ -32,10 +32,14 @@ def plain(value: Any) -> str:
 
 def lines(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     """Lay rows out under headings, as kubectl does."""
-    cells = [[column.upper().replace("_", " ") for column in columns]]
+    cells = [[heading(column) for column in columns]]
     cells += [[text(row.get(column)) for column in columns] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     return [GAP.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+
+
+def heading(column: str) -> str:
+    return column.upper().replace("_", " ")
 
 
 def text(value: Any) -> str:

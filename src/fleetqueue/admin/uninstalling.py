@@ -20,13 +20,24 @@ from fleetqueue.admin.waiting import NotInTime, Observed
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
-from fleetqueue.api.cluster_v1 import AddOnPlacementScore
+from fleetqueue.api.cluster_v1 import AddOnPlacementScore, ManagedCluster
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, KUEUE_NAMESPACE, NAMESPACE, RELEASED
+from fleetqueue.api.fleetqueue import (
+    ACCESS_PROVIDER,
+    CHECK_CONTROLLER,
+    CLUSTER_LABEL,
+    CREDENTIALS_ANNOTATION,
+    KUEUE_NAMESPACE,
+    NAMESPACE,
+    RELEASED,
+    credentials_secret,
+)
+from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object, precondition_of
 from fleetqueue.client import Client
+from fleetqueue.controllers.credentials.cluster_profiles import ACCESS_PROVIDERS, CONSUMER, CREDENTIALS
 from fleetqueue.controllers.credentials.held_add_ons import IN_USE
 from fleetqueue.controllers.credentials.issued import read as read_credential
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
@@ -95,9 +106,9 @@ async def _give_dispatcher_back(hub: Client, removal: Removal, report: Report, r
     is_changed = await dispatcher.set_back(hub, namespace, config_map)
     if is_changed:
         report("Kueue's configuration names its own dispatcher again")
-        found = await dispatcher.find(hub, namespace, config_map)
-        if found.managed_by:
-            remains.notes.append(dispatcher.kept_elsewhere(found, "fleetqueue uninstall --print"))
+        kueue_config = await dispatcher.find(hub, namespace, config_map)
+        if kueue_config.managed_by:
+            remains.notes.append(dispatcher.kept_elsewhere(kueue_config, "fleetqueue uninstall --print"))
     restart = await dispatcher.restart_where_due(hub, namespace, config_map, is_changed=is_changed)
     if restart.is_done:
         report(f"restarted Deployment {namespace}/{restart.deployment}")
@@ -134,16 +145,18 @@ def without_checks(queue: dict[str, Any], checks: set[str]) -> dict[str, Any] | 
 
 async def _stop_controller(hub: Client, removal: Removal, report: Report, remains: Remains) -> bool:
     """Stop our Deployment where there is one; return whether no controller leads any more."""
+    nobody_stops_it = ""
     try:
         await hub.merge(dispatcher.DEPLOYMENTS, DEPLOYMENT, removal.namespace, {"spec": {"replicas": 0}})
         report(f"scaled Deployment {removal.namespace}/{DEPLOYMENT} to 0")
         limit = removal.limit
     except errors.NotFound:
         limit = 0.5  # nobody stops it now, so there is nothing to wait for
+        nobody_stops_it = f"there is no Deployment {removal.namespace}/{DEPLOYMENT} to scale to 0; "
     try:
         await _wait_until_nobody_leads(hub, removal, limit=limit)
     except NotInTime as late:
-        remains.todo.append(f"{late}: stop it, then uninstall again")
+        remains.todo.append(f"{nobody_stops_it}{late}: stop it, then uninstall again")
         return False
     return True
 
@@ -236,6 +249,54 @@ async def _purge(hub: Client, removal: Removal, report: Report) -> None:
             if is_ours(obj):
                 await hub.delete(kind.resource, obj.name, obj.namespace, uid=obj.uid)
                 report(f"deleted {obj}")
+    for cluster in await listed(hub, ManagedCluster):
+        if metadata := marks_on_cluster(cluster):
+            await hub.merge(cluster.resource, cluster.name, "", {"metadata": metadata})
+            report(f"{cluster} has no mark of ours any more")
+    await _purge_profiles(hub, removal, report)
+
+
+async def _purge_profiles(hub: Client, removal: Removal, report: Report) -> None:
+    """Take our entries off the ClusterProfiles, but for those through which Kueue reaches a worker."""
+    try:
+        profiles = await listed(hub, ClusterProfile, removal.kueue_namespace)
+    except errors.NotFound:
+        return  # a hub without an inventory
+    sources = [member.spec.cluster_source for member in await listed(hub, kueue.MultiKueueCluster)]
+    in_use = {source.cluster_profile_ref.name for source in sources if source.cluster_profile_ref is not None}
+    for profile in profiles:
+        status = without_our_entries(profile)
+        if status and profile.name in in_use:
+            report(f"{profile} keeps our entry, since a MultiKueueCluster uses it")
+        elif status:
+            patch = {"metadata": profile.precondition, "status": status}
+            await hub.merge(profile.resource, profile.name, profile.namespace, patch, subresource="status")
+            report(f"{profile} has no entry of ours any more")
+
+
+def marks_on_cluster(cluster: ManagedCluster) -> dict[str, Any]:
+    """Return the metadata that take our label and annotation off a ManagedCluster; nothing where it has neither."""
+    metadata: dict[str, Any] = {}
+    if is_ours(cluster):
+        metadata["labels"] = {MANAGED_BY: None}
+    if CREDENTIALS_ANNOTATION in cluster.metadata.annotations:
+        metadata["annotations"] = {CREDENTIALS_ANNOTATION: None}
+    return {"uid": cluster.uid, **metadata} if metadata else {}
+
+
+def without_our_entries(profile: ClusterProfile) -> dict[str, Any]:
+    """Return the lists of a profile's status that have an entry of ours, without it."""
+    secret = credentials_secret(profile.name)
+    live = {ACCESS_PROVIDERS: profile.status.access_providers, CREDENTIALS: profile.status.credentials}
+    kept = {
+        ACCESS_PROVIDERS: [entry for entry in live[ACCESS_PROVIDERS] if entry.get("name") != ACCESS_PROVIDER],
+        CREDENTIALS: [
+            entry
+            for entry in live[CREDENTIALS]
+            if (entry.get("consumer"), (entry.get("accessRef") or {}).get("name")) != (CONSUMER, secret)
+        ],
+    }
+    return {field: entries for field, entries in kept.items() if len(entries) < len(live[field])}
 
 
 def release(obj: Object) -> dict[str, Any]:

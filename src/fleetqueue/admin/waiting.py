@@ -100,7 +100,7 @@ class Observed:
             if last := holds():
                 return last
             reason = why_not()
-            raise NotInTime(f"{what}: not within {limit:.0f} s{'; ' if reason else ''}{reason}") from None
+            raise NotInTime(f"{what}: not within {limit:g} s{'; ' if reason else ''}{reason}") from None
 
     def _unlisted(self, limit: float) -> str:
         """Say what was not listed, and why, as far as that is known."""

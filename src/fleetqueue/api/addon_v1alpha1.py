@@ -79,10 +79,10 @@ class ClusterManagementAddOn(Object):
 
     @property
     def is_from_template(self) -> bool:
-        return any((each.group, each.resource) == (GROUP, TEMPLATES) for each in self.spec.supported_configs)
+        return any((config.group, config.resource) == (GROUP, TEMPLATES) for config in self.spec.supported_configs)
 
 
-class Subject(View):
+class AgentSubject(View):
     user: str = ""
     groups: tuple[str, ...] = ()
 
@@ -91,7 +91,7 @@ class Registration(View):
     """As whom the agent of an add-on asks the hub, and who signs its certificate."""
 
     signer_name: str = ""
-    subject: Subject = Subject()
+    subject: AgentSubject = AgentSubject()
 
 
 class ConfigSpecHash(View):
@@ -143,8 +143,8 @@ class ManagedClusterAddOn(Object):
 
     def config(self, resource: str) -> ConfigSpecHash | None:
         """Return which configuration of a kind of ours is meant for it; None where there is none."""
-        found = [each for each in self.status.config_references if (each.group, each.resource) == (GROUP, resource)]
-        return found[0].desired_config if found else None
+        refs = [ref for ref in self.status.config_references if (ref.group, ref.resource) == (GROUP, resource)]
+        return refs[0].desired_config if refs else None
 
     @property
     def is_from_template(self) -> bool:
@@ -174,7 +174,7 @@ class KubeClient(View):
 
 class CustomSigner(View):
     signer_name: str = ""
-    subject: Subject | None = None
+    subject: AgentSubject | None = None
 
 
 class TemplateRegistration(View):

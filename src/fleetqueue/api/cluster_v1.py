@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from msgspec import field
 
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object, View
+from fleetqueue.api.meta import Object, View, key_of
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.api.scheme import Resource
 from fleetqueue.api.selectors import LabelSelector
@@ -67,7 +67,7 @@ class ManagedClusterSpec(View):
         return self.lease_duration_seconds or LEASE_SECONDS
 
 
-class ClusterClaim(View):
+class ManagedClusterClaim(View):
     name: str
     value: str = ""
 
@@ -90,7 +90,7 @@ class ManagedClusterStatus(View):
     managed_namespaces: tuple[ManagedNamespaceStatus, ...] = ()
     capacity: dict[str, Quantity] = {}
     allocatable: dict[str, Quantity] = {}
-    cluster_claims: tuple[ClusterClaim, ...] = ()
+    cluster_claims: tuple[ManagedClusterClaim, ...] = ()
 
 
 class ManagedCluster(Object):
@@ -186,7 +186,7 @@ class Predicate(View):
     required_cluster_selector: RequiredClusterSelector = RequiredClusterSelector()
 
 
-class Toleration(View):
+class ClusterToleration(View):
     key: str = ""
     operator: str = "Equal"
     value: str = ""
@@ -239,7 +239,7 @@ class PlacementSpec(View):
     number_of_clusters: int | None = None
     predicates: tuple[Predicate, ...] = ()
     prioritizer_policy: PrioritizerPolicy = PrioritizerPolicy()
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[ClusterToleration, ...] = ()
     decision_strategy: DecisionStrategy = DecisionStrategy()
 
 
@@ -274,6 +274,12 @@ class PlacementDecision(Object):
     resource: ClassVar = Resource(GROUP, "v1beta1", "PlacementDecision", "placementdecisions")
 
     status: PlacementDecisionStatus = PlacementDecisionStatus()
+
+    @property
+    def placement_key(self) -> str:
+        """The key of the Placement that it belongs to; empty where it names none."""
+        name = self.metadata.labels.get(PLACEMENT_LABEL)
+        return key_of(self.namespace, name) if name else ""
 
 
 class ScoreItem(View):

@@ -12,15 +12,15 @@ from fleetqueue.api.scheme import Manifest
 
 def says(obj: Manifest, kind: str) -> bool:
     """Tell whether a condition of an object is true, without reading all of it."""
-    told = (obj.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == kind and each["status"] == conditions.TRUE for each in told)
+    reported = (obj.get("status") or {}).get("conditions") or ()
+    return any(condition["type"] == kind and condition["status"] == conditions.TRUE for condition in reported)
 
 
 def with_conditions(live: Sequence[Manifest], wanted: Iterable[Condition], now: datetime) -> list[Manifest]:
     """Set conditions; one that says the same as before stays as it is, a new one comes last."""
     result = list(live)
     for condition in wanted:
-        place = next((i for i, each in enumerate(result) if each["type"] == condition.type), None)
+        place = next((i for i, item in enumerate(result) if item["type"] == condition.type), None)
         known = () if place is None else (msgspec.convert(result[place], Condition),)
         if place is None:
             result += conditions.dated([condition], (), now=now)
@@ -30,4 +30,4 @@ def with_conditions(live: Sequence[Manifest], wanted: Iterable[Condition], now: 
 
 
 def without_condition(live: Sequence[Manifest], kind: str) -> list[Manifest]:
-    return [each for each in live if each["type"] != kind]
+    return [condition for condition in live if condition["type"] != kind]

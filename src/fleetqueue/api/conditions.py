@@ -57,6 +57,11 @@ def timestamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC).isoformat(timespec='seconds')[:19]}Z"
 
 
+def micro_timestamp(moment: datetime) -> str:
+    """Write a moment as Kubernetes does in Leases and Events: UTC, with microseconds."""
+    return f"{moment.astimezone(UTC).isoformat(timespec='microseconds')[:26]}Z"
+
+
 def _as_json(condition: Condition, live: Condition | None, now: datetime) -> dict[str, Any]:
     unchanged = live is not None and live.status == condition.status
     since = live.last_transition_time if unchanged and live is not None else None

@@ -1,16 +1,42 @@
 """The core kinds that our parts read: secrets, config maps, nodes, pods."""
 
 import base64
-from typing import Any, ClassVar
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Final
 
-from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object, View
-from fleetqueue.api.quantity import Quantity
-from fleetqueue.api.scheme import Manifest, Resource
+import msgspec
+
+from fleetqueue.api.conditions import Condition, is_true
+from fleetqueue.api.meta import Object, OwnerReference, View
+from fleetqueue.api.pod_requests import InitContainerRequests, pod_requests
+from fleetqueue.api.quantity import Amounts, Quantity, parse, parse_all
+from fleetqueue.api.scheme import Resource
+from fleetqueue.api.selectors import Requirement
+from fleetqueue.api.taints import Taint, Toleration
+
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+READY: Final = "Ready"
+POD_SCHEDULED: Final = "PodScheduled"
+SUCCEEDED: Final = "Succeeded"
+FAILED: Final = "Failed"
+POD_LEVEL_RESOURCES: Final = ("cpu", "memory", "hugepages-")
+"""How the names of resources begin that a pod may request as a whole."""
+
+
+class NamespaceSpec(View):
+    finalizers: tuple[str, ...] = ()
+
+
+class NamespaceStatus(View):
+    phase: str = ""
+    conditions: tuple[Condition, ...] = ()
 
 
 class Namespace(Object):
     resource: ClassVar = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+
+    spec: NamespaceSpec = NamespaceSpec()
+    status: NamespaceStatus = NamespaceStatus()
 
 
 class Secret(Object):
@@ -39,20 +65,19 @@ class ServiceAccount(Object):
     resource: ClassVar = Resource("", "v1", "ServiceAccount", "serviceaccounts")
 
 
-class Taint(View):
-    key: str = ""
-    value: str = ""
-    effect: str = ""
-
-
 class NodeSpec(View):
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
+class NodeCondition(Condition):
+    last_heartbeat_time: datetime | None = None
+
+
 class NodeStatus(View):
+    capacity: dict[str, Quantity] = {}
     allocatable: dict[str, Quantity] = {}
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[NodeCondition, ...] = ()
 
 
 class Node(Object):
@@ -61,37 +86,119 @@ class Node(Object):
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
-    @classmethod
-    def trim(cls, raw: Manifest) -> Manifest:
-        """Keep of spec and status what the view reads: the list of images is most of a node's size."""
-        return {
-            **super().trim(raw),
-            "spec": _only(raw.get("spec"), "unschedulable", "taints"),
-            "status": _only(raw.get("status"), "allocatable", "conditions"),
-        }
+    @property
+    def ready(self) -> NodeCondition | None:
+        return next((condition for condition in self.status.conditions if condition.type == READY), None)
+
+    @property
+    def is_ready(self) -> bool:
+        return self.ready is not None and self.ready.is_true
 
 
 class ResourceRequirements(View):
     requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
+
+    @property
+    def effective_requests(self) -> dict[str, Quantity]:
+        """The requests, and the limits of resources that have no request."""
+        return {**self.limits, **self.requests}
 
 
 class Container(View):
+    name: str = ""
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    ports: tuple[dict[str, Any], ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
     restart_policy: str = ""
     """`Always` on an init container makes it a sidecar, which runs beside the others."""
 
+    @property
+    def is_sidecar(self) -> bool:
+        return self.restart_policy == "Always"
+
+
+class NodeSelectorTerm(View):
+    """One way to choose nodes: all of it must hold."""
+
+    match_expressions: tuple[Requirement, ...] = ()
+    match_fields: tuple[Requirement, ...] = ()
+
+
+class NodeSelector(View):
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class NodeAffinity(View):
+    required: NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
+
+
+class Affinity(View):
+    node_affinity: NodeAffinity = NodeAffinity()
+
 
 class PodSpec(View):
     node_name: str = ""
+    scheduler_name: str = DEFAULT_SCHEDULER
+    scheduling_gates: tuple[dict[str, Any], ...] = ()
+    priority: int = 0
+    preemption_policy: str = ""
+    host_network: bool = False
+    restart_policy: str = "Always"
+    runtime_class_name: str = ""
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     overhead: dict[str, Quantity] = {}
-    resources: ResourceRequirements = ResourceRequirements()
-    """What the pod asks for as a whole; it replaces the sum of its containers."""
+    resources: ResourceRequirements | None = None
+    """What the pod requests as a whole; it replaces the sum of its containers."""
+    node_selector: dict[str, str] = {}
+    affinity: Affinity = Affinity()
+    tolerations: tuple[Toleration, ...] = ()
+
+    def requests(self) -> Amounts:
+        """Return what the scheduler sets aside for one pod."""
+        whole = self.resources.effective_requests if self.resources is not None else {}
+        return pod_requests(
+            (InitContainerRequests(_requests(one), one.is_sidecar) for one in self.init_containers),
+            map(_requests, self.containers),
+            whole={name: parse(amount) for name, amount in whole.items() if name.startswith(POD_LEVEL_RESOURCES)},
+            overhead=parse_all(self.overhead),
+        )
+
+
+def _requests(container: Container) -> Amounts:
+    return parse_all(container.resources.effective_requests)
+
+
+class RunningState(View):
+    started_at: datetime | None = None
+
+
+class TerminatedState(View):
+    exit_code: int = 0
+    finished_at: datetime | None = None
+
+
+class ContainerState(View):
+    running: RunningState | None = None
+    terminated: TerminatedState | None = None
+
+
+class ContainerStatus(View):
+    name: str = ""
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
 
 
 class PodStatus(View):
     phase: str = ""
+    start_time: datetime | None = None
+    pod_ip: str = msgspec.field(name="podIP", default="")
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
 class Pod(Object):
@@ -100,26 +207,34 @@ class Pod(Object):
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
-    @classmethod
-    def trim(cls, raw: Manifest) -> Manifest:
-        """Keep of spec and status what the view reads, since a worker may have a hundred thousand pods.
+    @property
+    def controller(self) -> OwnerReference | None:
+        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
 
-        So a cached pod cannot be compared with a whole one: create and patch pods, do not `ensure` them.
-        """
-        spec = raw.get("spec") or {}
-        kept = _only(spec, "nodeName", "overhead", "resources")
-        for field in ("containers", "initContainers"):
-            if field in spec:
-                kept[field] = [_only(container, "resources", "restartPolicy") for container in spec[field] or ()]
-        return {**super().trim(raw), "spec": kept, "status": _only(raw.get("status"), "phase")}
+    @property
+    def has_ended(self) -> bool:
+        return self.status.phase in (SUCCEEDED, FAILED)
+
+    @property
+    def is_active(self) -> bool:
+        return not self.has_ended and not self.is_deleting
+
+    @property
+    def is_terminating(self) -> bool:
+        return not self.has_ended and self.is_deleting
+
+    @property
+    def is_ready(self) -> bool:
+        return is_true(self.status.conditions, READY)
+
+    @property
+    def deleted_at(self) -> datetime | None:
+        """When its deletion was requested; its deletionTimestamp is when the grace period is over."""
+        end = self.metadata.deletion_timestamp
+        return end and end - timedelta(seconds=self.metadata.deletion_grace_period_seconds or 0)
 
 
 def secret(name: str, namespace: str, entries: dict[str, str], **meta: Any) -> dict[str, Any]:
     """Build an Opaque secret from plain text."""
     data = {key: base64.b64encode(value.encode()).decode() for key, value in entries.items()}
     return Secret.manifest(name, namespace, type="Opaque", data=data, **meta)
-
-
-def _only(part: Manifest | None, *fields: str) -> Manifest:
-    """Keep these fields of a part, where it has them."""
-    return {field: part[field] for field in fields if field in part} if part else {}

@@ -1,9 +1,13 @@
 """The labels, annotations and names by which our own parts find each other's objects."""
 
+from datetime import datetime
 from typing import Final
 
 from fleetqueue.api.cluster_v1 import GROUP as CLUSTER_GROUP
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.kueue_v1beta2 import AdmissionCheck
+from fleetqueue.api.scheme import Manifest
 
 GROUP: Final = "fleetqueue.dev"
 NAMESPACE: Final = "fleetqueue-system"
@@ -38,6 +42,10 @@ DISPATCHER_NAME: Final = "fleetqueue.dev/dispatcher"
 MISSING_KINDS: Final = "fleetqueue.dev/missing-kinds"
 """On the secret with which Kueue reaches a cluster: which kinds of jobs are missing there, so that Kueue refuses it."""
 
+REFUSED: Final = "fleetqueue.dev/refused"
+"""On the secret with which Kueue reaches a cluster, and on a ManagedServiceAccount: when the worker answered the token
+with 401. A secret has it until it holds a token that the worker accepts."""
+
 KUBECONFIG_KEY: Final = "kubeconfig"
 """The one entry of a secret that holds a kubeconfig; Kueue looks for this name."""
 ACCESS_PROVIDER: Final = "fleetqueue"
@@ -52,6 +60,17 @@ def credentials_secret(cluster: str) -> str:
 def admin_secret(cluster: str) -> str:
     """Name the secret, in our namespace on the hub, that holds the admin kubeconfig given at `join`."""
     return f"{cluster}-admin"
+
+
+def is_refused(secret: Secret | None) -> bool:
+    """Tell whether somebody has marked a secret as one whose token the worker does not accept."""
+    return secret is not None and REFUSED in secret.metadata.annotations
+
+
+def refused_mark(secret: Secret, moment: datetime | None) -> Manifest:
+    """Build the patch that marks a secret as refused since a moment, or takes the mark off where that is None."""
+    value = timestamp(moment) if moment is not None else None
+    return {"metadata": {**secret.precondition, "annotations": {REFUSED: value}}}
 
 
 def placement_of(check: AdmissionCheck) -> str:

@@ -36,16 +36,16 @@ class BadPath(ValueError):
 
 def find(path: str, value: Any) -> list[Any]:
     """Return all that a path leads to, in the order of lists and of names; raises BadPath."""
-    found = [value]
+    values = [value]
     for step in _parsed(path):
-        found = [inner for one in found for inner in step(one)]
-    return found
+        values = [inner for one in values for inner in step(one)]
+    return values
 
 
 def first(path: str, value: Any) -> Any:
     """Return the first thing that a path leads to; None where it leads to nothing. Raises BadPath."""
-    found = find(path, value)
-    return found[0] if found else None
+    values = find(path, value)
+    return values[0] if values else None
 
 
 @lru_cache(maxsize=4096)
@@ -60,9 +60,9 @@ def _parsed(path: str) -> tuple[Step, ...]:
 
 def _next(rest: str) -> tuple[Step, str]:
     for pattern, make in _STEPS:
-        found = pattern.match(rest)
-        if found is not None:
-            return make(found), rest[found.end() :]
+        match = pattern.match(rest)
+        if match is not None:
+            return make(match), rest[match.end() :]
     if rest[0].isalpha():
         raise BadPath(f"unrecognized identifier {rest.partition('.')[0]}")
     raise BadPath(f"unrecognized character in action: U+{ord(rest[0]):04X} {rest[0]!r}")
@@ -91,8 +91,8 @@ def _all(value: Any) -> Iterator[Any]:
         yield from (value[name] for name in sorted(value))
 
 
-def _filtered(found: "re.Match[str]") -> Step:
-    path, sign, wanted = found["path"], found["sign"], _literal(found["value"])
+def _filtered(match: "re.Match[str]") -> Step:
+    path, sign, wanted = match["path"], match["sign"], _literal(match["value"])
 
     def step(value: Any) -> Iterator[Any]:
         for item in value if isinstance(value, list) else ():

@@ -114,8 +114,8 @@ def _parsed(text: str) -> Mapping[str, Any]:
 
 
 def _section(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = given.get(name)
-    return found if isinstance(found, dict) else {}
+    section = given.get(name)
+    return section if isinstance(section, dict) else {}
 
 
 def _list(value: Any) -> list[Any]:

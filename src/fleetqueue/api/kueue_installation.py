@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ClassVar, Final
 
-from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.api.core_v1 import ConfigMap, Pod
 from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Manifest, Resource
@@ -28,7 +28,7 @@ class VolumeMount(View):
     sub_path: str = ""
 
 
-class Container(View):
+class ManagerContainer(View):
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     volume_mounts: tuple[VolumeMount, ...] = ()
@@ -49,13 +49,13 @@ class Volume(View):
     config_map: ConfigMapVolume | None = None
 
 
-class PodSpec(View):
-    containers: tuple[Container, ...] = ()
+class ManagerPodSpec(View):
+    containers: tuple[ManagerContainer, ...] = ()
     volumes: tuple[Volume, ...] = ()
 
 
-class PodTemplate(View):
-    spec: PodSpec = PodSpec()
+class ManagerPodTemplate(View):
+    spec: ManagerPodSpec = ManagerPodSpec()
 
 
 class Selector(View):
@@ -64,7 +64,7 @@ class Selector(View):
 
 class Spec(View):
     selector: Selector = Selector()
-    template: PodTemplate = PodTemplate()
+    template: ManagerPodTemplate = ManagerPodTemplate()
 
 
 class KueueDeployment(Object):
@@ -92,29 +92,8 @@ class KueueConfigMap(ConfigMap):
         return {**super().trim(raw), "changed": {key: time for key, time in times.items() if time}}
 
 
-class RunningState(View):
-    started_at: datetime | None = None
-
-
-class ContainerState(View):
-    running: RunningState | None = None
-
-
-class ContainerStatus(View):
-    name: str = ""
-    state: ContainerState = ContainerState()
-
-
-class PodStatus(View):
-    container_statuses: tuple[ContainerStatus, ...] = ()
-
-
-class KueuePod(Object):
+class KueuePod(Pod):
     """A pod of Kueue's manager."""
-
-    resource: ClassVar = Resource("", "v1", "Pod", "pods")
-
-    status: PodStatus = PodStatus()
 
     @property
     def started(self) -> datetime | None:
@@ -131,7 +110,7 @@ class KueuePod(Object):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class KueueSource:
     """What a manager of Kueue is started with."""
 
     config_map: str = CONFIG_MAP
@@ -145,7 +124,7 @@ class Source:
     """The labels of its pods."""
 
 
-def source_of(deployments: Iterable[KueueDeployment], config_map: str = "") -> Source:
+def source_of(deployments: Iterable[KueueDeployment], config_map: str = "") -> KueueSource:
     """Find the configuration of Kueue among the Deployments of its namespace.
 
     `config_map` is the name that somebody chose, if any. Without a Deployment Kueue's own name holds: it may run
@@ -154,7 +133,7 @@ def source_of(deployments: Iterable[KueueDeployment], config_map: str = "") -> S
     for deployment in _managers(deployments):
         if source := _source(deployment):
             return replace(source, config_map=config_map or source.config_map)
-    return Source(config_map=config_map or CONFIG_MAP)
+    return KueueSource(config_map=config_map or CONFIG_MAP)
 
 
 def key_in(data: Mapping[str, str], key: str) -> str:
@@ -166,10 +145,10 @@ def key_in(data: Mapping[str, str], key: str) -> str:
 
 def _managers(deployments: Iterable[KueueDeployment]) -> list[KueueDeployment]:
     """Sort those first that are called Kueue: another controller may run beside it."""
-    return sorted(deployments, key=lambda found: (found.metadata.labels.get(NAME_LABEL) != NAME, found.name))
+    return sorted(deployments, key=lambda manager: (manager.metadata.labels.get(NAME_LABEL) != NAME, manager.name))
 
 
-def _source(deployment: KueueDeployment) -> Source | None:
+def _source(deployment: KueueDeployment) -> KueueSource | None:
     pod = deployment.spec.template.spec
     for container in pod.containers:
         given = (*container.command, *container.args)
@@ -177,7 +156,7 @@ def _source(deployment: KueueDeployment) -> Source | None:
         if path:
             config_map, key = _mounted(pod, container, path)
             selector = deployment.spec.selector.match_labels
-            return Source(config_map, key or CONFIG_KEY, gates, deployment.name, selector)
+            return KueueSource(config_map, key or CONFIG_KEY, gates, deployment.name, selector)
     return None
 
 
@@ -190,7 +169,7 @@ def _argument(given: Sequence[str], name: str) -> str:
     return ""
 
 
-def _mounted(pod: PodSpec, container: Container, path: str) -> tuple[str, str]:
+def _mounted(pod: ManagerPodSpec, container: ManagerContainer, path: str) -> tuple[str, str]:
     """Return the ConfigMap and the key behind a file; empty where it is not from a ConfigMap."""
     volumes = {volume.name: volume.config_map for volume in pod.volumes if volume.config_map is not None}
     for mount in container.volume_mounts:

@@ -11,12 +11,11 @@ import msgspec
 
 from fleetqueue.api import conditions
 from fleetqueue.api.conditions import TRUE, Condition
-from fleetqueue.api.core_v1 import Taint
 from fleetqueue.api.meta import Object, ObjectMeta, OwnerReference, View
 from fleetqueue.api.quantity import Amounts, Quantity, add, parse, parse_all
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.api.selectors import LabelSelector
-from fleetqueue.api.tolerations import Toleration
+from fleetqueue.api.taints import Taint, Toleration
 
 GROUP: Final = "kueue.x-k8s.io"
 VERSION: Final = "v1beta2"
@@ -24,6 +23,7 @@ VERSION: Final = "v1beta2"
 ACTIVE: Final = "Active"
 QUOTA_RESERVED: Final = "QuotaReserved"
 ADMITTED: Final = "Admitted"
+PODS_READY: Final = "PodsReady"
 EVICTED: Final = "Evicted"
 PREEMPTED: Final = "Preempted"
 REQUEUED: Final = "Requeued"
@@ -130,8 +130,8 @@ class MultiKueueCluster(Object):
     @property
     def refusal(self) -> str:
         """Why Kueue is not connected, in its own words; empty where it is, or has not tried yet."""
-        found = conditions.find(self.status.conditions, ACTIVE)
-        return f"{found.reason}: {found.message}" if found is not None and found.status == conditions.FALSE else ""
+        active = conditions.find(self.status.conditions, ACTIVE)
+        return f"{active.reason}: {active.message}" if active is not None and active.status == conditions.FALSE else ""
 
 
 class ResourceQuota(View):
@@ -409,7 +409,7 @@ class Workload(Object):
         """What of that it cannot do without: a pod set with a minCount may be admitted with fewer pods elsewhere."""
         if self.status.admission is None:
             return {}
-        least = {found.get("name"): found["minCount"] for found in self.spec.pod_sets if found.get("minCount")}
+        least = {entry.get("name"): entry["minCount"] for entry in self.spec.pod_sets if entry.get("minCount")}
         return add(_of_fewer(pod_set, least.get(pod_set.name)) for pod_set in self.status.admission.pod_set_assignments)
 
     @property

@@ -1,4 +1,4 @@
-"""What the scheduler sets aside for a pod, from what its containers ask for."""
+"""What the scheduler sets aside for a pod, from what its containers request."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -8,30 +8,32 @@ from fleetqueue.api import quantity
 from fleetqueue.api.quantity import Amounts
 
 
-class Starter(NamedTuple):
-    """An init container."""
-
-    asks: Amounts
+class InitContainerRequests(NamedTuple):
+    requests: Amounts
     is_sidecar: bool
     """Whether it goes on beside the containers (`restartPolicy: Always`)."""
 
 
 def pod_requests(
-    starters: Iterable[Starter], containers: Iterable[Amounts], *, whole: Mapping[str, Decimal], overhead: Amounts
+    init_containers: Iterable[InitContainerRequests],
+    containers: Iterable[Amounts],
+    *,
+    whole: Mapping[str, Decimal],
+    overhead: Amounts,
 ) -> Amounts:
     """Return the sum for a pod.
 
-    That is what its containers and sidecars ask for together, or what one of its init containers asks for beside the
-    sidecars that started before it, whichever is more; of what the pod asks for as a `whole`, just that; plus what the
-    sandbox itself costs.
+    That is what its containers and sidecars request together, or what one of its init containers requests beside the
+    sidecars that started before it, whichever is more; of what the pod requests as a `whole`, just that; plus the
+    overhead of its sandbox.
     See https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/753-sidecar-containers
     """
     sidecars: Amounts = {}
     starting: Amounts = {}
-    for starter in starters:
-        beside = quantity.add((sidecars, starter.asks))
+    for one in init_containers:
+        beside = quantity.add((sidecars, one.requests))
         starting = _larger(starting, beside)
-        if starter.is_sidecar:
+        if one.is_sidecar:
             sidecars = beside
     running = quantity.add((sidecars, *containers))
     return quantity.add(({**_larger(starting, running), **whole}, overhead))

@@ -31,11 +31,11 @@ Amounts = dict[str, Decimal]
 
 def parse(text: Quantity) -> Decimal:
     """Return the amount; raises ValueError on anything that is no quantity."""
-    found = _QUANTITY.fullmatch(str(text))
-    if found and found["number"]:
-        return Decimal(found["number"])
-    if found and found["suffix"] in _SUFFIXES:
-        return Decimal(found["factor"]) * _SUFFIXES[found["suffix"]]
+    match = _QUANTITY.fullmatch(str(text))
+    if match and match["number"]:
+        return Decimal(match["number"])
+    if match and match["suffix"] in _SUFFIXES:
+        return Decimal(match["factor"]) * _SUFFIXES[match["suffix"]]
     raise ValueError(f"not a quantity: {str(text)!r}")
 
 

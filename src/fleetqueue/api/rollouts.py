@@ -86,15 +86,15 @@ class Rollout:
 
 def decision_groups(decisions: Iterable[cluster.PlacementDecision]) -> dict[GroupKey, list[str]]:
     """Sort the clusters of a Placement's decisions by group; raises ValueError for a decision without its number."""
-    found: dict[GroupKey, set[str]] = {}
+    by_group: dict[GroupKey, set[str]] = {}
     for decision in decisions:
         labels = decision.metadata.labels
         index = labels.get(cluster.DECISION_GROUP_INDEX_LABEL, "")
         if not re.fullmatch(r"[+-]?\d+", index):
             raise ValueError(f'incorrect group index: strconv.Atoi: parsing "{index}": invalid syntax')
         key = GroupKey(int(index), labels.get(cluster.DECISION_GROUP_NAME_LABEL, ""))
-        found.setdefault(key, set()).update(each.cluster_name for each in decision.status.decisions)
-    return {key: sorted(found[key]) for key in sorted(found, key=lambda key: (key.index, key.name))}
+        by_group.setdefault(key, set()).update(entry.cluster_name for entry in decision.status.decisions)
+    return {key: sorted(by_group[key]) for key in sorted(by_group, key=lambda key: (key.index, key.name))}
 
 
 def plan(strategy: RolloutStrategy, groups: Groups, known: Sequence[ClusterStatus], now: datetime) -> Rollout:
@@ -103,8 +103,8 @@ def plan(strategy: RolloutStrategy, groups: Groups, known: Sequence[ClusterStatu
         raise ValueError(f"incorrect rollout strategy type {strategy.type}")
     config = strategy.config
     chosen = _clusters(groups)
-    current = [each for each in known if each.cluster in chosen]
-    removed = [each for each in known if each.cluster not in chosen]
+    current = [status for status in known if status.cluster in chosen]
+    removed = [status for status in known if status.cluster not in chosen]
     judge = _Judge(now, parsed(config.min_success_time), _deadline(config.progress_deadline))
     if strategy.type == ALL:
         judge = replace(judge, soak=0.0)
@@ -141,28 +141,30 @@ class _Judge:
     deadline: float
     """Seconds after which what is under way counts as failed; may be infinite."""
 
-    def take(self, each: ClusterStatus, rollout: list[ClusterStatus], timed_out: list[ClusterStatus]) -> ClusterStatus:
+    def take(
+        self, status: ClusterStatus, rollout: list[ClusterStatus], timed_out: list[ClusterStatus]
+    ) -> ClusterStatus:
         """Put a cluster where its status and the time say; return it as it is judged."""
-        if each.status == TO_APPLY:
-            rollout.append(each)
-        elif each.status == SUCCEEDED:
-            each = replace(each, recheck=self._after(each, self.soak))
-            if each.recheck is not None and self.now < each.recheck:
-                rollout.append(each)
-        elif each.status not in (TIMED_OUT, SKIPPED):
-            each = replace(each, recheck=self._after(each, self.deadline))
-            if each.recheck is None or self.now < each.recheck:
-                rollout.append(each)
+        if status.status == TO_APPLY:
+            rollout.append(status)
+        elif status.status == SUCCEEDED:
+            status = replace(status, recheck=self._after(status, self.soak))
+            if status.recheck is not None and self.now < status.recheck:
+                rollout.append(status)
+        elif status.status not in (TIMED_OUT, SKIPPED):
+            status = replace(status, recheck=self._after(status, self.deadline))
+            if status.recheck is None or self.now < status.recheck:
+                rollout.append(status)
             else:
-                each = replace(each, status=TIMED_OUT)
-                timed_out.append(each)
-        return each
+                status = replace(status, status=TIMED_OUT)
+                timed_out.append(status)
+        return status
 
-    def _after(self, each: ClusterStatus, seconds: float) -> datetime | None:
-        return None if math.isinf(seconds) else (each.since or self.now) + timedelta(seconds=seconds)
+    def _after(self, status: ClusterStatus, seconds: float) -> datetime | None:
+        return None if math.isinf(seconds) else (status.since or self.now) + timedelta(seconds=seconds)
 
     def result(self, rollout: Sequence[ClusterStatus], timed_out: Sequence[ClusterStatus]) -> Rollout:
-        left = [(each.recheck - self.now).total_seconds() for each in rollout if each.recheck is not None]
+        left = [(status.recheck - self.now).total_seconds() for status in rollout if status.recheck is not None]
         return Rollout(rollout, timed_out, recheck_after=min((s for s in left if s > 0), default=None))
 
 
@@ -172,10 +174,10 @@ def _by_cluster(
     rollout: list[ClusterStatus] = []
     timed_out: list[ClusterStatus] = []
     failed, is_breached = 0, False
-    for each in sorted(current, key=lambda one: one.cluster):
-        judged = each
-        if not is_breached or each.status != TO_APPLY:
-            judged = judge.take(each, rollout, timed_out)
+    for status in sorted(current, key=lambda one: one.cluster):
+        judged = status
+        if not is_breached or status.status != TO_APPLY:
+            judged = judge.take(status, rollout, timed_out)
         if judged.status in (TIMED_OUT, FAILED):
             failed += 1
             is_breached = failed > failures
@@ -183,7 +185,7 @@ def _by_cluster(
             return judge.result(rollout, timed_out)
     if is_breached:
         return judge.result(rollout, timed_out)
-    known = {each.cluster for each in current}
+    known = {status.cluster for status in current}
     for name in chosen:
         if name not in known:
             rollout.append(ClusterStatus(name))
@@ -195,7 +197,9 @@ def _by_cluster(
 def _by_group(groups: Groups, max_failures: int | str, judge: _Judge, current: Sequence[ClusterStatus]) -> Rollout:
     rollout: list[ClusterStatus] = []
     timed_out: list[ClusterStatus] = []
-    known = {each.cluster: judge.take(each, rollout, timed_out).status for each in current if each.status != TO_APPLY}
+    known = {
+        status.cluster: judge.take(status, rollout, timed_out).status for status in current if status.status != TO_APPLY
+    }
     failed_in_all = 0
     for key in sorted(groups, key=lambda key: key.index):
         clusters = groups[key]
@@ -209,12 +213,14 @@ def _by_group(groups: Groups, max_failures: int | str, judge: _Judge, current: S
 
 def _mandatory(wanted: Iterable[MandatoryGroup], groups: Groups) -> set[GroupKey]:
     """Groups are named by name, which may be that of several, or else by number."""
-    found: set[GroupKey] = set()
-    for each in wanted:
-        found |= {
-            key for key in groups if (key.name == each.group_name if each.group_name else key.index == each.group_index)
+    keys: set[GroupKey] = set()
+    for group in wanted:
+        keys |= {
+            key
+            for key in groups
+            if (key.name == group.group_name if group.group_name else key.index == group.group_index)
         }
-    return found
+    return keys
 
 
 def _clusters(groups: Groups) -> list[str]:

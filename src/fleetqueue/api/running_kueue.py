@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from fleetqueue.api.kueue_configuration import Configuration
-from fleetqueue.api.kueue_installation import KueuePod, Source
+from fleetqueue.api.kueue_installation import KueuePod, KueueSource
 
 SLOW: Final = timedelta(minutes=2)
 """How long a kubelet may take to bring a changed ConfigMap into a pod that runs already; a container that is restarted
@@ -35,7 +35,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Manager:
+class KueueReplica:
     """A pod in which Kueue runs."""
 
     name: str
@@ -45,7 +45,7 @@ class Manager:
 
 
 @dataclass(frozen=True, slots=True)
-class Kueue:
+class RunningKueue:
     """Kueue as it is configured."""
 
     written: Configuration
@@ -66,24 +66,24 @@ class Kueue:
     def may_leave_nominations_to(self, dispatcher: str) -> bool:
         """Tell whether some pod may wait for nominations of a dispatcher; in doubt one too many does no harm."""
         maybe = (*self.running, *self.earlier)
-        return not self.is_known or any(found.dispatcher_name == dispatcher for found in maybe)
+        return not self.is_known or any(configuration.dispatcher_name == dispatcher for configuration in maybe)
 
     def leaves_nominations_to(self, dispatcher: str) -> bool:
         """Tell whether every pod certainly waits for nominations of a dispatcher."""
-        return self.is_known and all(found.dispatcher_name == dispatcher for found in self.running)
+        return self.is_known and all(configuration.dispatcher_name == dispatcher for configuration in self.running)
 
 
-def managers(source: Source, pods: Iterable[KueuePod]) -> list[Manager]:
+def managers(source: KueueSource, pods: Iterable[KueuePod]) -> list[KueueReplica]:
     """Return the pods of Kueue that run; none where they do not belong to a Deployment."""
     selector = source.selector.items()
     return [
-        Manager(pod.name, pod.metadata.creation_timestamp, pod.started)
+        KueueReplica(pod.name, pod.metadata.creation_timestamp, pod.started)
         for pod in pods
         if selector and selector <= pod.metadata.labels.items() and pod.started and pod.metadata.creation_timestamp
     ]
 
 
-def kueue(versions: Sequence[Version], managers: Iterable[Manager], *, is_seen: bool = True) -> Kueue:
+def kueue(versions: Sequence[Version], managers: Iterable[KueueReplica], *, is_seen: bool = True) -> RunningKueue:
     """Say what Kueue runs with; `versions` are what was written, in its order. No pods to be seen: what is written.
 
     `is_seen` is False where Kueue has no Deployment, whose pods would tell.
@@ -93,13 +93,13 @@ def kueue(versions: Sequence[Version], managers: Iterable[Manager], *, is_seen: 
     outdated = []
     is_known = True
     for manager in managers if versions else ():
-        found, is_sure = _read_by(manager, versions)
-        running |= dict.fromkeys(found)
+        configurations, is_sure = _read_by(manager, versions)
+        running |= dict.fromkeys(configurations)
         is_known = is_known and is_sure
-        if not is_sure or set(found) != {written}:
+        if not is_sure or set(configurations) != {written}:
             outdated.append(manager.name)
     before = () if is_seen else dict.fromkeys(v.configuration for v in versions if v.configuration != written)
-    return Kueue(written, tuple(running) or (written,), is_known, tuple(outdated), tuple(before))
+    return RunningKueue(written, tuple(running) or (written,), is_known, tuple(outdated), tuple(before))
 
 
 def differences(written: Configuration, running: Iterable[Configuration]) -> list[str]:
@@ -107,7 +107,7 @@ def differences(written: Configuration, running: Iterable[Configuration]) -> lis
     return [name for field, name in NAMES.items() if any(getattr(c, field) != getattr(written, field) for c in running)]
 
 
-def _read_by(manager: Manager, versions: Sequence[Version]) -> tuple[list[Configuration], bool]:
+def _read_by(manager: KueueReplica, versions: Sequence[Version]) -> tuple[list[Configuration], bool]:
     """Return what a pod may have read when it started, and whether that is all that it may have read."""
     sure = max((number for number, version in enumerate(versions) if _is_read(manager, version)), default=-1)
     first = [versions[sure]] if sure >= 0 else []
@@ -115,7 +115,7 @@ def _read_by(manager: Manager, versions: Sequence[Version]) -> tuple[list[Config
     return [version.configuration for version in (*first, *maybe)], sure >= 0
 
 
-def _is_read(manager: Manager, version: Version) -> bool:
+def _is_read(manager: KueueReplica, version: Version) -> bool:
     """Tell whether a pod has read a version, or a later one. Times are whole seconds: in one second counts as after."""
     since = version.since
     return since is None or manager.created >= since or manager.started >= since + SLOW

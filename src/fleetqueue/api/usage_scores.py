@@ -24,7 +24,7 @@ TPU: Final = "google.com/tpu"
 RESOURCES: Final = (CPU, MEMORY, GPU, TPU)
 
 
-class Scope(Enum):
+class ScoreScope(Enum):
     """Over what the free amount is counted."""
 
     NODE = "the node with most of it"
@@ -34,27 +34,27 @@ class Scope(Enum):
 class Score(NamedTuple):
     name: str
     resource: str
-    scope: Scope
+    scope: ScoreScope
 
 
 SCORES: Final = (
-    Score("cpuNodeAvailable", CPU, Scope.NODE),
-    Score("cpuClusterAvailable", CPU, Scope.CLUSTER),
-    Score("memNodeAvailable", MEMORY, Scope.NODE),
-    Score("memClusterAvailable", MEMORY, Scope.CLUSTER),
-    Score("gpuNodeAvailable", GPU, Scope.NODE),
-    Score("gpuClusterAvailable", GPU, Scope.CLUSTER),
-    Score("tpuNodeAvailable", TPU, Scope.NODE),
-    Score("tpuClusterAvailable", TPU, Scope.CLUSTER),
+    Score("cpuNodeAvailable", CPU, ScoreScope.NODE),
+    Score("cpuClusterAvailable", CPU, ScoreScope.CLUSTER),
+    Score("memNodeAvailable", MEMORY, ScoreScope.NODE),
+    Score("memClusterAvailable", MEMORY, ScoreScope.CLUSTER),
+    Score("gpuNodeAvailable", GPU, ScoreScope.NODE),
+    Score("gpuClusterAvailable", GPU, ScoreScope.CLUSTER),
+    Score("tpuNodeAvailable", TPU, ScoreScope.NODE),
+    Score("tpuClusterAvailable", TPU, ScoreScope.CLUSTER),
     # The two names of the add-on's first version, which Placements of that time still use.
-    Score("cpuAvailable", CPU, Scope.CLUSTER),
-    Score("memAvailable", MEMORY, Scope.CLUSTER),
+    Score("cpuAvailable", CPU, ScoreScope.CLUSTER),
+    Score("memAvailable", MEMORY, ScoreScope.CLUSTER),
 )
 BY_NAME: Final = {score.name: score for score in SCORES}
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ScoreScale:
     """How much of a resource, free, is worth the highest score.
 
     All clusters that are compared need the same scale. The defaults are upstream's: a fleet of larger clusters should
@@ -79,7 +79,7 @@ class Scale:
         return {CPU: self.cpu, MEMORY: self.memory, GPU: self.gpu, TPU: self.tpu}[resource]
 
 
-def loss(score_name: str, amounts: Mapping[str, Decimal], scale: Scale) -> float:
+def loss(score_name: str, amounts: Mapping[str, Decimal], scale: ScoreScale) -> float:
     """Return by how many points, at most, a score falls when a job with these requests is placed.
 
     Not rounded, so that many small jobs add up. It is exact between the ends of the scale for the whole cluster; for

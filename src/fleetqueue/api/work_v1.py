@@ -110,12 +110,12 @@ class Executor(View):
     subject: ExecutorSubject = ExecutorSubject()
 
 
-class Workload(View):
+class ManifestsTemplate(View):
     manifests: tuple[dict[str, Any], ...] = ()
 
 
 class ManifestWorkSpec(View):
-    workload: Workload = Workload()
+    workload: ManifestsTemplate = ManifestsTemplate()
     delete_option: DeleteOption | None = None
     manifest_configs: tuple[ManifestConfig, ...] = ()
     executor: Executor | None = None

@@ -4,9 +4,8 @@ from typing import Annotated
 
 import typer
 
-from fleetqueue.cli.clusters import opened
-from fleetqueue.cli.options import Context, Kubeconfig
-from fleetqueue.cli.running import run
+from fleetqueue.cli.exit_codes import run
+from fleetqueue.cli.options import Context, Kubeconfig, opened
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from fleetqueue.cli.exit_codes import run
 from fleetqueue.cli.progress import Progress
-from fleetqueue.cli.running import run
 
 app = typer.Typer(
     no_args_is_help=True,

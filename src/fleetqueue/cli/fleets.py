@@ -4,7 +4,7 @@ import os
 from enum import StrEnum
 from pathlib import Path
 
-from fleetqueue.cli.running import Code, Failure
+from fleetqueue.cli.exit_codes import Code, CommandFailure
 
 
 class Engine(StrEnum):
@@ -40,7 +40,7 @@ def folder(data_dir: Path | None) -> Path:
     return (data_dir or default_data_dir(LAB)).absolute()
 
 
-def room(where: Path) -> Path:
+def usable_folder(where: Path) -> Path:
     """Make the folder of a fleet that is to start; refuse one that holds other things, since `down` may delete it."""
     from fleetqueue.lab.state import refuse_foreign
 
@@ -52,7 +52,9 @@ def room(where: Path) -> Path:
     except OSError as error:
         why = str(error.strerror)
     if why:
-        raise Failure(f"{where} cannot be the folder of a fleet: {why}; choose another one with --data-dir", Code.USAGE)
+        raise CommandFailure(
+            f"{where} cannot be the folder of a fleet: {why}; choose another one with --data-dir", Code.USAGE
+        )
     refuse_foreign(where)
     return where
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.clusters import opened
-from fleetqueue.cli.options import Context, Format, Kubeconfig, KueueNamespace, Output
-from fleetqueue.cli.running import run
+from fleetqueue.cli.exit_codes import CommandFailure, run
+from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Output, OutputFormat, opened
 
 if TYPE_CHECKING:
     from fleetqueue.client import Client
@@ -30,12 +29,13 @@ def clusters(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",
-    output: Output = Format.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show the workers: registered, available, in which set, and until when Kueue can reach them.
 
     CONNECTED is what Kueue itself says of its connection, with the reason where it has none; it is empty for a worker
-    that no Placement with a check selects. -o json has the whole message, for each MultiKueueCluster.
+    that no Placement with a check selects. -o json has the whole message, for each MultiKueueCluster. Notes under the
+    table say why a selected worker is left out, and why a column could not be read.
 
     \b
     Example:
@@ -50,7 +50,7 @@ def clusters(
 def clustersets(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
-    output: Output = Format.TABLE,
+    output: Output = OutputFormat.TABLE,
     tree: Annotated[bool, typer.Option("--tree", help="Draw them as `clusteradm get clustersets` does.")] = False,
 ) -> None:
     """Show the cluster sets: who is in them, and which namespaces may choose from them.
@@ -65,7 +65,7 @@ def clustersets(
 
 
 @app.command(short_help="Show the Placements and what they chose.")
-def placements(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = Format.TABLE) -> None:
+def placements(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = OutputFormat.TABLE) -> None:
     """Show the Placements and the clusters that they chose.
 
     \b
@@ -87,7 +87,7 @@ def jobs(
     all_namespaces: Annotated[
         bool, typer.Option("--all-namespaces", "-A", help="The jobs of all namespaces, also where -n is given.")
     ] = False,
-    output: Output = Format.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show the jobs of the hub: how far each has come, on which cluster, and what it waits for.
 
@@ -98,14 +98,25 @@ def jobs(
       fleetqueue get jobs
       fleetqueue get jobs -n team-a
     """
-    from fleetqueue.admin import listings
-
     chosen = "" if all_namespaces else namespace
-    show(kubeconfig, context, lambda hub: listings.jobs(hub, output.value, namespace=chosen))
+    show(kubeconfig, context, lambda hub: list_jobs(hub, output, chosen))
+
+
+async def list_jobs(hub: "Client", output: OutputFormat, namespace: str) -> str:
+    """List the jobs; raises CommandFailure where only those of single namespaces may be listed."""
+    from fleetqueue.admin import listings
+    from fleetqueue.api import errors
+
+    try:
+        return await listings.jobs(hub, output.value, namespace=namespace)
+    except errors.Forbidden as error:
+        if namespace:
+            raise
+        raise CommandFailure(f"{error}; try -n NAMESPACE, or use a kubeconfig with more rights") from error
 
 
 @app.command(short_help="Show how much of each cluster is free.")
-def scores(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = Format.TABLE) -> None:
+def scores(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = OutputFormat.TABLE) -> None:
     """Show how much of each cluster is free, as scores from -100 (nothing) to 100.
 
     \b

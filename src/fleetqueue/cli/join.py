@@ -1,15 +1,17 @@
-"""`fleetqueue join`: bring a worker into the fleet."""
+"""`fleetqueue join`, `fleetqueue unjoin`: bring a worker into the fleet, and let it go."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from fleetqueue.cli.clusters import opened
-from fleetqueue.cli.options import KueueNamespace, Timeout
+from fleetqueue.cli.exit_codes import Code, CommandFailure, run
+from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Timeout, opened
 from fleetqueue.cli.progress import Progress
-from fleetqueue.cli.running import Code, Failure, run
+
+NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def join(
@@ -39,8 +41,10 @@ def join(
     """
     from fleetqueue.admin import joining
     from fleetqueue.client.kubeconfig import load
+    from fleetqueue.client.transport import connect
     from fleetqueue.controllers.processes.capabilities import known_identity
 
+    check_name(name)
     newcomer = joining.Newcomer(
         name, load(kubeconfig, context), clusterset, labels(label or []), kueue_namespace=kueue_namespace
     )
@@ -48,12 +52,13 @@ def join(
     async def work(report: Progress) -> None:
         async with opened(kubeconfig, context) as worker:
             report(f'worker "{name}" runs Kubernetes {await joining.inspect(worker, name)} with Kueue')
-            uid = await known_identity(worker)
+            known = replace(newcomer, uid=await known_identity(worker))
         async with opened(hub_kubeconfig, hub_context) as hub:
-            await joining.join(hub, replace(newcomer, uid=uid), report)
+            await joining.join(hub, known, report)
             if wait:
                 report("waiting until the controller has made credentials for Kueue")
-                until = await joining.wait_for_credentials(hub, newcomer, limit=timeout)
+                await joining.mark_refused(hub, known, connect)
+                until = await joining.wait_for_credentials(hub, known, limit=timeout)
                 report(f"Kueue can reach it; its credentials hold until {until} and are renewed before")
 
     with Progress() as report:
@@ -61,9 +66,54 @@ def join(
     print(f"{name} is joined")
 
 
+def check_name(name: str) -> None:
+    """Refuse what cannot be a ManagedCluster's name, which is also that of a namespace."""
+    if not NAME.fullmatch(name):
+        raise CommandFailure(
+            f'"{name}" cannot be the name of a cluster: it has at most 63 lowercase letters, digits and "-",'
+            " and a letter or digit at both ends",
+            Code.USAGE,
+        )
+
+
 def labels(given: list[str]) -> dict[str, str]:
     """Read `key=value` pairs."""
     pairs = [pair.partition("=") for pair in given]
     if wrong := [key for key, equals, _ in pairs if not equals or not key]:
-        raise Failure(f'a label has the form key=value, and "{wrong[0]}" has not', Code.USAGE)
+        raise CommandFailure(f'a label has the form key=value, and "{wrong[0]}" has not', Code.USAGE)
     return {key: value for key, _, value in pairs}
+
+
+def unjoin(
+    name: Annotated[str, typer.Argument(help="The ManagedCluster.")],
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Do not wait for jobs: take them back, or give them up where the worker is silent; then they may run "
+            "twice.",
+        ),
+    ] = False,
+    timeout: Timeout = 180.0,
+) -> None:
+    """Take a worker out of the fleet: no new jobs, wait for running ones, remove what we made there.
+
+    The namespaces of the jobs, and the queues in them, stay on the worker.
+
+    Exit code 3 means that jobs still run there; it takes no new ones, and can be taken out later.
+
+    \b
+    Example:
+      fleetqueue unjoin cluster1
+    """
+    from fleetqueue.admin.leaving import unjoin as leave
+
+    async def work() -> None:
+        with Progress() as report:
+            async with opened(kubeconfig, context) as hub:
+                await leave(hub, name, report, force=force, limit=timeout)
+
+    run(work())
+    print(f"{name} has left")

@@ -2,14 +2,29 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from fleetqueue.cli.default_command import group_with_default
+from fleetqueue.cli.exit_codes import Code, CommandFailure, run
 from fleetqueue.cli.fleets import folder
 from fleetqueue.cli.options import Context, DataDir
-from fleetqueue.cli.running import Code, Failure, run
+
+HELP = ("--help", "-h")
+
+
+def group_with_default(default: str) -> type[TyperGroup]:
+    """Return a group class: `group x` means `group <default> x` unless x is one of its commands."""
+
+    class GroupWithDefault(TyperGroup):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            if not args or (args[0] not in self.commands and args[0] not in HELP):
+                args = [default, *args]
+            return super().parse_args(ctx, args)
+
+    return GroupWithDefault
+
 
 app = typer.Typer(
     cls=group_with_default("show"),
@@ -43,9 +58,9 @@ def show(
     where = folder(data_dir)
     file = where / "kubeconfig" if merged or not name else where / name / "kubeconfig"
     if not file.is_file():
-        there = sorted(found.parent.name for found in where.glob("*/kubeconfig"))
+        there = sorted(kubeconfig.parent.name for kubeconfig in where.glob("*/kubeconfig"))
         known = f"known are: {', '.join(there)}" if there else f"start a fleet with `fleetqueue up{option(where)}`"
-        raise Failure(f"there is no {file}; {known}", Code.NOT_FOUND)
+        raise CommandFailure(f"there is no {file}; {known}", Code.NOT_FOUND)
     sys.stdout.write(f"{file}\n" if path else file.read_text())
 
 
@@ -54,7 +69,9 @@ def create(
     kubeconfig: Annotated[Path | None, typer.Option(help="An administrator's kubeconfig of the worker.")] = None,
     context: Context = "",
     cluster: Annotated[str, typer.Option(help="What the cluster is called in the new file.")] = "",
-    lifetime: Annotated[int, typer.Option(help="Seconds that its token is good for; nobody renews it.")] = 24 * 3600,
+    lifetime: Annotated[
+        int, typer.Option(help="Seconds that its token is good for, 600 or more; nobody renews it.")
+    ] = 24 * 3600,
     job_kind: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,7 +93,7 @@ def create(
     from fleetqueue.client.kubeconfig import load
     from fleetqueue.client.transport import connect
     from fleetqueue.controllers.credentials.create import create_kubeconfig
-    from fleetqueue.controllers.processes.job_kinds import served_job_kinds
+    from fleetqueue.controllers.credentials.served_kinds import served_job_kinds
 
     connection = load(kubeconfig, context)
 

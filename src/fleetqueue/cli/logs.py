@@ -10,9 +10,9 @@ from typing import Annotated, TextIO
 
 import typer
 
+from fleetqueue.cli.exit_codes import Code, CommandFailure
 from fleetqueue.cli.fleets import folder
 from fleetqueue.cli.options import DataDir
-from fleetqueue.cli.running import Code, Failure
 
 POLL_SECONDS = 0.2
 SUPERVISOR = "supervisor"
@@ -58,15 +58,17 @@ def source(where: Path, name: str) -> tuple[Path, Callable[[str], bool]]:
     if file.is_file():
         return file, lambda line: True
     shared = where / embedded_log.FILE
-    said = shared.read_text(errors="replace").splitlines() if shared.is_file() else []
-    if name and any(map(embedded_log.LinesOf(name), said)):
+    lines = shared.read_text(errors="replace").splitlines() if shared.is_file() else []
+    if name and any(map(embedded_log.LinesOf(name), lines)):
         return shared, embedded_log.LinesOf(name)
-    known = [*known_files(where), *embedded_log.speakers(said)]
+    known = [*known_files(where), *embedded_log.speakers(lines)]
     if not known:
-        raise Failure(f"there is no fleet in {where}; start one with `fleetqueue up{option(where)}`", Code.NOT_FOUND)
+        raise CommandFailure(
+            f"there is no fleet in {where}; start one with `fleetqueue up{option(where)}`", Code.NOT_FOUND
+        )
     if not name:
-        raise Failure(f"say whose log, such as {known[-1]}; known are: {near(known, '')}", Code.USAGE)
-    raise Failure(f'there is no log of "{name}"; known are: {near(known, cluster)}', Code.NOT_FOUND)
+        raise CommandFailure(f"say whose log, such as {known[-1]}; known are: {near(known, '')}", Code.USAGE)
+    raise CommandFailure(f'there is no log of "{name}"; known are: {near(known, cluster)}', Code.NOT_FOUND)
 
 
 def near(known: list[str], cluster: str) -> str:
@@ -76,8 +78,8 @@ def near(known: list[str], cluster: str) -> str:
 
 
 def known_files(where: Path) -> list[str]:
-    found = sorted(f"{log.parents[1].name}/{log.stem}" for log in where.glob("*/logs/*.log"))
-    return [SUPERVISOR, *found] if (where / f"{SUPERVISOR}.log").is_file() else found
+    names = sorted(f"{log.parents[1].name}/{log.stem}" for log in where.glob("*/logs/*.log"))
+    return [SUPERVISOR, *names] if (where / f"{SUPERVISOR}.log").is_file() else names
 
 
 def coming(file: Path, lines: TextIO) -> Iterator[str]:

@@ -7,21 +7,15 @@ import typer
 
 from fleetqueue import __version__
 from fleetqueue.cli import clusterset, engine, get, kubeconfig
-from fleetqueue.cli.controller import controller
 from fleetqueue.cli.demo import demo
-from fleetqueue.cli.down import down
-from fleetqueue.cli.install import install
-from fleetqueue.cli.join import join
+from fleetqueue.cli.exit_codes import report, wants_traceback
+from fleetqueue.cli.install import install, uninstall
+from fleetqueue.cli.join import join, unjoin
+from fleetqueue.cli.local_fleet import down, restart, status, up
 from fleetqueue.cli.logs import logs
 from fleetqueue.cli.manifests import examples, manifests
-from fleetqueue.cli.restart import restart
-from fleetqueue.cli.running import report, wants_traceback
-from fleetqueue.cli.score_agent import score_agent
+from fleetqueue.cli.processes import controller, score_agent
 from fleetqueue.cli.secret_reader import secret_reader
-from fleetqueue.cli.status import status
-from fleetqueue.cli.uninstall import uninstall
-from fleetqueue.cli.unjoin import unjoin
-from fleetqueue.cli.up import up
 
 app = typer.Typer(
     no_args_is_help=True,

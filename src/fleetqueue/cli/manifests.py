@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from fleetqueue.cli.running import Code, Failure
+from fleetqueue.cli.exit_codes import Code, CommandFailure
 from fleetqueue.manifests import texts
 
 CLUSTER_NAME: Final = re.compile(r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -20,7 +20,7 @@ Folder = Annotated[
 ]
 
 
-class Part(StrEnum):
+class ManifestPart(StrEnum):
     """What `manifests` can print: the names of `texts.PARTS`."""
 
     CONTROLLER = "controller"
@@ -31,7 +31,7 @@ class Part(StrEnum):
 
 
 def manifests(
-    part: Annotated[Part, typer.Argument(help="What to print.")] = Part.CONTROLLER,
+    part: Annotated[ManifestPart, typer.Argument(help="What to print.")] = ManifestPart.CONTROLLER,
     image: Annotated[
         str, typer.Option(help="The image that the pods run, such as registry.example.com/fleetqueue:1.0.")
     ] = "",
@@ -59,14 +59,14 @@ def manifests(
     """
     if output is not None:
         if image or cluster:
-            raise Failure("-o writes the files as they are: give the image to helm or kustomize", Code.USAGE)
+            raise CommandFailure("-o writes the files as they are: give the image to helm or kustomize", Code.USAGE)
         for path in texts.copy("deploy", output):
             print(path)
         return
     if texts.needs_cluster(part) and not cluster:
-        raise Failure(f"{part} is for one cluster: give its name with --cluster", Code.USAGE)
+        raise CommandFailure(f"{part} is for one cluster: give its name with --cluster", Code.USAGE)
     if cluster and not CLUSTER_NAME.fullmatch(cluster):
-        raise Failure(
+        raise CommandFailure(
             f'"{cluster}" cannot be the name of a cluster: at most 63 lower case letters, digits and hyphens, with a'
             " letter or digit at both ends",
             Code.USAGE,
@@ -88,14 +88,14 @@ def examples(
     """
     if output is not None:
         if names:
-            raise Failure("-o writes all examples: name none", Code.USAGE)
+            raise CommandFailure("-o writes all examples: name none", Code.USAGE)
         for path in texts.copy("examples", output):
             print(path)
     elif names:
         try:
             sys.stdout.write("---\n".join(texts.example_text(name) for name in names))
         except FileNotFoundError as unknown:
-            raise Failure(str(unknown), Code.USAGE) from unknown
+            raise CommandFailure(str(unknown), Code.USAGE) from unknown
     else:
         known = texts.examples()
         width = max(map(len, known))

@@ -1,15 +1,20 @@
-"""Options that several commands share, spelled once."""
+"""What several commands share: options, spelled once, and the cluster that they name."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.running import Code, Failure
+from fleetqueue.cli.exit_codes import Code, CommandFailure
+
+if TYPE_CHECKING:
+    from fleetqueue.client import Client
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """How a listing is printed."""
 
     TABLE = "table"
@@ -22,7 +27,7 @@ Kubeconfig = Annotated[
     typer.Option(help="The kubeconfig of the hub; otherwise $KUBECONFIG, ~/.kube/config, or the pod's own account."),
 ]
 Context = Annotated[str, typer.Option(help="The context in it; otherwise its current one.")]
-Output = Annotated[Format, typer.Option("--output", "-o", help="How to print it.")]
+Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to print it.")]
 DataDir = Annotated[
     Path | None,
     typer.Option(help="The folder of the fleet; otherwise one in the user's state folder."),
@@ -41,8 +46,21 @@ Overrides = Annotated[
 def above_zero(seconds: float) -> float:
     """Refuse a time in which nothing can be seen."""
     if not seconds > 0:  # also what is no number
-        raise Failure(f"--timeout is a number of seconds above 0, not {seconds:g}", Code.USAGE)
+        raise CommandFailure(f"--timeout is a number of seconds above 0, not {seconds:g}", Code.USAGE)
     return seconds
 
 
 Timeout = Annotated[float, typer.Option(help="Seconds to wait at most; above 0.", callback=above_zero)]
+
+
+@asynccontextmanager
+async def opened(kubeconfig: Path | None, context: str) -> AsyncIterator["Client"]:
+    """Open a cluster by its kubeconfig."""
+    from fleetqueue.client.kubeconfig import load
+    from fleetqueue.client.transport import connect
+
+    client = connect(load(kubeconfig, context))
+    try:
+        yield client
+    finally:
+        await client.close()

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from fleetqueue.cli.running import Failure, run
+from fleetqueue.cli.exit_codes import CommandFailure, run
 
 EXEC_INFO: Final = "KUBERNETES_EXEC_INFO"
 
@@ -45,13 +45,13 @@ def exec_info(text: str) -> dict[str, Any]:
     import orjson
 
     if not text:
-        raise Failure(f"failed to read {EXEC_INFO}: it is not set; this is a plugin, see --help")
+        raise CommandFailure(f"failed to read {EXEC_INFO}: it is not set; this is a plugin, see --help")
     try:
         info = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise Failure(f"failed to read {EXEC_INFO}: {error}") from error
+        raise CommandFailure(f"failed to read {EXEC_INFO}: {error}") from error
     if not isinstance(info, dict):
-        raise Failure(f"failed to read {EXEC_INFO}: it is no map")
+        raise CommandFailure(f"failed to read {EXEC_INFO}: it is no map")
     return info
 
 
@@ -65,7 +65,7 @@ async def _credential(info: dict[str, Any], connection: Any, namespace: str, acc
     try:
         printed = await exec_credential(info, secrets_of(client), namespace=namespace, managed_service_account=account)
     except PluginError as error:
-        raise Failure(str(error)) from error
+        raise CommandFailure(str(error)) from error
     finally:
         await client.close()
     return orjson.dumps(printed).decode()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from fleetqueue.demo.expectations import Outcome, Record
+    from fleetqueue.demo.expectations import ExpectationOutcome, Record
 
 GROUPS: Final = {
     "ENV": "the environment",
@@ -33,8 +33,8 @@ def summary(record: "Record", expected: Sequence[str]) -> list[str]:
     lines += [f"did not hold: {o.id} {o.sentence}: {o.note}" for o in record.outcomes if not o.held]
     if missing := [one for one in expected if record.of(one) is None]:
         lines.append(f"not reached: {', '.join(missing)}")
-    if told := moments(record.outcomes):
-        lines += ["", *told]
+    if moment_lines := moments(record.outcomes):
+        lines += ["", *moment_lines]
     return [*lines, "", *not_shown(expected), "", verdict(record, expected)]
 
 
@@ -51,7 +51,7 @@ def group_of(expectation: str) -> str:
     return prefix if prefix in GROUPS else ""
 
 
-def moments(outcomes: Iterable["Outcome"]) -> list[str]:
+def moments(outcomes: Iterable["ExpectationOutcome"]) -> list[str]:
     """Tell how long the interesting waits took; a wait is the first part of its expectation."""
     first: dict[str, float] = {}
     for outcome in outcomes:
@@ -64,8 +64,8 @@ def not_shown(expected: Sequence[str]) -> list[str]:
     from fleetqueue.demo.expectations import NOT_SHOWN, ONLY_WITH_PODS
 
     missing = {} if set(ONLY_WITH_PODS) <= set(expected) else ONLY_WITH_PODS
-    told = [f"not shown here: {one} ({reason})" for one, reason in missing.items()]
-    return [*told, f"not shown here: {len(NOT_SHOWN)} expectations of smaller pages; tests show them ({PAGE})"]
+    lines = [f"not shown here: {one} ({reason})" for one, reason in missing.items()]
+    return [*lines, f"not shown here: {len(NOT_SHOWN)} expectations of smaller pages; tests show them ({PAGE})"]
 
 
 def verdict(record: "Record", expected: Sequence[str]) -> str:

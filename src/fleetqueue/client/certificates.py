@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cryptography import x509
 
 
-class Subject(NamedTuple):
+class CertificateSubject(NamedTuple):
     """Whom a certificate is for: a user and its groups, as Kubernetes reads them."""
 
     name: str
@@ -20,7 +20,7 @@ class Subject(NamedTuple):
 class Content(NamedTuple):
     """What a certificate says; its time is that in which all certificates of its chain are valid."""
 
-    subject: Subject
+    subject: CertificateSubject
     since: datetime
     until: datetime
 
@@ -29,7 +29,7 @@ class Content(NamedTuple):
         return (self.until - now) / (self.until - self.since)
 
 
-def new_request(subject: Subject, host: str = "") -> tuple[bytes, bytes]:
+def new_request(subject: CertificateSubject, host: str = "") -> tuple[bytes, bytes]:
     """Make a key, and a request for a certificate for it; both also name a host, where one is given."""
     from cryptography import x509  # slow to import, for what an agent does once a year
     from cryptography.hazmat.primitives import hashes, serialization
@@ -45,7 +45,7 @@ def new_request(subject: Subject, host: str = "") -> tuple[bytes, bytes]:
     return private, builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
-def subject_of_request(pem: bytes) -> Subject | None:
+def subject_of_request(pem: bytes) -> CertificateSubject | None:
     """Return whom a request is for; None where it cannot be read."""
     from cryptography import x509
 
@@ -66,8 +66,8 @@ def content_of(pem: bytes) -> Content | None:
             subject = subject_of(chain[0].subject)
     except ValueError:
         return None
-    since = max(each.not_valid_before_utc for each in chain)
-    return Content(subject, since, min(each.not_valid_after_utc for each in chain))
+    since = max(certificate.not_valid_before_utc for certificate in chain)
+    return Content(subject, since, min(certificate.not_valid_after_utc for certificate in chain))
 
 
 def fits(certificate: bytes, key: bytes) -> bool:
@@ -82,12 +82,12 @@ def fits(certificate: bytes, key: bytes) -> bool:
         return False
 
 
-def subject_of(name: "x509.Name") -> Subject:
+def subject_of(name: "x509.Name") -> CertificateSubject:
     from cryptography.x509.oid import NameOID
 
     common = name.get_attributes_for_oid(NameOID.COMMON_NAME)
     groups = name.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    return Subject(str(common[-1].value) if common else "", tuple(str(group.value) for group in groups))
+    return CertificateSubject(str(common[-1].value) if common else "", tuple(str(group.value) for group in groups))
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def long_names() -> Iterator[None]:
         yield
 
 
-def _written(subject: Subject) -> "x509.Name":
+def _written(subject: CertificateSubject) -> "x509.Name":
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 

@@ -17,7 +17,7 @@ REQUEST_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     items: list[Manifest]
     resource_version: str
 
@@ -38,7 +38,7 @@ class Client:
 
     async def list(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "", limit: int = 500
-    ) -> Page:
+    ) -> ListPage:
         """Return everything; starts once more if it took longer than the server remembers."""
         items: list[Manifest] = []
         restarts = 0
@@ -51,17 +51,17 @@ class Client:
                     raise
                 restarts, items = 1, []
             else:
-                return Page(items, page.resource_version)
+                return ListPage(items, page.resource_version)
 
     async def pages(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "", limit: int = 500
-    ) -> AsyncIterator[Page]:
+    ) -> AsyncIterator[ListPage]:
         """Yield everything, page by page; raises Gone where that takes longer than the server remembers."""
         query = _given(labelSelector=labels, fieldSelector=fields, limit=str(limit))
         while True:
             page = await self._object("GET", resource.path(namespace), query)
             metadata = page.get("metadata") or {}
-            yield Page(page.get("items") or [], str(metadata.get("resourceVersion", "")))
+            yield ListPage(page.get("items") or [], str(metadata.get("resourceVersion", "")))
             if not metadata.get("continue"):
                 return
             query["continue"] = metadata["continue"]

@@ -91,8 +91,8 @@ async def run_plugin(plugin: ExecPlugin, connection: Connection) -> Credential:
             process.kill()
             await process.wait()
     if process.returncode:
-        said = err.decode(errors="replace").strip()[-500:]
-        raise Unreachable(f'exec plugin "{plugin.command}" failed with {process.returncode}: {said}')
+        message = err.decode(errors="replace").strip()[-500:]
+        raise Unreachable(f'exec plugin "{plugin.command}" failed with {process.returncode}: {message}')
     return read_exec_credential(plugin, out)
 
 
@@ -106,8 +106,8 @@ def read_exec_credential(plugin: ExecPlugin, out: bytes) -> Credential:
     if not isinstance(status, dict):
         raise Unreachable(f'exec plugin "{plugin.command}" printed no ExecCredential with a status')
     if printed.get("apiVersion") != plugin.api_version:
-        got = printed.get("apiVersion")
-        raise Unreachable(f'exec plugin "{plugin.command}" printed {got}, but {plugin.api_version} was asked for')
+        version = printed.get("apiVersion")
+        raise Unreachable(f'exec plugin "{plugin.command}" printed {version}, but {plugin.api_version} was asked for')
     certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
     if not status.get("token") and not (certificate and key):
         raise Unreachable(

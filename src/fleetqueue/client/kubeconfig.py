@@ -81,9 +81,9 @@ def load(path: Path | str | None = None, context: str = "") -> Connection:
     if path is not None:
         return replace(_chosen(_file_config(Path(path)), context, Path(path).parent), file=Path(path))
     listed = [Path(p) for p in os.environ.get("KUBECONFIG", "").split(os.pathsep) if p]
-    found = [p for p in listed or [Path.home() / ".kube" / "config"] if p.exists()]
-    if found:
-        return _chosen(_merge([_file_config(p) for p in found]), context, found[0].parent)
+    paths = [p for p in listed or [Path.home() / ".kube" / "config"] if p.exists()]
+    if paths:
+        return _chosen(_merge([_file_config(p) for p in paths]), context, paths[0].parent)
     if listed:
         raise KubeconfigError(f"KUBECONFIG names no file that exists: {', '.join(map(str, listed))}")
     if (SERVICE_ACCOUNT / "token").exists():

@@ -4,12 +4,13 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
+from fleetqueue.admin import listings, set_commands
+from fleetqueue.api import errors
 from fleetqueue.client import Client
-from fleetqueue.demo import own_commands
 from fleetqueue.demo.own_kubectl.kubectl import OwnKubectl
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.real.kubectl import Kubectl, KubectlFailed
@@ -57,4 +58,44 @@ class InProcess:
         return await self._kubectl.run(*arguments, stdin=stdin)
 
     async def fleetqueue(self, *arguments: str) -> str:
-        return await own_commands.run(self._hub, arguments)
+        return await run_own_command(self._hub, arguments)
+
+
+Command = Callable[..., Awaitable[str]]
+OWN_COMMANDS: Final[Mapping[str, Command]] = {
+    "clusterset bind": set_commands.bind,
+    "clusterset create": set_commands.create,
+    "clusterset unbind": set_commands.unbind,
+    "get clusters": listings.clusters,
+    "get clustersets": listings.cluster_sets,
+    "get jobs": listings.jobs,
+    "get placements": listings.placements,
+    "get scores": listings.scores,
+}
+
+
+async def run_own_command(hub: Client, arguments: Sequence[str]) -> str:
+    """Run `fleetqueue get scores` and the like on a hub; return what it prints. Raises KubectlFailed."""
+    name, (words, options) = " ".join(arguments[:2]), _split(arguments[2:])
+    if name not in OWN_COMMANDS:
+        raise KubectlFailed(f"fleetqueue {shlex.join(arguments)}: only {', '.join(OWN_COMMANDS)} can be told here")
+    try:
+        return f"{await OWN_COMMANDS[name](hub, *words, **options)}\n"
+    except (errors.ApiError, errors.Unreachable) as error:
+        raise KubectlFailed(f"fleetqueue {shlex.join(arguments)}: error: {error}") from error
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], dict[str, str | bool]]:
+    """Tell words from options: `--name value`, `--name=value`, or `--tree`, which has no value."""
+    words: list[str] = []
+    options: dict[str, str | bool] = {}
+    coming = iter(arguments)
+    for word in coming:
+        name, _, value = word.partition("=")
+        if not word.startswith("--"):
+            words.append(word)
+        elif name == "--tree":
+            options["tree"] = True
+        else:
+            options[name.removeprefix("--").replace("-", "_")] = value or next(coming)
+    return words, options

@@ -15,7 +15,7 @@ from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Resource
 from fleetqueue.api.usage_scores import SCORE_RESOURCE
-from fleetqueue.demo.story_run import Processes, StoryRun
+from fleetqueue.demo.story_run import PausableParts, StoryRun
 from fleetqueue.lab.cluster_names import HUB
 
 IDS: Final = ("ENV-1", "ENV-2", "ENV-3", "ENV-4", "ENV-5", "ENV-7", "ENV-8", "ENV-9", "S3-1", "S3-7")
@@ -36,7 +36,7 @@ class Conditions(View):
     conditions: tuple[Condition, ...] = ()
 
 
-class ManifestWork(Object):
+class BroughtWork(Object):
     """What OCM brings to a worker."""
 
     resource: ClassVar = Resource("work.open-cluster-management.io", "v1", "ManifestWork", "manifestworks")
@@ -44,7 +44,7 @@ class ManifestWork(Object):
     status: Conditions = Conditions()
 
 
-class AddOn(Object):
+class InstalledAddOn(Object):
     """A part of OCM on a worker."""
 
     resource: ClassVar = Resource(
@@ -64,7 +64,7 @@ class Permission(Object):
 
 async def tell(run: StoryRun) -> None:
     """Look at the environment before anything is done."""
-    run.narrator.title("The environment: a hub and three workers")
+    run.printer.title("The environment: a hub and three workers")
     await workers_are_there(run)
     await kueue_runs(run)
     await credentials_are_there(run)
@@ -81,7 +81,7 @@ async def workers_are_there(run: StoryRun) -> None:
 
 
 async def ocm_brought_everything(run: StoryRun) -> None:
-    for kind in (ManifestWork, AddOn, Permission) if run.fleet.has_pods else (ManifestWork,):
+    for kind in (BroughtWork, InstalledAddOn, Permission) if run.fleet.has_pods else (BroughtWork,):
         run.seen.follow(HUB, kind)
     if run.fleet.has_pods:
         await run.expect("ENV-2", lambda: not missing_add_ons(run), why_not=lambda: str(missing_add_ons(run)))
@@ -96,23 +96,23 @@ def is_available(run: StoryRun, name: str) -> bool:
     member = run.hub.get(cluster.ManagedCluster, name)
     if member is None or not member.spec.hub_accepts_client:
         return False
-    found = member.status.conditions
-    return conditions.is_true(found, cluster.JOINED) and conditions.is_true(found, cluster.AVAILABLE)
+    reported = member.status.conditions
+    return conditions.is_true(reported, cluster.JOINED) and conditions.is_true(reported, cluster.AVAILABLE)
 
 
 def missing_add_ons(run: StoryRun) -> list[str]:
     """Name the add-ons that are not there, or not well."""
     wanted = [(name, add_on) for name in run.fleet.workers for add_on in ADD_ONS]
-    return [f"{name}/{add_on}" for name, add_on in wanted if not is_well(run.hub.get(AddOn, add_on, name))]
+    return [f"{name}/{add_on}" for name, add_on in wanted if not is_well(run.hub.get(InstalledAddOn, add_on, name))]
 
 
-def is_well(add_on: AddOn | None) -> bool:
+def is_well(add_on: InstalledAddOn | None) -> bool:
     if add_on is None:
         return False
-    found = {condition.type: condition.status for condition in add_on.status.conditions}
-    told = {"Available": "True", "Progressing": "False", "Degraded": "False", **found}
-    return {"Available", "Progressing"} <= set(found) and (
-        (told["Available"], told["Progressing"], told["Degraded"]) == ("True", "False", "False")
+    reported = {condition.type: condition.status for condition in add_on.status.conditions}
+    statuses = {"Available": "True", "Progressing": "False", "Degraded": "False", **reported}
+    return {"Available", "Progressing"} <= set(reported) and (
+        (statuses["Available"], statuses["Progressing"], statuses["Degraded"]) == ("True", "False", "False")
     )
 
 
@@ -124,10 +124,10 @@ def missing_works(run: StoryRun) -> list[str]:
         wanted += [(name, "of a ClusterPermission") for name in run.fleet.workers if name not in permitted]
         wanted += [(name, f"addon-{add_on}-deploy-0") for name in run.fleet.workers for add_on in ADD_ONS]
         wanted += [(one.namespace, f"{one.name}-{one.uid[:5]}") for one in run.hub.list(Permission)]
-    return [f"{name}/{work}" for name, work in wanted if not is_applied(run.hub.get(ManifestWork, work, name))]
+    return [f"{name}/{work}" for name, work in wanted if not is_applied(run.hub.get(BroughtWork, work, name))]
 
 
-def is_applied(work: ManifestWork | None) -> bool:
+def is_applied(work: BroughtWork | None) -> bool:
     return work is not None and conditions.is_true(work.status.conditions, "Applied")
 
 
@@ -137,8 +137,8 @@ async def profiles_follow_bindings(run: StoryRun, there: Sequence[str], gone: Se
     await run.expect(
         "ENV-5",
         lambda: (
-            (found := profiles(run)) == bound(run)
-            and all(found.get(namespace) == names for namespace, names in wanted.items())
+            (live_profiles := profiles(run)) == bound(run)
+            and all(live_profiles.get(namespace) == names for namespace, names in wanted.items())
         ),
         part=part,
         why_not=lambda: f"bound {bound(run)}, profiles {profiles(run)}",
@@ -147,22 +147,22 @@ async def profiles_follow_bindings(run: StoryRun, there: Sequence[str], gone: Se
 
 def bound(run: StoryRun) -> dict[str, list[str]]:
     """Name the clusters of the sets that are bound to each namespace."""
-    found: dict[str, set[str]] = {}
+    by_namespace: dict[str, set[str]] = {}
     for binding in run.hub.list(cluster.ManagedClusterSetBinding):
         chosen = run.hub.get(cluster.ManagedClusterSet, binding.spec.cluster_set)
         if chosen is not None and conditions.is_true(binding.status.conditions, "Bound"):
             members = {member.name for member in run.hub.list(cluster.ManagedCluster) if chosen.has(member)}
-            found.setdefault(binding.namespace, set()).update(members)
-    return {namespace: sorted(names) for namespace, names in sorted(found.items()) if names}
+            by_namespace.setdefault(binding.namespace, set()).update(members)
+    return {namespace: sorted(names) for namespace, names in sorted(by_namespace.items()) if names}
 
 
 def profiles(run: StoryRun) -> dict[str, list[str]]:
     """Name the ClusterProfiles that OCM keeps in each namespace."""
-    found: dict[str, list[str]] = {}
+    by_namespace: dict[str, list[str]] = {}
     for profile in sorted(run.hub.list(ClusterProfile), key=lambda profile: profile.key):
         if profile.metadata.labels.get(MANAGER_LABEL) == MANAGER:
-            found.setdefault(profile.namespace, []).append(profile.name)
-    return found
+            by_namespace.setdefault(profile.namespace, []).append(profile.name)
+    return by_namespace
 
 
 def is_satisfied(run: StoryRun) -> bool:
@@ -190,16 +190,16 @@ async def kueue_runs_as_pods(run: StoryRun) -> None:
 
 
 def is_kueue_running(run: StoryRun, cluster: str) -> bool:
-    found = [pod for pod in run.seen[cluster].list(Pod, KUEUE_NAMESPACE) if pod.name.startswith(KUEUE)]
-    return bool(found) and all(pod.status.phase == "Running" for pod in found)
+    pods = [pod for pod in run.seen[cluster].list(Pod, KUEUE_NAMESPACE) if pod.name.startswith(KUEUE)]
+    return bool(pods) and all(pod.status.phase == "Running" for pod in pods)
 
 
-async def kueue_runs_as_processes(run: StoryRun, processes: Processes) -> None:
+async def kueue_runs_as_processes(run: StoryRun, processes: PausableParts) -> None:
     """On the real engine no kubelet runs pods."""
     states = await processes.states()
     managers = {name: states.get(f"{name}/kueue", "missing") for name in (HUB, *run.fleet.workers)}
-    run.narrator.say("Kueue runs as a process beside each cluster, with its shipped configuration.")
-    run.narrator.output("\n".join(f"{name}/kueue   {state}" for name, state in managers.items()))
+    run.printer.say("Kueue runs as a process beside each cluster, with its shipped configuration.")
+    run.printer.output("\n".join(f"{name}/kueue   {state}" for name, state in managers.items()))
     run.judge("ENV-3", set(managers.values()) == {"up"}, str(managers))
 
 
@@ -230,14 +230,14 @@ async def kubeconfig_problems(run: StoryRun, name: str) -> list[str]:
 
 async def own_authority(run: StoryRun, name: str) -> str:
     """Return the authority that a worker tells its own pods to trust."""
-    found = ConfigMap.view(await run.clients[name].get(ConfigMap.resource, ROOT_CA, "default"))
-    return base64.b64encode(found.data["ca.crt"].encode()).decode()
+    config_map = ConfigMap.view(await run.clients[name].get(ConfigMap.resource, ROOT_CA, "default"))
+    return base64.b64encode(config_map.data["ca.crt"].encode()).decode()
 
 
 def shape_problems(config: dict[str, Any], name: str, *, server: str, ca: str) -> list[str]:
     """Say how a kubeconfig differs from what is promised; nothing where it does not."""
     (entry,), (context,), (user,) = config["clusters"], config["contexts"], config["users"]
-    told = {
+    checks = {
         "kind": (config["apiVersion"], config["kind"]) == ("v1", "Config"),
         "cluster name": entry["name"] == name,
         "server": entry["cluster"]["server"] == server,
@@ -247,7 +247,7 @@ def shape_problems(config: dict[str, Any], name: str, *, server: str, ca: str) -
         "cluster or user of the context": context["context"] == {"cluster": name, "user": user["name"]},
         "user has a token and nothing else": list(user["user"]) == ["token"] and bool(user["user"]["token"]),
     }
-    return [f"wrong {what}" for what, is_right in told.items() if not is_right]
+    return [f"wrong {what}" for what, is_right in checks.items() if not is_right]
 
 
 async def workers_are_scored(run: StoryRun) -> None:
@@ -260,12 +260,12 @@ async def workers_are_scored(run: StoryRun) -> None:
 
 def gpu_scores(run: StoryRun) -> dict[str, int | None]:
     """Return the GPU score of each cluster; None where those of the cluster and of its one node differ."""
-    found: dict[str, int | None] = {}
+    scores: dict[str, int | None] = {}
     for name in run.fleet.workers:
         score = run.hub.get(cluster.AddOnPlacementScore, SCORE_RESOURCE, name)
         values = {score.value(kind) for kind in GPU_SCORES} if score else set()
-        found[name] = values.pop() if len(values) == 1 else None
-    return found
+        scores[name] = values.pop() if len(values) == 1 else None
+    return scores
 
 
 def score_order(run: StoryRun, name: str) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ ONLY_WITH_AGENTS: Final = ("ENV-1", "ENV-2", "ENV-4", "ENV-5", "ENV-6")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExpectationOutcome:
     """One expectation that was looked at."""
 
     id: str
@@ -105,7 +105,7 @@ class Outcome:
 class ExpectationFailed(Exception):
     """What a story promises did not happen; the rest of the stories cannot be told."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: ExpectationOutcome) -> None:
         super().__init__(f"{outcome.id} did not hold: {outcome.sentence}; {outcome.note}")
         self.outcome = outcome
 
@@ -114,16 +114,16 @@ class ExpectationFailed(Exception):
 class Record:
     """What held so far, in the order in which it was looked at."""
 
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ExpectationOutcome] = field(default_factory=list)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: ExpectationOutcome) -> None:
         """Write down an outcome; an id that is looked at several times holds if it held each time."""
         self.outcomes.append(outcome)
 
-    def of(self, expectation: str) -> Outcome | None:
+    def of(self, expectation: str) -> ExpectationOutcome | None:
         """Return what is known of an id: its failure, or when it last held; None where it was not looked at."""
-        found = [outcome for outcome in self.outcomes if outcome.id == expectation]
-        return next((outcome for outcome in found if not outcome.held), found[-1] if found else None)
+        outcomes = [outcome for outcome in self.outcomes if outcome.id == expectation]
+        return next((outcome for outcome in outcomes if not outcome.held), outcomes[-1] if outcomes else None)
 
     @property
     def all_held(self) -> bool:

@@ -14,15 +14,15 @@ JOB_LABEL: Final = "batch.kubernetes.io/job-name"
 
 def workload_of(run: StoryRun, job: Job) -> kueue.Workload | None:
     """Return the hub's Workload of a job."""
-    found = run.hub.list(kueue.QueuedWorkload, job.namespace)
-    owned = (w for w in found if any(owner.uid == job.uid for owner in w.metadata.owner_references))
+    workloads = run.hub.list(kueue.QueuedWorkload, job.namespace)
+    owned = (w for w in workloads if any(owner.uid == job.uid for owner in w.metadata.owner_references))
     return next(owned, None)
 
 
 def workload_name(run: StoryRun, job: Job) -> str:
     """Return the name of that; nothing where there is none yet."""
-    found = workload_of(run, job)
-    return found.name if found else ""
+    workload = workload_of(run, job)
+    return workload.name if workload else ""
 
 
 def holders(run: StoryRun, job: Job) -> list[str]:

@@ -4,18 +4,18 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fleetqueue.demo.story_run import Processes, StoryFleet
+from fleetqueue.demo.story_run import PausableParts, StoryFleet
 from fleetqueue.fleets.lab import Lab, LabSettings, start_in_background
 from fleetqueue.lab import control
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.errors import EngineError
-from fleetqueue.lab.processes import Status
+from fleetqueue.lab.processes import ProcessStatus
 from fleetqueue.lab.state import refuse_foreign
 
 Report = Callable[[str], None]
 
 
-class Own:
+class OwnProcesses:
     """The processes of a fleet that this process runs."""
 
     def __init__(self, lab: Lab) -> None:
@@ -31,7 +31,7 @@ class Own:
         self.lab.resume(name)
 
 
-class Remote:
+class BackgroundProcesses:
     """The processes of a fleet in the background."""
 
     def __init__(self, data_dir: Path) -> None:
@@ -54,7 +54,7 @@ async def opened(data_dir: Path, settings: LabSettings, report: Report) -> Async
     lab = Lab(data_dir, settings, report=report)
     await lab.start()
     try:
-        yield story_fleet(data_dir, settings, Own(lab))
+        yield story_fleet(data_dir, settings, OwnProcesses(lab))
     finally:
         await lab.stop()
         lab.delete()
@@ -65,7 +65,7 @@ async def kept(data_dir: Path, settings: LabSettings, report: Report) -> AsyncIt
     """Start a fresh fleet in the background; it goes on after the block."""
     await make_room(data_dir)
     await start_in_background(data_dir, settings, report)
-    yield story_fleet(data_dir, settings, Remote(data_dir))
+    yield story_fleet(data_dir, settings, BackgroundProcesses(data_dir))
 
 
 async def make_room(data_dir: Path) -> None:
@@ -76,11 +76,11 @@ async def make_room(data_dir: Path) -> None:
     await control.down(data_dir, delete=True)
 
 
-def story_fleet(data_dir: Path, settings: LabSettings, processes: Processes) -> StoryFleet:
+def story_fleet(data_dir: Path, settings: LabSettings, processes: PausableParts) -> StoryFleet:
     """Describe a fleet to the stories."""
     workers = tuple(name for name in settings.clusters if name != HUB)
     return StoryFleet(data_dir / "kubeconfig", workers, settings.ocm == "full", processes)
 
 
-def by_name(found: list[Status]) -> dict[str, str]:
-    return {status.name: status.state for status in found}
+def by_name(statuses: list[ProcessStatus]) -> dict[str, str]:
+    return {status.name: status.state for status in statuses}

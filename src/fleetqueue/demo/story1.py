@@ -22,8 +22,8 @@ BY_HAND: Final[tuple[tuple[type[Object], str], ...]] = (
 
 
 async def tell(run: StoryRun) -> None:
-    run.narrator.title("Story 1: set up MultiKueue across clusters, with the credentials in place")
-    run.narrator.say("As an admin, I write a MultiKueueConfig by hand; the kubeconfig secrets are there and renewed.")
+    run.printer.title("Story 1: set up MultiKueue across clusters, with the credentials in place")
+    run.printer.say("As an admin, I write a MultiKueueConfig by hand; the kubeconfig secrets are there and renewed.")
     await set_up(run)
     job = await run.create_job("job-demo1.yaml", seconds=3)
     worker = await run.expect(
@@ -33,7 +33,7 @@ async def tell(run: StoryRun) -> None:
     )
     await run.tell_why(jobs.workload_name(run, job), reason="Nominated")
     await jobs.show_workloads(run, *WORKERS)
-    run.narrator.say(f"{worker} has admitted the job; the copy on the other worker was removed.")
+    run.printer.say(f"{worker} has admitted the job; the copy on the other worker was removed.")
     await run.expect("S1-5", lambda: jobs.is_complete(run, job), why_not=lambda: jobs.where(run, job), limit=120)
     await run.do(f"kubectl get job {job.name} --context kind-hub")
     await nothing_was_touched(run)
@@ -56,8 +56,8 @@ async def set_up(run: StoryRun) -> None:
 
 def is_connected(run: StoryRun, member: str) -> bool:
     """Tell whether a MultiKueueCluster says so about its present form."""
-    found, live = run.condition(kueue.MultiKueueCluster, member), run.hub.get(kueue.MultiKueueCluster, member)
-    current = found is not None and live is not None and found.observed_generation == live.metadata.generation
+    condition, live = run.condition(kueue.MultiKueueCluster, member), run.hub.get(kueue.MultiKueueCluster, member)
+    current = condition is not None and live is not None and condition.observed_generation == live.metadata.generation
     return current and run.says(kueue.MultiKueueCluster, member, "True", "Active", "Connected")
 
 

@@ -24,8 +24,8 @@ GENERATED: Final = "MultiKueueConfig and MultiKueueCluster generated"
 
 async def tell(run: StoryRun) -> Job:
     """Tell the story; return the job, which still runs."""
-    run.narrator.title("Story 2: a Placement chooses the clusters")
-    run.narrator.say("As an admin, I want the clusters with an NVIDIA T4 to become a MultiKueue by themselves.")
+    run.printer.title("Story 2: a Placement chooses the clusters")
+    run.printer.say("As an admin, I want the clusters with an NVIDIA T4 to become a MultiKueue by themselves.")
     await choose(run)
     await generate(run)
     return await send(run)
@@ -81,7 +81,7 @@ async def send(run: StoryRun) -> Job:
     run.judge("K-1", check is not None and check.state == kueue.READY, str(check))
     await run.tell_why(workload.name, reason="Nominated")
     await jobs.show_workloads(run, "cluster2", "cluster3")
-    run.narrator.say(f"The job runs on {worker}.")
+    run.printer.say(f"The job runs on {worker}.")
     return job
 
 
@@ -160,11 +160,11 @@ def is_all_active(run: StoryRun, wanted: list[str]) -> bool:
 
 def conditions(run: StoryRun, wanted: list[str]) -> str:
     """Say what Kueue says of everything."""
-    told = {member: run.condition(kueue.MultiKueueCluster, member) for member in wanted}
-    told[CHECK] = run.condition(kueue.AdmissionCheck, CHECK)
-    told[PLACEMENT] = run.condition(kueue.AdmissionCheck, PLACEMENT)
-    told[QUEUE] = run.condition(kueue.ClusterQueue, QUEUE)
-    return "; ".join(f"{name}: {c.status} {c.reason} {c.message}" if c else f"{name}: -" for name, c in told.items())
+    by_name = {member: run.condition(kueue.MultiKueueCluster, member) for member in wanted}
+    by_name[CHECK] = run.condition(kueue.AdmissionCheck, CHECK)
+    by_name[PLACEMENT] = run.condition(kueue.AdmissionCheck, PLACEMENT)
+    by_name[QUEUE] = run.condition(kueue.ClusterQueue, QUEUE)
+    return "; ".join(f"{name}: {c.status} {c.reason} {c.message}" if c else f"{name}: -" for name, c in by_name.items())
 
 
 def has_one_way_in(run: StoryRun, name: str) -> bool:

@@ -15,8 +15,8 @@ LABELLED: Final = ("cluster2", "cluster3")
 
 async def tell(run: StoryRun, first: Job) -> None:
     """Tell the story; `first` is the job of story 2, which still runs."""
-    run.narrator.title("Story 3: free GPUs drive the choice")
-    run.narrator.say("As an admin, I want new jobs on the cluster with most free GPUs, and running ones left alone.")
+    run.printer.title("Story 3: free GPUs drive the choice")
+    run.printer.say("As an admin, I want new jobs on the cluster with most free GPUs, and running ones left alone.")
     busy = jobs.admitted_on(run, first)
     free = next(name for name in LABELLED if name != busy)
     await scores_tell(run, busy)
@@ -50,7 +50,7 @@ async def choice_moves(run: StoryRun, busy: str, free: str) -> None:
     run.judge("S3-3", is_same, "another uid", part="the config is the same object as before")
     await run.tell_why(PLACEMENT, reason="DrainStarted")
     await run.do(f"kubectl get multikueueconfig {PLACEMENT} -o yaml --context kind-hub")
-    run.narrator.say(f"{busy} is still listed, since a job of ours runs there, but it takes no new one.")
+    run.printer.say(f"{busy} is still listed, since a job of ours runs there, but it takes no new one.")
 
 
 async def new_job(run: StoryRun, free: str) -> Job:
@@ -72,7 +72,7 @@ async def first_job_ends(run: StoryRun, first: Job, busy: str) -> None:
         f"on {busy}: {there}; {jobs.where(run, first)}",
         part="the dropped cluster still holds the first job, admitted, and nothing else",
     )
-    run.narrator.say(f"The job on {busy} runs on. We do not wait ten minutes: its pod is told that it is done.")
+    run.printer.say(f"The job on {busy} runs on. We do not wait ten minutes: its pod is told that it is done.")
     await jobs.end(run, first, busy)
     await run.expect(
         "S3-5",

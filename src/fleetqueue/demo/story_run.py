@@ -1,11 +1,11 @@
-"""Where a story plays: the clusters as they are now, the commands that change them, the expectations about them."""
+"""What a story is told with: clusters as they are now, commands that change them, expectations, and who prints it."""
 
 import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, ClassVar, Final, Protocol, Self
 
 import yaml
 
@@ -15,20 +15,92 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions, core_v1
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.api.meta import Object
+from fleetqueue.api.meta import Object, View
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.demo.commands import Commands, Typed
 from fleetqueue.demo.double_runs import SingleRunMonitor
-from fleetqueue.demo.events import Said
-from fleetqueue.demo.expectations import CHECKLIST, ExpectationFailed, Outcome, Record
-from fleetqueue.demo.narrator import Narrator
+from fleetqueue.demo.expectations import CHECKLIST, ExpectationFailed, ExpectationOutcome, Record
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests import folder, objects
 from fleetqueue.runtime.cluster import Cluster
+
+
+class StoryPrinter(Protocol):
+    """Where a story is told: a terminal, or nowhere."""
+
+    def title(self, text: str) -> None:
+        """Begin a story or a part of one."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Tell what is done next, and why."""
+        ...
+
+    async def command(self, text: str) -> None:
+        """Show a command before it runs; may wait until the reader is ready."""
+        ...
+
+    def output(self, text: str) -> None:
+        """Show what a command printed."""
+        ...
+
+    def reason(self, text: str) -> None:
+        """Show why something happened, in the words of an Event."""
+        ...
+
+    def waiting(self, text: str) -> None:
+        """Say what is waited for now; the next outcome ends it."""
+        ...
+
+    def outcome(self, outcome: ExpectationOutcome) -> None:
+        """Show whether an expectation held."""
+        ...
+
+
+class SilentPrinter:
+    """Prints nothing: for tests, which read the record."""
+
+    def title(self, text: str) -> None: ...
+    def say(self, text: str) -> None: ...
+    async def command(self, text: str) -> None: ...
+    def output(self, text: str) -> None: ...
+    def reason(self, text: str) -> None: ...
+    def waiting(self, text: str) -> None: ...
+    def outcome(self, outcome: ExpectationOutcome) -> None: ...
+
+
+OURS: Final = "fleetqueue.dev/controller"
+
+
+class Regarding(View):
+    kind: str = ""
+    name: str = ""
+
+
+class StoryEvent(Object):
+    """An Event about an object, which the stories tell where it is our controller's."""
+
+    resource: ClassVar = Event.resource
+
+    reason: str = ""
+    note: str = ""
+    event_time: str = ""
+    reporting_controller: str = ""
+    regarding: Regarding = Regarding()
+
+    @property
+    def is_ours(self) -> bool:
+        return self.reporting_controller == OURS
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.regarding.kind} {self.regarding.name}: {self.note}"
+
 
 LIMIT: Final = 60.0
 """Seconds for one expectation. Most take less than two; a machine that is busy with something else may need many."""
@@ -56,7 +128,7 @@ ON_HUB: Final[tuple[type[Object], ...]] = (
 ON_WORKERS: Final[tuple[type[Object], ...]] = (kueue.QueuedWorkload, Job)
 
 
-class Processes(Protocol):
+class PausableParts(Protocol):
     """What runs beside or in the clusters of a fleet, by name, such as `cluster2/score-agent`."""
 
     async def states(self) -> Mapping[str, str]: ...
@@ -75,7 +147,7 @@ class StoryFleet:
     workers: tuple[str, ...] = ("cluster1", "cluster2", "cluster3")
     has_agents: bool = True
     """Whether OCM's agents report on the workers."""
-    processes: Processes | None = None
+    processes: PausableParts | None = None
     has_pods: bool = False
     """Whether the parts of all systems are pods, brought by add-ons where the walkthroughs have them so."""
     dial: Callable[[str], Client] | None = None
@@ -85,9 +157,9 @@ class StoryFleet:
 
 
 class StoryRun:
-    def __init__(self, fleet: StoryFleet, narrator: Narrator, *, is_fast: bool = False) -> None:
+    def __init__(self, fleet: StoryFleet, printer: StoryPrinter, *, is_fast: bool = False) -> None:
         self.fleet = fleet
-        self.narrator = narrator
+        self.printer = printer
         self.is_fast = is_fast
         """Whether jobs end after seconds instead of when the walkthroughs' do."""
         self.record = Record()
@@ -104,7 +176,7 @@ class StoryRun:
         for kind in ON_HUB:
             self.seen.follow(HUB, kind)
         self.seen.follow(HUB, core_v1.Secret, namespace=KUEUE_NAMESPACE)
-        self.seen.follow(HUB, Said, namespace="default")  # where Events about cluster-wide objects are
+        self.seen.follow(HUB, StoryEvent, namespace="default")  # where Events about cluster-wide objects are
         for name in self.fleet.workers:
             for kind in ON_WORKERS:
                 self.seen.follow(name, kind)
@@ -130,29 +202,29 @@ class StoryRun:
 
     def condition(self, kind: type[Object], name: str, condition: str = "Active") -> conditions.Condition | None:
         """Return a condition of a cluster-wide object of the hub."""
-        found: Any = self.hub.get(kind, name)
-        return conditions.find(found.status.conditions, condition) if found is not None else None
+        obj: Any = self.hub.get(kind, name)
+        return conditions.find(obj.status.conditions, condition) if obj is not None else None
 
     def says(self, kind: type[Object], name: str, status: str, reason: str, message: str = "") -> bool:
         """Tell whether an object's Active condition says exactly this, of its present generation."""
-        found, live = self.condition(kind, name), self.hub.get(kind, name)
-        if found is None or live is None or (found.status, found.reason) != (status, reason):
+        condition, live = self.condition(kind, name), self.hub.get(kind, name)
+        if condition is None or live is None or (condition.status, condition.reason) != (status, reason):
             return False
-        is_current = found.observed_generation in (0, live.metadata.generation)  # not everybody says of which it is
-        return is_current and message in ("", found.message)
+        is_current = condition.observed_generation in (0, live.metadata.generation)  # not everybody says of which it is
+        return is_current and message in ("", condition.message)
 
     # What is done
 
     async def do(self, text: str, *, stdin: str = "") -> str:
         """Show a command, run it, show what it printed; example files are named without their folder."""
-        await self.narrator.command(f"{text} <<EOF\n{stdin.rstrip()}\nEOF" if stdin else text)
+        await self.printer.command(f"{text} <<EOF\n{stdin.rstrip()}\nEOF" if stdin else text)
         program, *arguments = shlex.split(text)
         arguments = [str(folder() / word) if (folder() / word).is_file() else word for word in arguments]
         if program == "kubectl":
             printed = await self._commands.kubectl(*arguments, stdin=stdin)
         else:
             printed = await self._commands.fleetqueue(*arguments)
-        self.narrator.output(printed)
+        self.printer.output(printed)
         return printed
 
     async def create_job(self, name: str, *, seconds: int = 0) -> Job:
@@ -163,7 +235,7 @@ class StoryRun:
             manifest = objects(name)[0]
             manifest["spec"]["template"].setdefault("metadata", {})["annotations"] = {RUN_FOR: f"{seconds}s"}
             stdin, command = yaml.safe_dump(manifest, sort_keys=False), "kubectl create -f - --context kind-hub"
-            self.narrator.say(f"(fast: {name} with the annotation {RUN_FOR}: {seconds}s)")
+            self.printer.say(f"(fast: {name} with the annotation {RUN_FOR}: {seconds}s)")
         printed = await self.do(command, stdin=stdin)
         created = printed.split()[0].removeprefix("job.batch/")
         return await self.seen.until(
@@ -183,22 +255,22 @@ class StoryRun:
     ) -> Any:
         """Wait until an expectation, or a part of it, holds; return what `holds` gave. Raises ExpectationFailed."""
         began = clock.monotonic()
-        self.narrator.waiting(f"{expectation}: {part or CHECKLIST[expectation]}")
+        self.printer.waiting(f"{expectation}: {part or CHECKLIST[expectation]}")
         try:
             value = await self.seen.until(holds, limit=limit, what="it did not happen", why_not=why_not)
         except NotInTime as late:
-            self._conclude(Outcome(expectation, False, clock.monotonic() - began, str(late), part))
+            self._conclude(ExpectationOutcome(expectation, False, clock.monotonic() - began, str(late), part))
         else:
-            self._conclude(Outcome(expectation, True, clock.monotonic() - began, "", part))
+            self._conclude(ExpectationOutcome(expectation, True, clock.monotonic() - began, "", part))
             return value
 
     def judge(self, expectation: str, held: bool, why_not: str = "", *, part: str = "") -> None:
         """Write down an expectation that was looked at just now. Raises ExpectationFailed."""
-        self._conclude(Outcome(expectation, held, 0.0, "" if held else why_not, part))
+        self._conclude(ExpectationOutcome(expectation, held, 0.0, "" if held else why_not, part))
 
-    def _conclude(self, outcome: Outcome) -> None:
+    def _conclude(self, outcome: ExpectationOutcome) -> None:
         self.record.add(outcome)
-        self.narrator.outcome(outcome)
+        self.printer.outcome(outcome)
         if not outcome.held:
             raise ExpectationFailed(outcome)
 
@@ -208,17 +280,19 @@ class StoryRun:
         """Tell what our controller said about objects and was not told yet, as soon as it has given this reason."""
         try:
             await self.seen.until(
-                lambda: any(said.reason == reason for said in self._untold(about)), limit=EVENT_LIMIT, what=reason
+                lambda: any(event.reason == reason for event in self._untold(about)), limit=EVENT_LIMIT, what=reason
             )
         except NotInTime:
             return  # an Event is help for people, not a promise
-        for said in sorted(self._untold(about), key=lambda said: said.event_time):
-            self._told.add(said.uid)
-            self.narrator.reason(said.sentence)
+        for event in sorted(self._untold(about), key=lambda event: event.event_time):
+            self._told.add(event.uid)
+            self.printer.reason(event.sentence)
 
-    def _untold(self, about: Collection[str]) -> list[Said]:
-        found = self.hub.list(Said)
-        return [said for said in found if said.is_ours and said.uid not in self._told and said.regarding.name in about]
+    def _untold(self, about: Collection[str]) -> list[StoryEvent]:
+        events = self.hub.list(StoryEvent)
+        return [
+            event for event in events if event.is_ours and event.uid not in self._told and event.regarding.name in about
+        ]
 
     def _see(self, name: str, old: Object | None, new: Object | None) -> None:
         if name != HUB:

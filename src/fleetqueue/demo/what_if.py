@@ -41,7 +41,7 @@ BOTH: Final = ("cluster2", "cluster3")
 
 
 async def tell(run: StoryRun) -> None:
-    run.narrator.title("What if: labels, bindings and checks come and go")
+    run.printer.title("What if: labels, bindings and checks come and go")
     await run.do("kubectl delete jobs --all --context kind-hub")
     await run.do("kubectl apply -f placement-demo2-1.yaml --context kind-hub")
     await everything_is_active(run)
@@ -72,7 +72,7 @@ async def an_agent_falls_silent(run: StoryRun) -> None:
     """Stop the agent of cluster2; what becomes of it is looked at later, since scores hold for a while."""
     if run.fleet.processes is None:
         return
-    run.narrator.say(f"Meanwhile {AGENT} falls silent; its scores hold for up to 70 seconds.")
+    run.printer.say(f"Meanwhile {AGENT} falls silent; its scores hold for up to 70 seconds.")
     await run.fleet.processes.pause(AGENT)
 
 
@@ -115,8 +115,8 @@ def is_empty(run: StoryRun) -> bool:
 
 
 def is_queue_inactive(run: StoryRun) -> bool:
-    found = run.condition(kueue.ClusterQueue, QUEUE)
-    return found is not None and not found.is_true and "AdmissionCheckInactive" in found.reason
+    condition = run.condition(kueue.ClusterQueue, QUEUE)
+    return condition is not None and not condition.is_true and "AdmissionCheckInactive" in condition.reason
 
 
 async def the_set_is_unbound(run: StoryRun) -> None:
@@ -158,8 +158,8 @@ async def live_config(run: StoryRun) -> tuple[str, int]:
 
 def second_check() -> str:
     """Write the placement check of the example once more, under another name."""
-    found = next(o for o in objects(SETUP) if o["kind"] == "AdmissionCheck" and o["metadata"]["name"] == PLACEMENT)
-    return yaml.safe_dump({**found, "metadata": {"name": SECOND_CHECK}}, sort_keys=False)
+    check = next(o for o in objects(SETUP) if o["kind"] == "AdmissionCheck" and o["metadata"]["name"] == PLACEMENT)
+    return yaml.safe_dump({**check, "metadata": {"name": SECOND_CHECK}}, sort_keys=False)
 
 
 async def the_check_is_deleted(run: StoryRun) -> None:

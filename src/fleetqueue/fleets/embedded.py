@@ -6,67 +6,37 @@ from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Final, Self
 
-from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, render
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
-from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
-from fleetqueue.embedded.apiserver.storage.log import MemoryLog
-from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 from fleetqueue.fleets.client_certificates import ClientAuthority
-from fleetqueue.fleets.cluster_controllers import cluster_parts
-from fleetqueue.fleets.converters import CONVERTERS
-from fleetqueue.fleets.dialing import NewDoor, dial
-from fleetqueue.fleets.faults import Way
+from fleetqueue.fleets.embedded_cluster import ADMIN, EmbeddedCluster, NewDoor, dial, new_server
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.fleets.pods.options import Dial
 from fleetqueue.lab.certificates import Authority
 from fleetqueue.lab.cluster_names import HUB, cluster_names
 
-ADMIN: Final = User("kubernetes-admin", (MASTERS,))
 CA: Final = b"no certificate: this cluster has no sockets"
 StartServer = Callable[[Secrets], Awaitable[ApiServer]]
 
 
-async def new_server(secrets: Secrets) -> ApiServer:
-    """Start an API that has what every cluster begins with."""
-    server = ApiServer(await ClusterStorage.open(MemoryLog()), secrets, CONVERTERS)
-    await server.start()
-    return server
-
-
-class EmbeddedCluster:
-    """One cluster: its API, and the way to it."""
+class InProcessCluster(EmbeddedCluster):
+    """A cluster that only this process reaches."""
 
     ca = CA
 
-    def __init__(self, name: str, server: ApiServer, admin_token: str) -> None:
-        self.name = name
-        self.server = server
-        self.way = Way()
-        self.admin_token = admin_token
-
     @classmethod
     async def new(cls, name: str, start: StartServer = new_server) -> Self:
-        token = clock.uid()
-        return cls(name, await start(Secrets(tokens={token: ADMIN})), token)
+        cluster = cls(name)
+        cluster.server = await start(Secrets(tokens={cluster.admin_token: ADMIN}))
+        return cluster
 
     def start(self, dial: Dial, *, with_parts: bool = True) -> list[asyncio.Task[None]]:
         """Let the cluster live: its API and, unless it shall be an API alone, its controllers and its node."""
         work = [self.server.run()]
         if with_parts:
-            work.append(
-                cluster_parts(
-                    self.name,
-                    self.server,
-                    token=self.admin_token,
-                    ca=CA.decode(),
-                    sign_certificate=self._sign,
-                    dial=dial,
-                ).run()
-            )
+            work.append(self.parts(dial).run())
         return [asyncio.create_task(one, name=self.name) for one in work]
 
     @property
@@ -77,23 +47,16 @@ class EmbeddedCluster:
     def authority(self) -> ClientAuthority:
         return ClientAuthority(Authority.new(f"{self.name}-ca"))
 
-    async def _sign(self, request: bytes, seconds: int | None) -> bytes:
-        return await self.authority.sign(request, seconds)
-
     @property
     def kubeconfig(self) -> str:
         """The administrator's kubeconfig; only the fleet's own dialer reaches its address."""
         return render(self.name, server=self.url, ca=CA, token=self.admin_token, user=ADMIN.name)
 
-    def client(self, token: str = "") -> Client:
-        """Return a client past all faults, as the administrator or as who holds a token."""
-        return Client(InProcessDoor(self.server, Credentials(token=token or self.admin_token)))
-
 
 class EmbeddedFleet:
     """A hub and workers, each a cluster of its own."""
 
-    def __init__(self, clusters: Sequence[EmbeddedCluster], door: NewDoor = InProcessDoor) -> None:
+    def __init__(self, clusters: Sequence[InProcessCluster], door: NewDoor = InProcessDoor) -> None:
         self.clusters = {cluster.name: cluster for cluster in clusters}
         self._door = door
 
@@ -101,7 +64,7 @@ class EmbeddedFleet:
     @asynccontextmanager
     async def open(cls, workers: int = 3) -> AsyncIterator[Self]:
         """Start a hub and workers; all that they are is gone when the block ends."""
-        fleet = cls([await EmbeddedCluster.new(name) for name in cluster_names(workers)])
+        fleet = cls([await InProcessCluster.new(name) for name in cluster_names(workers)])
         async with fleet.living():
             yield fleet
 
@@ -120,11 +83,11 @@ class EmbeddedFleet:
                     task.result()  # it ended by itself, which none should: it may be why the body failed
 
     @property
-    def hub(self) -> EmbeddedCluster:
+    def hub(self) -> InProcessCluster:
         return self.clusters[HUB]
 
     @property
-    def workers(self) -> list[EmbeddedCluster]:
+    def workers(self) -> list[InProcessCluster]:
         return [cluster for name, cluster in self.clusters.items() if name != HUB]
 
     def dial(self, connection: Connection) -> Client:

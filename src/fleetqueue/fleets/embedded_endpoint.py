@@ -1,4 +1,4 @@
-"""One embedded cluster that can be reached by TLS: its storage, its API, what lives in it, and its kubeconfig."""
+"""An embedded cluster that is reached over TLS: its storage, its endpoint and its kubeconfig."""
 
 import asyncio
 import socket
@@ -6,60 +6,41 @@ from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
 from ssl import SSLContext
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from fleetqueue import clock
-from fleetqueue.client import Client
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
-from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
-from fleetqueue.embedded.apiserver.http.tls import server_context
-from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
-from fleetqueue.embedded.apiserver.storage.log import Log, LogError
+from fleetqueue.embedded.apiserver.http.listener import server_context
+from fleetqueue.embedded.apiserver.server import Secrets
+from fleetqueue.embedded.apiserver.storage.log import LogError, StorageLog
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
-from fleetqueue.fleets.cluster_controllers import cluster_parts
-from fleetqueue.fleets.converters import CONVERTERS
-from fleetqueue.fleets.faults import Way
-from fleetqueue.fleets.in_process import InProcessDoor
+from fleetqueue.fleets.embedded_cluster import ADMIN, EmbeddedCluster, new_server
 from fleetqueue.fleets.pods.options import Dial
 from fleetqueue.fleets.restarts import kept_up
 from fleetqueue.lab import kubeconfigs, ports
 from fleetqueue.lab.errors import EngineError
-from fleetqueue.lab.key_pairs import read_pair
-from fleetqueue.lab.pki import ensure_pki
+from fleetqueue.lab.pki import ensure_pki, read_pair
 from fleetqueue.lab.state import write_private
 from fleetqueue.runtime.logs import tagged
-from fleetqueue.runtime.manager import Manager
 
 if TYPE_CHECKING:
     from fleetqueue.fleets.client_certificates import ClientAuthority
 
 How = Literal["refuse", "hang"]
-PARTS: Final = User("system:kube-controller-manager", (MASTERS,))
 
 
-class Endpoint:
+class EmbeddedEndpoint(EmbeddedCluster):
     def __init__(self, name: str, folder: Path, port: int) -> None:
-        self.name = name
+        super().__init__(name)
         self.folder = folder
         self.port = port
         self.cut_how: How | None = None
         """How others fail to reach it; None while they do."""
-        self.way = Way()
-        """The way to it for those in this process."""
         self._open = AsyncExitStack()
         self._held: socket.socket | None = None
-        self._server: ApiServer | None = None
         self._front_end: FrontEnd | None = None
-        self._token = clock.uid()
-
-    @property
-    def server(self) -> ApiServer:
-        assert self._server is not None
-        return self._server
 
     @property
     def authority(self) -> "ClientAuthority":
@@ -85,34 +66,18 @@ class Endpoint:
     def kubeconfig(self) -> kubeconfigs.Kubeconfig:
         return kubeconfigs.kubeconfig(self.name, self.url, self.ca, read_pair(self.pki, "admin"))
 
-    def client(self) -> Client:
-        """Return an administrator's client, past all faults."""
-        return Client(InProcessDoor(self.server, Credentials(token=self._token)))
-
-    async def start(self, log: Log, dial: Dial) -> None:
+    async def start(self, log: StorageLog, dial: Dial) -> None:
         """Open the storage, serve it, and write the administrator's kubeconfig; `dial` is how pods reach others."""
         ensure_pki(self.name, self.pki, front_proxy=False)
         storage = await _opened(log)
         self._open.push_async_callback(storage.close)
-        server = ApiServer(storage, Secrets(_signing_key(self.pki / "sa.key"), {self._token: PARTS}), CONVERTERS)
-        await server.start()
-        self._server = server
-        self._keep(server.run, "API")
-        self._keep(lambda: self._parts(dial).run(), "parts")
-        self._front_end = FrontEnd(server.handler, server.authentication)
+        self.server = await new_server(Secrets(_signing_key(self.pki / "sa.key"), {self.admin_token: ADMIN}), storage)
+        self._keep(self.server.run, "API")
+        self._keep(lambda: self.parts(dial).run(), "parts")
+        self._front_end = FrontEnd(self.server.handler, self.server.authentication)
         self._open.push_async_callback(self._front_end.stop)
         await self._listen(self._front_end)
         write_private(self.folder / "kubeconfig", kubeconfigs.dump(self.kubeconfig))
-
-    def _parts(self, dial: Dial) -> Manager:
-        return cluster_parts(
-            self.name,
-            self.server,
-            token=self._token,
-            ca=self.ca.decode(),
-            sign_certificate=self._sign,
-            dial=dial,
-        )
 
     async def stop(self) -> None:
         """The endpoint first, the storage last."""
@@ -152,9 +117,6 @@ class Endpoint:
                 "stop what listens there, or start again"
             ) from error
 
-    async def _sign(self, request: bytes, seconds: int | None) -> bytes:
-        return await self.authority.sign(request, seconds)
-
     def _tls(self) -> SSLContext:
         return server_context(self.pki / "apiserver.crt", self.pki / "apiserver.key", self.pki / "ca.crt")
 
@@ -169,7 +131,7 @@ class Endpoint:
         self._open.push_async_callback(_end, task)
 
 
-async def _opened(log: Log) -> ClusterStorage:
+async def _opened(log: StorageLog) -> ClusterStorage:
     try:
         return await ClusterStorage.open(log)
     except LogError as error:

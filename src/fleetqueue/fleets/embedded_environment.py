@@ -4,8 +4,8 @@ It is what the walkthroughs' set-up script leaves behind, made in the same order
 changes nothing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import orjson
 
@@ -20,8 +20,10 @@ from fleetqueue.api.kueue_configuration import with_dispatcher
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
-from fleetqueue.embedded.ocm.cluster_profiles.seed_form import with_credentials
+from fleetqueue.embedded.ocm.cluster_profiles.seed_credentials import with_credentials
 from fleetqueue.embedded.ocm.registration.accepting import accept
+from fleetqueue.fleets.embedded_cluster import EmbeddedCluster
+from fleetqueue.fleets.embedded_settings import Report
 from fleetqueue.fleets.real_environment import (
     CLUSTER_SET,
     REPLICA_SETS,
@@ -31,7 +33,7 @@ from fleetqueue.fleets.real_environment import (
     wait_until_whole,
 )
 from fleetqueue.fleets.systems import add_ons, kueue, ocm
-from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
+from fleetqueue.fleets.systems.parts import create_all, install, install_kinds
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.manifests import objects, shipped
@@ -59,24 +61,8 @@ QUICK_SCORES: Final = (
 )
 """What the score agents are told, so that one can watch them: the hub then notices in 10 seconds that one is silent."""
 
-Report = Callable[[str], None]
 
-
-class Site(Protocol):
-    """An embedded cluster."""
-
-    name: str
-
-    @property
-    def url(self) -> str: ...
-
-    @property
-    def ca(self) -> bytes: ...
-
-    def client(self) -> Client: ...
-
-
-async def set_up(hub: Site, workers: Sequence[Site], report: Report) -> None:
+async def set_up(hub: EmbeddedCluster, workers: Sequence[EmbeddedCluster], report: Report) -> None:
     """Make the environment and wait until it is whole."""
     clients = {worker.name: worker.client() for worker in workers}
     await together(install_hub(hub.client()), *(install_worker(client) for client in clients.values()))
@@ -116,7 +102,7 @@ def controller_manifests() -> Iterable[Manifest]:
         yield manifest
 
 
-async def join(hub: Site, worker: Site) -> None:
+async def join(hub: EmbeddedCluster, worker: EmbeddedCluster) -> None:
     """Do what `clusteradm join` and `clusteradm accept` do, put the worker into its set, and give it GPUs."""
     client = hub.client()
     await create_all(worker.client(), ocm.klusterlet(worker.name, worker.url, await bootstrap_kubeconfig(hub)))
@@ -142,7 +128,7 @@ def for_cluster(name: str) -> list[Manifest]:
     return list(orjson.loads(text.replace("CLUSTER", name)))
 
 
-async def bootstrap_kubeconfig(hub: Site) -> str:
+async def bootstrap_kubeconfig(hub: EmbeddedCluster) -> str:
     """Write the kubeconfig with which an agent begins."""
     account = token_request(ocm.BOOTSTRAP_ACCOUNT, ocm.BOOTSTRAP_NAMESPACE, BOOTSTRAP_SECONDS)
     token = issued_token(await hub.client().create(ServiceAccount.resource, account, SUBRESOURCE)).token

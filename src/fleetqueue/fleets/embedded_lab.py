@@ -20,11 +20,11 @@ import orjson
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.embedded.apiserver.storage.log import Log, MemoryLog
+from fleetqueue.embedded.apiserver.storage.log import MemoryLog, StorageLog
 from fleetqueue.embedded.apiserver.storage.sqlite import SqliteLog, writer_thread
 from fleetqueue.fleets import embedded_log
-from fleetqueue.fleets.dialing import dial
-from fleetqueue.fleets.embedded_endpoint import Endpoint, How
+from fleetqueue.fleets.embedded_cluster import dial
+from fleetqueue.fleets.embedded_endpoint import EmbeddedEndpoint, How
 from fleetqueue.fleets.embedded_log import API
 from fleetqueue.fleets.embedded_settings import EmbeddedSettings, Report
 from fleetqueue.fleets.pods.images import connect
@@ -32,7 +32,7 @@ from fleetqueue.lab import kubeconfigs, ports
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.lab.errors import EngineError, NoProcess
-from fleetqueue.lab.processes import Status
+from fleetqueue.lab.processes import ProcessStatus
 from fleetqueue.lab.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.lab.supervisor import serve
 
@@ -58,7 +58,7 @@ class EmbeddedLab:
         self.report = report
         self.on_up = on_up
         self.ownership = Ownership(self.data_dir)
-        self.endpoints: dict[str, Endpoint] = {}
+        self.endpoints: dict[str, EmbeddedEndpoint] = {}
         self._writer = writer_thread()
 
     async def start(self) -> None:
@@ -75,6 +75,7 @@ class EmbeddedLab:
         except BaseException:
             await self.stop()
             raise
+        gc.collect()  # garbage would stay too, with what it holds open
         gc.freeze()  # what is there now mostly stays: a tenth of a busy fleet's time would go into looking through it
         gc.set_threshold(*GARBAGE)
         self.on_up()
@@ -84,10 +85,10 @@ class EmbeddedLab:
         self._writer.shutdown()
         self.ownership.release()
 
-    def status(self) -> list[Status]:
+    def status(self) -> list[ProcessStatus]:
         """How every cluster is; they all live in this process."""
         return [
-            Status(f"{one.name}/{API}", os.getpid(), f"cut ({one.cut_how})" if one.cut_how else "up", one.port)
+            ProcessStatus(f"{one.name}/{API}", os.getpid(), f"cut ({one.cut_how})" if one.cut_how else "up", one.port)
             for one in self.endpoints.values()
         ]
 
@@ -131,13 +132,13 @@ class EmbeddedLab:
             hub, *workers = self.endpoints.values()
             await embedded_environment.set_up(hub, workers, self.report)
 
-    def _worker(self, cluster: str) -> Endpoint:
+    def _worker(self, cluster: str) -> EmbeddedEndpoint:
         if cluster == HUB or cluster not in self.endpoints:
             workers = ", ".join(name for name in self.endpoints if name != HUB)
             raise EngineError(f'only workers can be cut, and "{cluster}" is none; they are: {workers}')
         return self.endpoints[cluster]
 
-    def _place(self) -> dict[str, Endpoint]:
+    def _place(self) -> dict[str, EmbeddedEndpoint]:
         """Give every cluster its folder and its port."""
         book = self.data_dir / "ports.json"
         names = [f"{name}/{API}" for name in self.settings.clusters]
@@ -146,10 +147,11 @@ class EmbeddedLab:
         write_json(book, assigned)
         write_json(self.data_dir / "fleet.json", asdict(self.settings))
         return {
-            name: Endpoint(name, self.data_dir / name, assigned[f"{name}/{API}"]) for name in self.settings.clusters
+            name: EmbeddedEndpoint(name, self.data_dir / name, assigned[f"{name}/{API}"])
+            for name in self.settings.clusters
         }
 
-    def _log(self, endpoint: Endpoint) -> Log:
+    def _log(self, endpoint: EmbeddedEndpoint) -> StorageLog:
         if self.settings.in_memory:
             return MemoryLog()
         endpoint.folder.mkdir(parents=True, exist_ok=True, mode=0o700)

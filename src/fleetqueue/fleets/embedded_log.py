@@ -35,13 +35,13 @@ class LinesOf:
 
 def speakers(lines: Iterable[str]) -> list[str]:
     """Name the parts that said something, as `hub/kueue-controller-manager`."""
-    found = {_speaker(line) for line in lines if _BEGINNING.match(line)}
-    return sorted({f"{cluster}/{_deployment(part)}" for cluster, part in found if cluster})
+    pairs = {_speaker(line) for line in lines if _BEGINNING.match(line)}
+    return sorted({f"{cluster}/{_deployment(part)}" for cluster, part in pairs if cluster})
 
 
 def _speaker(line: str) -> tuple[str, str]:
-    found = _SPEAKER.search(line)
-    return (found["cluster"], found["pod"] or API) if found else ("", "")
+    match = _SPEAKER.search(line)
+    return (match["cluster"], match["pod"] or API) if match else ("", "")
 
 
 def _deployment(pod: str) -> str:

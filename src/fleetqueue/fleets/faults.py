@@ -15,7 +15,7 @@ from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.door import Door, Stream
 from fleetqueue.embedded.apiserver.http.exchange import status_of
-from fleetqueue.fleets.in_process import Refusal
+from fleetqueue.fleets.in_process import RefusedStream
 from fleetqueue.fleets.targets import words
 
 CONNECT_SECONDS: Final = 10.0
@@ -141,7 +141,7 @@ class FaultyDoor:
         failure = await self.way.pass_through(request, min(silence, CONNECT_SECONDS))
         if failure is not None:
             answer = _failed(failure)
-            yield Refusal(answer.status, answer.body)
+            yield RefusedStream(answer.status, answer.body)
             return
         async with self.door.stream(request, silence=silence) as stream:
             if stream.status >= 400:

@@ -12,11 +12,10 @@ from fleetqueue.api import errors
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.door import Stream
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
-from fleetqueue.embedded.apiserver.http.exchange import Answer, status_of
-from fleetqueue.embedded.apiserver.http.exchange import Stream as Events
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
+from fleetqueue.embedded.apiserver.http.exchange import ServerResponse, WatchStream, status_of
 from fleetqueue.embedded.apiserver.server import ApiServer
-from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 AGENT: Final = "fleetqueue"
 
@@ -24,7 +23,7 @@ AGENT: Final = "fleetqueue"
 class InProcessDoor:
     """One user's door to one server."""
 
-    def __init__(self, server: ApiServer, credentials: Credentials) -> None:
+    def __init__(self, server: ApiServer, credentials: RequestCredentials) -> None:
         self.server = server
         self.credentials = credentials
 
@@ -41,7 +40,7 @@ class InProcessDoor:
             answer = await self._ask(request)
         except errors.ApiError as error:
             return Response(error.code, status_of(error))
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, ServerResponse)
         return Response(answer.status, answer.manifest)
 
     @asynccontextmanager
@@ -49,9 +48,9 @@ class InProcessDoor:
         try:
             answer = await self._ask(request)
         except errors.ApiError as error:
-            yield Refusal(error.code, status_of(error))
+            yield RefusedStream(error.code, status_of(error))
             return
-        assert isinstance(answer, Events)
+        assert isinstance(answer, WatchStream)
         try:
             yield InProcessStream(answer)
         finally:
@@ -60,7 +59,7 @@ class InProcessDoor:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def _ask(self, request: Request) -> Answer | Events:
+    async def _ask(self, request: Request) -> ServerResponse | WatchStream:
         return await self.server.answer(
             request.method,
             unquote(request.path),
@@ -77,7 +76,7 @@ class InProcessStream:
 
     status = 200
 
-    def __init__(self, events: Events) -> None:
+    def __init__(self, events: WatchStream) -> None:
         self._events = events
 
     async def body(self) -> Any:
@@ -85,10 +84,10 @@ class InProcessStream:
 
     async def lines(self) -> AsyncIterator[Manifest]:
         async for kind, obj in self._events.events:
-            yield {"type": kind, "object": obj.object if isinstance(obj, Entry) else obj}
+            yield {"type": kind, "object": obj.object if isinstance(obj, StorageEntry) else obj}
 
 
-class Refusal:
+class RefusedStream:
     """An error that comes instead of a stream."""
 
     def __init__(self, status: int, body: Any) -> None:

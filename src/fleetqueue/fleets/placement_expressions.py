@@ -42,10 +42,10 @@ def _functions(scores_of: ScoresOf) -> dict[str, tuple[Overload, ...]]:
 
     @library.method("scores", types.DYN, types.STRING, result=types.list_of(types.DYN))
     def scores(cluster: Any, resource: str) -> Sequence[dict[str, Any]]:
-        found = scores_of(cluster["metadata"]["name"], resource)
-        if found is None:
+        addon_scores = scores_of(cluster["metadata"]["name"], resource)
+        if addon_scores is None:
             raise CelError(f'failed to get score: addonplacementscore "{resource}" not found')
-        return found
+        return addon_scores
 
     @library.method("parseJSON", types.STRING, result=types.DYN)
     def parse_json(text: str) -> Any:

@@ -7,7 +7,7 @@ from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.ports import LOOPBACK
 from fleetqueue.lab.probes import answers
 from fleetqueue.lab.processes import Command
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.fleet import RealFleet
 
 PROBES: Final = "fleetqueue"
@@ -24,14 +24,14 @@ async def run_controller(fleet: RealFleet) -> None:
     await fleet.processes.up(part(hub, CONTROLLER, f"--kubeconfig={hub.kubeconfig}", "--no-leader-election"))
 
 
-async def run_score_agent(fleet: RealFleet, worker: Cluster) -> None:
+async def run_score_agent(fleet: RealFleet, worker: RealCluster) -> None:
     """Start the score agent of a worker and wait until it works."""
     hub = fleet.clusters[HUB]
     arguments = (f"--kubeconfig={worker.kubeconfig}", f"--hub-kubeconfig={hub.kubeconfig}", *SOON_SILENT)
     await fleet.processes.up(part(worker, SCORE_AGENT, f"--cluster={worker.name}", *arguments))
 
 
-def part(cluster: Cluster, name: str, *arguments: str) -> Command:
+def part(cluster: RealCluster, name: str, *arguments: str) -> Command:
     """One of our own parts, as a process of a cluster."""
     port = cluster.ports[PROBES]
     return Command(

@@ -25,7 +25,7 @@ from fleetqueue.fleets.product_processes import run_controller, run_score_agent
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.manifests import example, objects
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.fleet import RealFleet
 from fleetqueue.real.kubectl import Kubectl
 
@@ -71,7 +71,7 @@ async def prepare_workers(fleet: RealFleet, hub: Client) -> None:
         await together(*(apply_queues(worker) for worker in fleet.workers()))
 
 
-async def prepare(fleet: RealFleet, hub: Client, worker: Cluster) -> None:
+async def prepare(fleet: RealFleet, hub: Client, worker: RealCluster) -> None:
     newcomer = joining.Newcomer(worker.name, load(worker.remote_kubeconfig), cluster_set=CLUSTER_SET)
     await joining.join(hub, newcomer, fleet.report)
     if worker.name not in WITHOUT_GPUS:
@@ -86,7 +86,7 @@ async def add_gpus(worker: Client, name: str) -> None:
     await worker.merge(Node.resource, f"{name}-control-plane", "", patch, subresource="status")
 
 
-async def apply_queues(worker: Cluster) -> None:
+async def apply_queues(worker: RealCluster) -> None:
     await Kubectl(worker.kubeconfig).run("apply", "-f", str(example(f"{QUEUES}.yaml")))
 
 
@@ -137,7 +137,7 @@ def missing(seen: Observed, workers: list[str]) -> list[str]:
 
 
 @asynccontextmanager
-async def opened(cluster: Cluster) -> AsyncIterator[Client]:
+async def opened(cluster: RealCluster) -> AsyncIterator[Client]:
     """Open a cluster of the fleet as its administrator."""
     client = connect(load(cluster.kubeconfig))
     try:

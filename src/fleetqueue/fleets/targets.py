@@ -16,7 +16,7 @@ READS: Final = ("get", "list", "watch")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     verb: str
     group: str
     version: str
@@ -39,15 +39,15 @@ class Target:
         return f"{self.verb} " + "/".join(part for part in (self.plural, where, self.subresource) if part)
 
 
-def target_of(request: Request) -> Target | None:
+def target_of(request: Request) -> RequestTarget | None:
     """Read the path of a request; None where it is not about objects."""
-    found = PATH.fullmatch(request.path)
-    if found is None:
+    match = PATH.fullmatch(request.path)
+    if match is None:
         return None
-    parts = {name: value or "" for name, value in found.groupdict().items()}
+    parts = {name: value or "" for name, value in match.groupdict().items()}
     if request.method == "POST" and not parts["name"] and isinstance(request.body, dict):
         parts["name"] = (request.body.get("metadata") or {}).get("name") or ""
-    return Target(_verb(request, named=bool(parts["name"])), **parts)
+    return RequestTarget(_verb(request, named=bool(parts["name"])), **parts)
 
 
 def words(request: Request) -> str:

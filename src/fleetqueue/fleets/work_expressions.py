@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from fleetqueue.embedded.apiserver.validation.cel import CelError, CompileError, CostExceeded, compiler, types
-from fleetqueue.embedded.apiserver.validation.cel.compiler import Program
+from fleetqueue.embedded.apiserver.validation.cel.compiler import CompiledExpression
 from fleetqueue.embedded.apiserver.validation.cel.environment import KUBERNETES
 from fleetqueue.embedded.apiserver.validation.cel.functions import Dialect, Library, merged
 
@@ -23,7 +23,7 @@ def evaluate(expression: str, variables: dict[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _compiled(expression: str) -> Program:
+def _compiled(expression: str) -> CompiledExpression:
     return compiler.compile_expression(expression, VARIABLES, _DIALECT)
 
 
@@ -32,8 +32,8 @@ _LIBRARY: Final = Library()
 
 @_LIBRARY.function("hasConditions", types.DYN, result=types.BOOL)
 def _has_conditions(status: Any) -> bool:
-    found = status.get("conditions") if isinstance(status, dict) else None
-    return isinstance(found, list) and bool(found)
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    return isinstance(conditions, list) and bool(conditions)
 
 
 _DIALECT: Final = Dialect({**KUBERNETES.functions, **merged(_LIBRARY)}, mixes_literals=True)

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from fleetqueue.lab.key_pairs import KeyPair
+from fleetqueue.lab.pki import KeyPair
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 

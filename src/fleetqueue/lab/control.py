@@ -14,7 +14,7 @@ import orjson
 
 from fleetqueue.lab.errors import EngineError, NoFleet, NoProcess
 from fleetqueue.lab.logs import log_tail
-from fleetqueue.lab.processes import Processes, Status
+from fleetqueue.lab.processes import Processes, ProcessStatus
 from fleetqueue.lab.sockets import reachable
 from fleetqueue.lab.state import Ownership, option, refuse_running
 
@@ -54,25 +54,25 @@ async def wait_until_up(
     data_dir: Path, process: subprocess.Popen[bytes], log: Path, report: Callable[[str], None]
 ) -> None:
     """Pass on what the starting fleet says until it is up."""
-    said = 0
+    reported_count = 0
     async with asyncio.timeout(START_SECONDS):
         for pause in pauses():
             if process.poll() is not None:
                 raise EngineError(f"the fleet in {data_dir} did not start; {log_tail(log)}")
             answer = await ask_if_there(data_dir, "status")
             lines = answer["lines"] if answer else []
-            for line in lines[said:]:
+            for line in lines[reported_count:]:
                 report(line)
-            said = len(lines)
+            reported_count = len(lines)
             if answer and answer["state"] == "up":
                 return
             await asyncio.sleep(pause)
 
 
-async def status(data_dir: Path) -> list[Status]:
+async def status(data_dir: Path) -> list[ProcessStatus]:
     """How every process of a running fleet is."""
     answer = await ask(data_dir, "status")
-    return [Status(**entry) for entry in answer["processes"]]
+    return [ProcessStatus(**entry) for entry in answer["processes"]]
 
 
 async def down(data_dir: Path, *, delete: bool = False) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from fleetqueue.lab.key_pairs import KeyPair
+from fleetqueue.lab.pki import KeyPair
 
 Kubeconfig = dict[str, Any]
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9+/=._-]*(://[A-Za-z0-9._:/-]+)?")

@@ -29,7 +29,7 @@ LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOW, REFUSE_AS_NOT_IMPLEMENTED = 0x7FFF0000, 0x00050000 | 38
 
 
-class Program(ctypes.Structure):
+class SeccompProgram(ctypes.Structure):
     """A filter as the kernel takes it."""
 
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
@@ -53,7 +53,7 @@ def hide_inotify() -> None:
         )
     )
     buffer = ctypes.create_string_buffer(code, len(code))
-    program = Program(len(code) // 8, ctypes.addressof(buffer))
+    program = SeccompProgram(len(code) // 8, ctypes.addressof(buffer))
     kernel = ctypes.CDLL(None)
     kernel.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     kernel.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0)

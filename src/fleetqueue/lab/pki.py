@@ -1,10 +1,30 @@
 """The files with keys and certificates that one control plane starts from."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fleetqueue.lab.key_pairs import write_pair
 from fleetqueue.lab.state import write_private
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A certificate and its key, as PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+def write_pair(folder: Path, name: str, pair: KeyPair) -> None:
+    """Write a certificate and its key beside each other."""
+    write_private(folder / f"{name}.crt", pair.certificate)
+    write_private(folder / f"{name}.key", pair.key)
+
+
+def read_pair(folder: Path, name: str) -> KeyPair:
+    """Read what `write_pair` wrote."""
+    return KeyPair((folder / f"{name}.crt").read_bytes(), (folder / f"{name}.key").read_bytes())
+
 
 ADMIN_USER: Final = "kubernetes-admin"
 

@@ -69,7 +69,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class ProcessStatus:
     """One process as it is."""
 
     name: str
@@ -81,7 +81,7 @@ class Status:
 
 
 @dataclass(slots=True)
-class Running:
+class RunningProcess:
     """A command and the process that it became."""
 
     command: Command
@@ -94,7 +94,7 @@ class Processes:
 
     def __init__(self, record: Path) -> None:
         self.record = record
-        self.running: dict[str, Running] = {}
+        self.running: dict[str, RunningProcess] = {}
 
     def start(self, command: Command) -> None:
         """Start a process; its output is appended to its log."""
@@ -112,7 +112,7 @@ class Processes:
                 env={**os.environ, **command.environ},
                 start_new_session=True,  # a Ctrl-C in the terminal is for us; we end them in order
             )
-        self.running[command.name] = Running(command, process)
+        self.running[command.name] = RunningProcess(command, process)
         self.write_record()
 
     async def up(self, command: Command) -> None:
@@ -192,7 +192,7 @@ class Processes:
         send(running.process.pid, signal.SIGKILL)
         running.process.wait()
 
-    def get(self, name: str) -> Running:
+    def get(self, name: str) -> RunningProcess:
         """The process of this name."""
         try:
             return self.running[name]
@@ -200,7 +200,7 @@ class Processes:
             names = ", ".join(sorted(self.running)) or "none"
             raise NoProcess(f'there is no process "{name}"; there are: {names}') from None
 
-    def status(self) -> list[Status]:
+    def status(self) -> list[ProcessStatus]:
         """How every process is, in the order in which they were started."""
         return [describe(running) for running in self.running.values()]
 
@@ -216,20 +216,22 @@ class Processes:
     async def end_leftovers(self) -> list[str]:
         """End what an earlier run wrote down and did not end; the names of what was found."""
         record: dict[str, dict[str, str | int]] = read_json(self.record, {})
-        found = [name for name, entry in record.items() if pids.is_same(int(entry["pid"]), str(entry["started"]))]
-        await asyncio.gather(*(pids.end(int(record[name]["pid"]), str(record[name]["started"])) for name in found))
-        return found
+        leftovers = [name for name, entry in record.items() if pids.is_same(int(entry["pid"]), str(entry["started"]))]
+        await asyncio.gather(*(pids.end(int(record[name]["pid"]), str(record[name]["started"])) for name in leftovers))
+        return leftovers
 
 
-def describe(running: Running) -> Status:
+def describe(running: RunningProcess) -> ProcessStatus:
     """One line of status."""
     code = running.process.poll()
     up = "paused" if running.paused else "up"
     state = up if code is None else f"down (exit code {code})"
-    return Status(running.command.name, running.process.pid if code is None else None, state, running.command.port)
+    return ProcessStatus(
+        running.command.name, running.process.pid if code is None else None, state, running.command.port
+    )
 
 
-async def end(running: Running) -> None:
+async def end(running: RunningProcess) -> None:
     """Ask a process to end; after its time is over, end it."""
     process = running.process
     if process.poll() is not None:

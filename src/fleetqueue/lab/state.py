@@ -64,7 +64,7 @@ def read_json(path: Path, default: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptFleet:
     """What every fleet remembers of how it was started."""
 
     engine: str
@@ -73,13 +73,13 @@ class Kept:
     scenario: Literal["multikueue", "none"] = "none"
 
 
-def kept(data_dir: Path) -> Kept | None:
+def kept(data_dir: Path) -> KeptFleet | None:
     """How the fleet in a folder was last started; None if there never was one."""
-    found = read_json(data_dir / "fleet.json", None)
-    if found is None:
+    record = read_json(data_dir / "fleet.json", None)
+    if record is None:
         return None
-    engine, scenario = found.get("engine", "kubernetes"), found.get("scenario", "none")
-    return Kept(engine, found["workers"], found.get("in_memory", False), scenario)
+    engine, scenario = record.get("engine", "kubernetes"), record.get("scenario", "none")
+    return KeptFleet(engine, record["workers"], record.get("in_memory", False), scenario)
 
 
 def refuse_other_engine(data_dir: Path, engine: str) -> None:

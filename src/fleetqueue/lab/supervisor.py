@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, Protocol
 import orjson
 
 from fleetqueue.lab.errors import EngineError, NoProcess
-from fleetqueue.lab.processes import Status
+from fleetqueue.lab.processes import ProcessStatus
 from fleetqueue.lab.sockets import SOCKET, reachable
 from fleetqueue.lab.state import Ownership
 
@@ -26,7 +26,7 @@ Report = Callable[[str], None]
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Fleet(Protocol):
+class SupervisedFleet(Protocol):
     """What a Supervisor keeps up: real clusters, or embedded ones."""
 
     data_dir: Path
@@ -37,7 +37,7 @@ class Fleet(Protocol):
 
     async def stop(self) -> None: ...
 
-    def status(self) -> list[Status]: ...
+    def status(self) -> list[ProcessStatus]: ...
 
     async def restart(self, name: str) -> None: ...
 
@@ -51,9 +51,9 @@ class Fleet(Protocol):
 
 
 class Supervisor:
-    """One fleet and its door."""
+    """Keeps one fleet up, and answers on its socket."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: SupervisedFleet) -> None:
         self.fleet = fleet
         self.state = "starting"
         self.lines: list[str] = []
@@ -153,7 +153,7 @@ class Supervisor:
         return None
 
 
-def serve(fleet_of: Callable[[Report], Fleet]) -> int:
+def serve(fleet_of: Callable[[Report], SupervisedFleet]) -> int:
     """Run a fleet that nobody holds in a terminal; its reports go to its log."""
 
     def log(line: str) -> None:

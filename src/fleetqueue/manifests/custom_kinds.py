@@ -46,12 +46,12 @@ def _definitions(system: str) -> tuple[Manifest, ...]:
     table = _table()
     if system not in table["systems"]:
         raise KeyError(f'there are no custom kinds of "{system}"; there are those of {", ".join(SYSTEMS)}')
-    return tuple(_definition(_whole(found)) for found in table["systems"][system])
+    return tuple(_definition(_whole(entry)) for entry in table["systems"][system])
 
 
-def _definition(found: Manifest) -> Manifest:
+def _definition(crd: Manifest) -> Manifest:
     kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
-    return {**kind, **found, "spec": {**found["spec"], "conversion": {"strategy": "None"}}}
+    return {**kind, **crd, "spec": {**crd["spec"], "conversion": {"strategy": "None"}}}
 
 
 def _whole(node: Any) -> Any:

@@ -8,9 +8,9 @@ Manifest = dict[str, Any]
 
 def changed(obj: Manifest, part: str, change: Callable[[Any], Any]) -> Manifest:
     """Return an object with one part changed; itself where it has none, or nothing changes."""
-    found = obj.get(part)
-    after = change(found) if found else found
-    return obj if after is found else {**obj, part: after}
+    before = obj.get(part)
+    after = change(before) if before else before
+    return obj if after is before else {**obj, part: after}
 
 
 def renamed(obj: Manifest, before: str, after: str) -> Manifest:

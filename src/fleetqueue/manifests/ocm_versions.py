@@ -42,8 +42,8 @@ def newer_placement(placement: Manifest) -> Manifest:
 
 
 def _with_prioritizers(placement: Manifest, change: Change) -> Manifest:
-    def each(found: list[Manifest]) -> list[Manifest]:
-        return list(map(change, found))
+    def each(configurations: list[Manifest]) -> list[Manifest]:
+        return list(map(change, configurations))
 
     return changed(
         placement,
@@ -67,8 +67,8 @@ def older_set(cluster_set: Manifest) -> Manifest:
 
 
 def _with_selector_type(cluster_set: Manifest, before: str, after: str) -> Manifest:
-    def selector(found: Manifest) -> Manifest:
-        return changed(found, "selectorType", lambda kind: after if kind == before else kind)
+    def selector(cluster_selector: Manifest) -> Manifest:
+        return changed(cluster_selector, "selectorType", lambda kind: after if kind == before else kind)
 
     return changed(cluster_set, "spec", lambda spec: changed(spec, "clusterSelector", selector))
 
@@ -131,11 +131,11 @@ def older_cluster_add_on(add_on: Manifest) -> Manifest:
 def _newer_status(status: Manifest) -> Manifest:
     driver = {"driver": status["kubeClientDriver"]} if status.get("kubeClientDriver") else {}
 
-    def registrations(found: list[Manifest]) -> list[Manifest]:
-        return [_newer_registration(each, driver) for each in found]
+    def registrations(items: list[Manifest]) -> list[Manifest]:
+        return [_newer_registration(item, driver) for item in items]
 
     after = changed(without(status, "kubeClientDriver"), "registrations", registrations)
-    return changed(after, "configReferences", lambda found: [without(each, "name", "namespace") for each in found])
+    return changed(after, "configReferences", lambda items: [without(item, "name", "namespace") for item in items])
 
 
 def _newer_registration(registration: Manifest, driver: Manifest) -> Manifest:
@@ -148,10 +148,14 @@ def _newer_registration(registration: Manifest, driver: Manifest) -> Manifest:
 
 def _older_status(status: Manifest) -> Manifest:
     registrations = status.get("registrations") or ()
-    clients = [each.get("kubeClient") or {} for each in registrations if each.get("type") == "kubeClient"]
+    clients = [
+        registration.get("kubeClient") or {}
+        for registration in registrations
+        if registration.get("type") == "kubeClient"
+    ]
     driver = clients[0].get("driver") if clients else ""
-    after = changed(status, "registrations", lambda found: list(map(_older_registration, found)))
-    after = changed(after, "configReferences", lambda found: list(map(_older_reference, found)))
+    after = changed(status, "registrations", lambda items: list(map(_older_registration, items)))
+    after = changed(after, "configReferences", lambda items: list(map(_older_reference, items)))
     return {**after, "kubeClientDriver": driver} if driver else after
 
 

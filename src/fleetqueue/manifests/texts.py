@@ -28,10 +28,10 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def text(part: str, *, image: str = "", cluster: str = "") -> str:
     """Return a part as one stream of YAML documents, with another image and the name of a cluster filled in."""
-    found = "---\n".join(path.read_text() for path in _files(part))
+    content = "---\n".join(path.read_text() for path in _files(part))
     if image:
-        found = _IMAGE.sub(f'"{image}"', found)
-    return PLACEHOLDER.sub(cluster, found) if cluster else found
+        content = _IMAGE.sub(f'"{image}"', content)
+    return PLACEHOLDER.sub(cluster, content) if cluster else content
 
 
 def needs_cluster(part: str) -> bool:
@@ -52,8 +52,8 @@ def _listed() -> list[str]:
 
 def examples() -> dict[str, str]:
     """Return the name of each example with what its first line says about it."""
-    found = sorted(folder().glob("*.yaml"))
-    return {path.name: path.read_text().partition("\n")[0].removeprefix("# ") for path in found}
+    paths = sorted(folder().glob("*.yaml"))
+    return {path.name: path.read_text().partition("\n")[0].removeprefix("# ") for path in paths}
 
 
 def example_text(name: str) -> str:

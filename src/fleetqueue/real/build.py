@@ -20,7 +20,7 @@ import yaml
 
 from fleetqueue.lab.errors import EngineError
 from fleetqueue.real import manifests, parts
-from fleetqueue.real.layout import Layout, Versions, planned, planned_with, source_name
+from fleetqueue.real.layout import EngineVersions, Layout, planned, planned_with, source_name
 from fleetqueue.real.toolchain import Go, find_go
 
 Report = Callable[[str], None]
@@ -62,7 +62,7 @@ async def build_with(report: Report, *, kueue_source: Path | None = None, kubern
     layout = planned_with(kueue_source, kubernetes)
     layout.root.mkdir(parents=True, exist_ok=True)
     kueue = (kueue_source and chart_version(kueue_source)) or parts.KUEUE_VERSION
-    versions = Versions(kubernetes or parts.KUBERNETES_VERSION, kueue)
+    versions = EngineVersions(kubernetes or parts.KUBERNETES_VERSION, kueue)
     async with only_one_build(layout, report):
         layout.versions_file.write_bytes(orjson.dumps(asdict(versions)))
         go = await find_go(pinned.root.parent, report)
@@ -223,8 +223,8 @@ async def build_manifests(layout: Layout, go: Go, report: Report) -> None:
         await render_kueue(layout, kueue, report)
     if not layout.ocm_crds.is_file():
         report("collecting the CRDs of Open Cluster Management")
-        found = [manifests.crds(await module_folder(source.query, go), source.files) for source in parts.OCM_CRDS]
-        manifests.write(layout.ocm_crds, [crd for crds in found for crd in crds])
+        crd_lists = [manifests.crds(await module_folder(source.query, go), source.files) for source in parts.OCM_CRDS]
+        manifests.write(layout.ocm_crds, [crd for crds in crd_lists for crd in crds])
     if not layout.job_crds.is_file():
         await collect_job_crds(layout, kueue, go, report)
 
@@ -248,7 +248,7 @@ async def collect_job_crds(layout: Layout, kueue: Path, go: Go, report: Report) 
 
 def required_version(text: str, module: str) -> str:
     """The version of a module that a go.mod requires."""
-    found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", text, re.MULTILINE)
-    if not found:
+    match = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", text, re.MULTILINE)
+    if not match:
         raise EngineError(f"Kueue's go.mod requires no {module}; engine/parts.py names the wrong module")
-    return found[1]
+    return match[1]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleetqueue.lab import kubeconfigs
-from fleetqueue.lab.key_pairs import read_pair
+from fleetqueue.lab.pki import read_pair
 from fleetqueue.lab.ports import LOOPBACK
 from fleetqueue.lab.probes import Probe
 from fleetqueue.lab.processes import STOP_SECONDS, Command, Tier
@@ -15,7 +15,7 @@ from fleetqueue.real.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class RealCluster:
     """One cluster of a fleet, on disk and on the network."""
 
     name: str

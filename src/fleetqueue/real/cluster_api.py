@@ -55,8 +55,8 @@ class ClusterApi:
             return None
         if status != 200:
             raise EngineError(f'cluster "{self.name}": GET {path} answered {status}: {message(body)}')
-        found: Manifest = orjson.loads(body)
-        return found
+        manifest: Manifest = orjson.loads(body)
+        return manifest
 
     async def ensure(self, manifest: Manifest) -> None:
         """Create an object, or apply it over the one that is there."""

@@ -13,7 +13,7 @@ from fleetqueue.lab.ports import LOOPBACK
 from fleetqueue.lab.probes import answers
 from fleetqueue.lab.processes import Command, Processes, Tier
 from fleetqueue.lab.state import write_private
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.manifests import Manifest
 
 # Relative to the cluster's folder. etcd insists on something that looks like a port; it becomes part of the file name.
@@ -44,7 +44,7 @@ NODE_CAPACITY: Final = {"cpu": "8", "memory": "8027168Ki", "pods": "110"}
 class ControlPlane:
     """The processes that make one cluster."""
 
-    def __init__(self, cluster: Cluster, processes: Processes, *, fsync: bool = False) -> None:
+    def __init__(self, cluster: RealCluster, processes: Processes, *, fsync: bool = False) -> None:
         self.cluster = cluster
         self.processes = processes
         self.fsync = fsync
@@ -68,8 +68,8 @@ class ControlPlane:
         async with self.cluster.api() as api:
 
             async def node_is_ready() -> bool:
-                found = await api.get(f"/api/v1/nodes/{node_name(self.cluster)}")
-                conditions = (found or {}).get("status", {}).get("conditions", [])
+                manifest = await api.get(f"/api/v1/nodes/{node_name(self.cluster)}")
+                conditions = (manifest or {}).get("status", {}).get("conditions", [])
                 return any(entry["type"] == "Ready" and entry["status"] == "True" for entry in conditions)
 
             async def account_is_there() -> bool:
@@ -82,7 +82,7 @@ class ControlPlane:
             )
 
 
-def etcd(cluster: Cluster, *, fsync: bool) -> Command:
+def etcd(cluster: RealCluster, *, fsync: bool) -> Command:
     """The storage of a cluster, with one member that talks to nobody."""
     return cluster.command(
         "etcd",
@@ -100,7 +100,7 @@ def etcd(cluster: Cluster, *, fsync: bool) -> Command:
     )
 
 
-def kube_apiserver(cluster: Cluster) -> Command:
+def kube_apiserver(cluster: RealCluster) -> Command:
     """The API of a cluster."""
     port = cluster.ports["kube-apiserver"]
     return cluster.command(
@@ -131,7 +131,7 @@ def kube_apiserver(cluster: Cluster) -> Command:
     )
 
 
-def kube_controller_manager(cluster: Cluster) -> Command:
+def kube_controller_manager(cluster: RealCluster) -> Command:
     """The controllers of a cluster, all as the administrator."""
     port = cluster.ports["kube-controller-manager"]
     return cluster.command(
@@ -150,7 +150,7 @@ def kube_controller_manager(cluster: Cluster) -> Command:
     )
 
 
-def kube_scheduler(cluster: Cluster) -> Command:
+def kube_scheduler(cluster: RealCluster) -> Command:
     """The scheduler of a cluster."""
     port = cluster.ports["kube-scheduler"]
     return cluster.command(
@@ -162,7 +162,7 @@ def kube_scheduler(cluster: Cluster) -> Command:
     )
 
 
-def watching(cluster: Cluster) -> tuple[str, ...]:
+def watching(cluster: RealCluster) -> tuple[str, ...]:
     """What the two Kubernetes controllers have in common: whom they watch, and that there is only one of each."""
     path = cluster.kubeconfig
     return (
@@ -174,7 +174,7 @@ def watching(cluster: Cluster) -> tuple[str, ...]:
     )
 
 
-def kwok(cluster: Cluster) -> Command:
+def kwok(cluster: RealCluster) -> Command:
     """The stand-in for kubelets: it plays `stages.yaml` on every node and every pod."""
     stages = cluster.folder / "kwok" / "stages.yaml"
     with as_file(files("fleetqueue.real") / "stages.yaml") as source:
@@ -196,12 +196,12 @@ def kwok(cluster: Cluster) -> Command:
     )
 
 
-def node_name(cluster: Cluster) -> str:
+def node_name(cluster: RealCluster) -> str:
     """The name that kind would give it, which the stories print."""
     return f"{cluster.name}-control-plane"
 
 
-def node(cluster: Cluster) -> Manifest:
+def node(cluster: RealCluster) -> Manifest:
     """The one node of a cluster, as large as a small machine."""
     name = node_name(cluster)
     return {

@@ -22,14 +22,14 @@ from fleetqueue.lab.cluster_names import HUB, cluster_names
 from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.lab.errors import EngineError
 from fleetqueue.lab.probes import accepts
-from fleetqueue.lab.processes import Command, Processes, Status, Tier
+from fleetqueue.lab.processes import Command, Processes, ProcessStatus, Tier
 from fleetqueue.lab.state import Ownership, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.lab.supervisor import serve
 from fleetqueue.real import control_plane, layout
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.control_plane import ControlPlane
 from fleetqueue.real.kueue import PORTS as KUEUE_PORTS
-from fleetqueue.real.kueue import Kueue
+from fleetqueue.real.kueue import KueueProcess
 from fleetqueue.real.ocm import Form, OcmHub, hub_ports
 from fleetqueue.real.ocm_agents import PORTS as AGENT_PORTS
 from fleetqueue.real.ocm_agents import OcmWorker
@@ -85,7 +85,7 @@ class RealFleet:
         self.report = report
         self.ownership = Ownership(self.data_dir)
         self.processes = Processes(self.data_dir / "processes.json")
-        self.clusters: dict[str, Cluster] = {}
+        self.clusters: dict[str, RealCluster] = {}
         self.held: dict[str, socket.socket] = {}
 
     async def __aenter__(self) -> Self:
@@ -115,7 +115,7 @@ class RealFleet:
             self.ownership.release()
             raise
 
-    def place(self, engine: layout.Layout) -> dict[str, Cluster]:
+    def place(self, engine: layout.Layout) -> dict[str, RealCluster]:
         """Give every cluster its folder and its ports, the same ones as last time where they are free."""
         book = self.data_dir / "ports.json"
         names = [f"{cluster}/{port}" for cluster in self.settings.clusters for port in self.settings.ports(cluster)]
@@ -123,7 +123,7 @@ class RealFleet:
         write_json(book, assigned)
         write_json(self.data_dir / "fleet.json", asdict(self.settings))
         return {
-            cluster: Cluster(
+            cluster: RealCluster(
                 name=cluster,
                 folder=self.data_dir / cluster,
                 ports={port: assigned[f"{cluster}/{port}"] for port in self.settings.ports(cluster)},
@@ -132,7 +132,7 @@ class RealFleet:
             for cluster in self.settings.clusters
         }
 
-    async def bring_up(self, cluster: Cluster) -> None:
+    async def bring_up(self, cluster: RealCluster) -> None:
         """Bring one cluster up with all that belongs on it."""
         plane = ControlPlane(cluster, self.processes, fsync=self.settings.fsync)
         await plane.start()
@@ -148,17 +148,17 @@ class RealFleet:
         await together(*steps)
         self.report(f"{cluster.name} is up at {cluster.server}")
 
-    async def bring_up_kueue(self, cluster: Cluster) -> None:
+    async def bring_up_kueue(self, cluster: RealCluster) -> None:
         """Install and run Kueue."""
         manager = self.kueue(cluster)
         await manager.install()
         await manager.start()
 
-    def kueue(self, cluster: Cluster) -> Kueue:
+    def kueue(self, cluster: RealCluster) -> KueueProcess:
         """Kueue on a cluster."""
-        return Kueue(cluster, self.processes, self.settings.frameworks)
+        return KueueProcess(cluster, self.processes, self.settings.frameworks)
 
-    async def bring_up_ocm(self, cluster: Cluster) -> None:
+    async def bring_up_ocm(self, cluster: RealCluster) -> None:
         """Install and run the hub's half of OCM, as much of it as is wanted."""
         if self.settings.ocm == "none":
             return
@@ -166,11 +166,11 @@ class RealFleet:
         await hub.install()
         await hub.start()
 
-    def workers(self) -> list[Cluster]:
+    def workers(self) -> list[RealCluster]:
         """Every cluster but the hub."""
         return [cluster for cluster in self.clusters.values() if cluster.name != HUB]
 
-    def agents(self, worker: Cluster) -> OcmWorker:
+    def agents(self, worker: RealCluster) -> OcmWorker:
         """OCM's half on a worker."""
         return OcmWorker(worker, self.clusters[HUB], self.processes)
 
@@ -198,7 +198,7 @@ class RealFleet:
         if program == "etcd":
             await self.processes.ready(f"{cluster}/kube-apiserver")
 
-    def status(self) -> list[Status]:
+    def status(self) -> list[ProcessStatus]:
         """How every process is."""
         return self.processes.status()
 
@@ -258,7 +258,7 @@ class RealFleet:
         write_private(self.kubeconfig, kubeconfigs.dump(kubeconfigs.merged(configs, aliases)))
 
 
-def forwarding(cluster: Cluster) -> Command:
+def forwarding(cluster: RealCluster) -> Command:
     """The process between a worker's API server and the others."""
     listen, target = cluster.ports["forwarder"], cluster.ports["kube-apiserver"]
     return Command(

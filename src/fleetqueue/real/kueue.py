@@ -22,13 +22,13 @@ import yaml
 
 from fleetqueue.lab.certificates import Authority, rsa_key
 from fleetqueue.lab.errors import EngineError
-from fleetqueue.lab.key_pairs import KeyPair, read_pair, write_pair
+from fleetqueue.lab.pki import KeyPair, read_pair, write_pair
 from fleetqueue.lab.ports import LOOPBACK
 from fleetqueue.lab.probes import Probe, accepts, answers, both
 from fleetqueue.lab.processes import Command, Processes
 from fleetqueue.lab.state import write_private
 from fleetqueue.real import manifests
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.cluster_api import ClusterApi
 from fleetqueue.real.manifests import Manifest
 
@@ -44,10 +44,10 @@ PORTS: Final = ("kueue-webhook", "kueue-health", "kueue-metrics")
 LEFT_OUT: Final = frozenset({"Deployment", "Service", "Secret", "APIService"})
 
 
-class Kueue:
+class KueueProcess:
     """Kueue on one cluster."""
 
-    def __init__(self, cluster: Cluster, processes: Processes, frameworks: Iterable[str] | None = None) -> None:
+    def __init__(self, cluster: RealCluster, processes: Processes, frameworks: Iterable[str] | None = None) -> None:
         """Take the only kinds of jobs that it shall manage; without, it manages what its configuration lists."""
         self.cluster = cluster
         self.processes = processes
@@ -122,8 +122,8 @@ class Kueue:
 
 async def read_config(api: ClusterApi) -> dict[str, Any]:
     """The manager's configuration as the cluster holds it."""
-    found = await api.get(config_map_path())
-    text = (found or {}).get("data", {}).get(CONFIG_KEY)
+    manifest = await api.get(config_map_path())
+    text = (manifest or {}).get("data", {}).get(CONFIG_KEY)
     parsed = yaml.safe_load(text) if text else None
     if not isinstance(parsed, dict):
         raise EngineError(
@@ -133,7 +133,7 @@ async def read_config(api: ClusterApi) -> dict[str, Any]:
     return parsed
 
 
-def derive(shipped: dict[str, Any], cluster: Cluster, frameworks: Iterable[str] | None = None) -> dict[str, Any]:
+def derive(shipped: dict[str, Any], cluster: RealCluster, frameworks: Iterable[str] | None = None) -> dict[str, Any]:
     """The configuration of a manager that runs as a process: what the cluster says, plus what a process needs."""
     config = copy.deepcopy(shipped)
     section(config, "health")["healthProbeBindAddress"] = f"{LOOPBACK}:{cluster.ports['kueue-health']}"
@@ -157,10 +157,10 @@ def derive(shipped: dict[str, Any], cluster: Cluster, frameworks: Iterable[str] 
 
 def section(config: dict[str, Any], name: str) -> dict[str, Any]:
     """One section of the configuration, made if it is missing."""
-    found = config.get(name)
-    if not isinstance(found, dict):
-        found = config[name] = {}
-    return found
+    content = config.get(name)
+    if not isinstance(content, dict):
+        content = config[name] = {}
+    return content
 
 
 def kept(shipped: Iterable[Manifest]) -> list[Manifest]:

@@ -18,7 +18,7 @@ CHOICE: Final = "FLEETQUEUE_ENGINE"
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
+class EngineVersions:
     """Of what an engine may have in another version than the pinned one."""
 
     kubernetes: str = parts.KUBERNETES_VERSION
@@ -62,9 +62,13 @@ class Layout:
         """What an engine that is not the pinned one says of its versions."""
         return self.root / "versions.json"
 
-    def versions(self) -> Versions:
+    def versions(self) -> EngineVersions:
         """The versions that this engine runs: the pinned ones, unless it says otherwise."""
-        return Versions(**orjson.loads(self.versions_file.read_bytes())) if self.versions_file.is_file() else Versions()
+        return (
+            EngineVersions(**orjson.loads(self.versions_file.read_bytes()))
+            if self.versions_file.is_file()
+            else EngineVersions()
+        )
 
     def missing(self) -> list[str]:
         """Names of what is not built yet."""

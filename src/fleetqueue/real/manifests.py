@@ -31,8 +31,8 @@ def crds(module: Path, patterns: Iterable[str]) -> list[Manifest]:
     if missing := [pattern for pattern, files in found_by.items() if not files]:
         raise EngineError(f"{module} has no file {', '.join(missing)}; engine/parts.py names the wrong folder")
     files = sorted(file for files in found_by.values() for file in files)
-    found = [document for file in files for document in parse(file.read_text())]
-    return [document for document in found if document["kind"] == "CustomResourceDefinition"]
+    documents = [document for file in files for document in parse(file.read_text())]
+    return [document for document in documents if document["kind"] == "CustomResourceDefinition"]
 
 
 def light(crd: Manifest) -> Manifest:

@@ -18,7 +18,7 @@ from fleetqueue.lab.probes import answers
 from fleetqueue.lab.processes import Command, Processes
 from fleetqueue.lab.state import write_private
 from fleetqueue.real import manifests
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.manifests import Manifest
 
 Form = Literal["none", "placement", "full"]
@@ -51,7 +51,7 @@ def hub_ports(form: Form) -> tuple[str, ...]:
 class OcmHub:
     """OCM's half on the hub."""
 
-    def __init__(self, cluster: Cluster, processes: Processes, form: Form) -> None:
+    def __init__(self, cluster: RealCluster, processes: Processes, form: Form) -> None:
         self.cluster = cluster
         self.processes = processes
         self.form = form
@@ -67,7 +67,7 @@ class OcmHub:
         await together(*(self.processes.up(command) for command in commands))
 
 
-def hub_controller(cluster: Cluster, name: str) -> Command:
+def hub_controller(cluster: RealCluster, name: str) -> Command:
     """One controller on the hub."""
     port = cluster.ports[f"ocm-{name}"]
     return cluster.command(
@@ -82,7 +82,7 @@ def hub_controller(cluster: Cluster, name: str) -> Command:
     )
 
 
-async def install(cluster: Cluster, wanted: Iterable[Manifest]) -> None:
+async def install(cluster: RealCluster, wanted: Iterable[Manifest]) -> None:
     """Ensure namespaces and CRDs and wait until the CRDs are served; quick when that was done before."""
     items = list(wanted)
     digest = hashlib.sha256(orjson.dumps(items)).hexdigest().encode()

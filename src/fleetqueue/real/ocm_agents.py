@@ -10,7 +10,7 @@ from fleetqueue.lab.probes import answers
 from fleetqueue.lab.processes import Command, Processes
 from fleetqueue.lab.state import write_private
 from fleetqueue.real import manifests
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.manifests import Manifest
 from fleetqueue.real.ocm import install, namespace
 
@@ -33,7 +33,7 @@ WORKER_CRDS: Final = frozenset(
 class OcmWorker:
     """OCM's half on one worker."""
 
-    def __init__(self, cluster: Cluster, hub: Cluster, processes: Processes) -> None:
+    def __init__(self, cluster: RealCluster, hub: RealCluster, processes: Processes) -> None:
         self.cluster = cluster
         self.hub = hub
         self.processes = processes
@@ -77,15 +77,15 @@ class OcmWorker:
     async def is_available(self) -> bool:
         """Whether the hub calls this worker Available."""
         async with self.hub.api() as api:
-            found = await api.get(f"{MANAGED_CLUSTERS}/{self.cluster.name}")
-        return is_true(found, "ManagedClusterConditionAvailable")
+            reported = await api.get(f"{MANAGED_CLUSTERS}/{self.cluster.name}")
+        return is_true(reported, "ManagedClusterConditionAvailable")
 
     async def put_into_default_set(self) -> None:
         """Do what OCM's webhook, which does not run here, does for a new cluster that names no set."""
         path = f"{MANAGED_CLUSTERS}/{self.cluster.name}"
         async with self.hub.api() as api:
-            found = await api.get(path) or {}
-            if SET_LABEL in found.get("metadata", {}).get("labels", {}):
+            manifest = await api.get(path) or {}
+            if SET_LABEL in manifest.get("metadata", {}).get("labels", {}):
                 return
             patch = {"metadata": {"labels": {SET_LABEL: "default"}}}
             await api.request("PATCH", path, patch, "application/merge-patch+json")
@@ -101,7 +101,7 @@ class OcmWorker:
         write_private(marker, server)
 
 
-def managed_cluster(cluster: Cluster) -> Manifest:
+def managed_cluster(cluster: RealCluster) -> Manifest:
     """The worker as its agent would introduce it; to accept it is the hub's decision."""
     authority = b64encode((cluster.pki / "ca.crt").read_bytes()).decode()
     return {
@@ -115,7 +115,7 @@ def managed_cluster(cluster: Cluster) -> Manifest:
     }
 
 
-def registration_agent(cluster: Cluster, hub: Cluster, hub_folder: Path) -> Command:
+def registration_agent(cluster: RealCluster, hub: RealCluster, hub_folder: Path) -> Command:
     """The agent that joins the worker, keeps its lease and reports its capacity."""
     port = cluster.ports["ocm-registration-agent"]
     return cluster.command(
@@ -131,7 +131,7 @@ def registration_agent(cluster: Cluster, hub: Cluster, hub_folder: Path) -> Comm
     )
 
 
-def work_agent(cluster: Cluster, hub_folder: Path) -> Command:
+def work_agent(cluster: RealCluster, hub_folder: Path) -> Command:
     """The agent that applies ManifestWorks."""
     port = cluster.ports["ocm-work-agent"]
     return cluster.command(
@@ -145,7 +145,7 @@ def work_agent(cluster: Cluster, hub_folder: Path) -> Command:
     )
 
 
-def common(cluster: Cluster, port: int) -> tuple[str, ...]:
+def common(cluster: RealCluster, port: int) -> tuple[str, ...]:
     """What both agents need to know."""
     return (
         f"--kubeconfig={cluster.kubeconfig}",

@@ -58,8 +58,8 @@ def clean_environment(environ: dict[str, str]) -> dict[str, str]:
 
 def parse_version(text: str) -> tuple[int, int]:
     """Major and minor of `go version` output; (0, 0) if it is no such text."""
-    found = re.search(r"\bgo(\d+)\.(\d+)", text)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.search(r"\bgo(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 async def find_go(cache: Path, report: Callable[[str], None]) -> Go:

@@ -12,9 +12,9 @@ from fleetqueue.api.cluster_v1 import (
     NO_SELECT_IF_NEW,
     PREFER_NO_SELECT,
     ClusterTaint,
+    ClusterToleration,
     ManagedCluster,
     Placement,
-    Toleration,
 )
 from fleetqueue.api.selectors import LabelSelector
 
@@ -33,7 +33,7 @@ NOTHING_TO_TOLERATE: Final = Tolerance()
 
 
 def tolerance(
-    cluster: ManagedCluster, tolerations: Sequence[Toleration], now: datetime, *, is_chosen: bool
+    cluster: ManagedCluster, tolerations: Sequence[ClusterToleration], now: datetime, *, is_chosen: bool
 ) -> Tolerance:
     """Judge a cluster by its taints.
 
@@ -66,8 +66,10 @@ def may_stay(placement: Placement, cluster: ManagedCluster, now: datetime) -> bo
     if cluster.is_deleting or tolerance(cluster, placement.spec.tolerations, now, is_chosen=True).offence is not None:
         return False
     selectors = [predicate.required_cluster_selector for predicate in placement.spec.predicates]
-    by_names = [each for each in selectors if not each.cel_selector]
+    by_names = [selector for selector in selectors if not selector.cel_selector]
     try:
-        return not selectors or any(matches(each.label_selector, each.claim_selector, cluster) for each in by_names)
+        return not selectors or any(
+            matches(selector.label_selector, selector.claim_selector, cluster) for selector in by_names
+        )
     except ValueError:
         return False

@@ -38,5 +38,5 @@ def suspended(status: Manifest, reason: str, message: str, now: datetime) -> Man
         "lastProbeTime": moment,
         "lastTransitionTime": moment,
     }
-    others = [each for each in status.get("conditions") or () if each["type"] != SUSPENDED]
+    others = [other for other in status.get("conditions") or () if other["type"] != SUSPENDED]
     return {**status, "conditions": [*others, condition]}

@@ -40,7 +40,7 @@ def applied(raw: Manifest, status: Manifest) -> Manifest:
         written["requeueState"] = status["requeueState"]
     if "admission" not in written and status.get("resourceRequests"):
         written["resourceRequests"] = status["resourceRequests"]
-    by_type = {each["type"]: each for each in status.get("conditions") or ()}
+    by_type = {condition["type"]: condition for condition in status.get("conditions") or ()}
     written["conditions"] = [by_type[kind] for kind in CONDITIONS if kind in by_type]
     metadata = raw["metadata"]
     manifest = kueue.Workload.manifest(metadata["name"], metadata["namespace"], status=written)
@@ -69,5 +69,5 @@ def with_check(raw: Manifest, name: str, **fields: object) -> list[Manifest]:
 def with_condition(raw: Manifest, condition: Manifest) -> list[Manifest]:
     """Return the conditions of a Workload, one of them added or replaced."""
     known = (raw.get("status") or {}).get("conditions") or ()
-    others = [each for each in known if each["type"] != condition["type"]]
+    others = [other for other in known if other["type"] != condition["type"]]
     return [*others, condition]

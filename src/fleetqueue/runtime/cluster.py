@@ -6,7 +6,7 @@ out where nothing differs.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -20,11 +20,14 @@ from fleetqueue.api.meta import O, Object, changes, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.runtime.events import Recorder
-from fleetqueue.runtime.informer import Informer
+from fleetqueue.runtime.informer import EVERYTHING, Informer, WatchScope
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.store import Store
 
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 OURS: Final = {MANAGED_BY: "fleetqueue"}
+LABELLED_OURS: Final = f"{MANAGED_BY}={OURS[MANAGED_BY]}"
+"""The label selector for what is ours."""
 
 
 def is_ours(obj: Object) -> bool:
@@ -40,10 +43,10 @@ def is_released(obj: Object) -> bool:
 def released_labels(obj: Object) -> dict[str, str]:
     """Return the labels by which a released object was ours."""
     try:
-        found = orjson.loads(obj.metadata.annotations[RELEASED])
+        parsed = orjson.loads(obj.metadata.annotations[RELEASED])
     except ValueError:
-        found = {}  # edited by hand
-    labels = found if isinstance(found, dict) else {}
+        parsed = {}  # edited by hand
+    labels = parsed if isinstance(parsed, dict) else {}
     return {**{name: value for name, value in labels.items() if isinstance(value, str)}, **OURS}
 
 
@@ -52,54 +55,75 @@ class Cluster:
         self.name = name
         self.client = client
         self.events = Recorder(client)
-        self._informers: dict[type[Object], Informer[Any]] = {}
+        self._is_running = False
+        self._informers: dict[type[Object], dict[WatchScope, Informer[Any]]] = {}
         if metrics is not None:
             client.observe = partial(metrics.count, name)
 
     # Reading
 
     def informer(self, kind: type[O], *, namespace: str = "", labels: str = "", fields: str = "") -> Informer[O]:
-        """Declare that a kind is followed, before `run`; a second wish for it must have the same scope."""
-        informer = self._informers.get(kind)
+        """Return the informer of a kind in a scope; a new one is declared by that, which must not be during `run`."""
+        scope = WatchScope(namespace, labels, fields)
+        informer = self._informers.get(kind, {}).get(scope)
         if informer is None:
-            informer = Informer(self.client, kind, namespace=namespace, labels=labels, fields=fields, cluster=self.name)
-            self._informers[kind] = informer
-        if informer.scope != (namespace, labels, fields):
-            raise ValueError(f"{kind.__name__} is already followed with another scope: {informer.scope}")
+            if self._is_running:
+                raise ValueError(f"{kind.__name__} is not followed within {scope}, and informers run already")
+            informer = Informer(self.client, kind, scope, cluster=self.name)
+            self._informers.setdefault(kind, {})[scope] = informer
         return informer
+
+    def cache(self, kind: type[O], namespace: str = "") -> Store[O]:
+        """Return the cache of a kind. Of several scopes it is the one of this whole namespace, or of the whole cluster;
+        a cache with selectors beside others is to be had from its `informer`."""
+        in_scopes = self._informers[kind]
+        if len(in_scopes) == 1:
+            (informer,) = in_scopes.values()
+        else:
+            informer = in_scopes.get(WatchScope(namespace)) or in_scopes[EVERYTHING]
+        return informer.store
 
     async def run(self) -> None:
         """Follow the declared kinds until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            for informer in self._informers.values():
-                tasks.create_task(informer.run(), name=f"informer {self.name}/{informer.kind.__name__}")
+        self._is_running = True
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for informer in self._all():
+                    tasks.create_task(informer.run(), name=f"informer {self.name}/{informer.kind.__name__}")
+        finally:
+            self._is_running = False
 
     async def synced(self) -> None:
         """Wait until every declared kind was listed once."""
-        for informer in self._informers.values():
+        for informer in self._all():
             await informer.synced.wait()
 
     @property
     def is_synced(self) -> bool:
         """Tell whether kinds are declared, and each of them was listed once."""
-        return bool(self._informers) and all(informer.synced.is_set() for informer in self._informers.values())
+        return bool(self._informers) and all(informer.synced.is_set() for informer in self._all())
 
     def problems(self) -> dict[str, str]:
         """Say which kinds cannot be followed, and why."""
-        return {i.kind.resource.kind: i.problem for i in self._informers.values() if i.problem}
+        return {i.kind.resource.kind: i.problem for i in self._all() if i.problem}
 
     def get(self, kind: type[O], name: str, namespace: str = "") -> O | None:
-        found: O | None = self._informers[kind].store.get(key_of(namespace, name))
-        return found
+        return self.cache(kind, namespace).get(key_of(namespace, name))
+
+    def raw(self, obj: Object) -> Manifest:
+        """Return a cached object as it came from the API; empty where it has gone."""
+        return self.cache(type(obj), obj.namespace).raw(obj.key) or {}
 
     def list(self, kind: type[O], namespace: str = "") -> list[O]:
         """Return all that is cached, in the order of the keys."""
-        found: list[O] = self._informers[kind].store.all()
-        return [obj for obj in found if obj.namespace == namespace] if namespace else found
+        objects = self.cache(kind, namespace).all()
+        return [obj for obj in objects if obj.namespace == namespace] if namespace else objects
 
     def by_index(self, kind: type[O], index: str, value: str) -> Sequence[O]:
-        found: Sequence[O] = self._informers[kind].store.by_index(index, value)
-        return found
+        return self.cache(kind).by_index(index, value)
+
+    def _all(self) -> Iterable[Informer[Any]]:
+        return (informer for in_scopes in self._informers.values() for informer in in_scopes.values())
 
     # Writing
 
@@ -110,7 +134,7 @@ class Cluster:
         """
         metadata = manifest["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
-        store = self._informers[kind].store
+        store = self.cache(kind, namespace)
         live, raw = store.get(key_of(namespace, name)), store.raw(key_of(namespace, name))
         if live is None or raw is None:
             await self.client.create(kind.resource, _labelled(manifest))

@@ -108,12 +108,12 @@ class CountingRecorder(Recorder):
 
     def _is_allowed(self, who: Key) -> bool:
         now = clock.monotonic()
-        found = self._allowances.keep(who, self._allowances.get(who) or Allowance(at=now))
-        found.left = min(BURST, found.left + (now - found.at) / REFILL_SECONDS)
-        found.at = now
-        if found.left < 1:
+        allowance = self._allowances.keep(who, self._allowances.get(who) or Allowance(at=now))
+        allowance.left = min(BURST, allowance.left + (now - allowance.at) / REFILL_SECONDS)
+        allowance.at = now
+        if allowance.left < 1:
             return False
-        found.left -= 1
+        allowance.left -= 1
         return True
 
     def _counting(self, draft: EventDraft, known: Counted) -> Manifest:

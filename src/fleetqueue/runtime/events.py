@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.conditions import micro_timestamp
 from fleetqueue.api.events_v1 import NORMAL, WARNING, Event
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
@@ -101,17 +102,17 @@ class Recorder:
             log.warning("event not written", about=draft.about, reason=draft.reason, error=error)
 
     async def _say(self, draft: EventDraft) -> None:
-        said, now = (draft.about.uid, draft.reason, draft.note), clock.monotonic()
+        event_key, now = (draft.about.uid, draft.reason, draft.note), clock.monotonic()
         forget_older(self._said, now - QUIET_SECONDS)
-        if draft.happened_again or said not in self._said:
-            self._said.pop(said, None)
-            self._said[said] = now
+        if draft.happened_again or event_key not in self._said:
+            self._said.pop(event_key, None)
+            self._said[event_key] = now
             await self.client.create(Event.resource, self._manifest(draft))
 
     def _manifest(self, draft: EventDraft) -> Manifest:
         return {
             **Event.manifest(event_name(draft.about), draft.namespace),
-            "eventTime": _micro_time(),
+            "eventTime": micro_timestamp(clock.now()),
             "type": draft.kind,
             "reason": draft.reason,
             "action": draft.action or draft.reason,
@@ -160,7 +161,7 @@ class SeriesRecorder(Recorder):
         if known.count > 2 and now - known.written < SERIES_SECONDS:
             return
         known.written = now
-        series = {"series": {"count": known.count, "lastObservedTime": _micro_time()}}
+        series = {"series": {"count": known.count, "lastObservedTime": micro_timestamp(clock.now())}}
         metadata = known.manifest["metadata"]
         try:
             await self.client.merge(Event.resource, metadata["name"], metadata["namespace"], series)
@@ -182,10 +183,6 @@ def forget_older(times: dict[Any, float], than: float) -> list[Any]:
 
 def event_name(about: Object) -> str:
     return f"{about.name[:200].rstrip('-.')}.{clock.suffix(10)}"
-
-
-def _micro_time() -> str:
-    return f"{clock.now().isoformat(timespec='microseconds')[:26]}Z"
 
 
 def _cut(note: str) -> str:

@@ -23,7 +23,7 @@ Each rule has its bug in some other client:
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Generic
+from typing import Final, Generic, NamedTuple
 
 import msgspec
 
@@ -57,19 +57,23 @@ Listed = dict[str, Entry[O] | None]
 """A list as far as it has come; None stands for what the store has already, or for what cannot be read."""
 
 
+class WatchScope(NamedTuple):
+    """Which objects of a kind are followed; where nothing is said, all of them."""
+
+    namespace: str = ""
+    labels: str = ""
+    """A label selector."""
+    fields: str = ""
+    """A field selector."""
+
+
+EVERYTHING: Final = WatchScope()
+
+
 class Informer(Generic[O]):
-    def __init__(
-        self,
-        client: Client,
-        kind: type[O],
-        *,
-        namespace: str = "",
-        labels: str = "",
-        fields: str = "",
-        cluster: str = "",
-    ) -> None:
+    def __init__(self, client: Client, kind: type[O], scope: WatchScope = EVERYTHING, *, cluster: str = "") -> None:
         self.kind = kind
-        self.scope = (namespace, labels, fields)
+        self.scope = scope
         self.store = Store(kind)
         self.synced = asyncio.Event()
         self.problem = ""

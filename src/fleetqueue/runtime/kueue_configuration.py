@@ -14,12 +14,12 @@ from fleetqueue.api.kueue_installation import (
     KueueConfigMap,
     KueueDeployment,
     KueuePod,
-    Source,
+    KueueSource,
     key_in,
     source_of,
 )
 from fleetqueue.api.meta import Object
-from fleetqueue.api.running_kueue import Kueue, Version, kueue, managers
+from fleetqueue.api.running_kueue import RunningKueue, Version, kueue, managers
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch
 
@@ -29,15 +29,15 @@ MOST_KEPT: Final = 20
 
 class KueueConfiguration:
     def __init__(self, hub: Cluster, namespace: str, config_map: str = "") -> None:
-        """`config_map`: its name, where somebody chose one; empty finds it."""
+        """`config_map`: its name, where one was set; empty finds it."""
         self._hub = hub
         self._namespace = namespace
         self._config_map = config_map
-        self.source = Source()
+        self.source = KueueSource()
         """Where the configuration is looked for."""
         self._texts: list[tuple[str | None, datetime | None]] = []
         """What the ConfigMap was seen to say, and since when; None where there was none."""
-        self._now: Kueue | None = None
+        self._now: RunningKueue | None = None
         """Asked for each Workload, so that it is found out once for every change."""
         informers = [
             hub.informer(watch.kind, namespace=namespace, labels=watch.labels) for watch in self.watches(lambda: ())
@@ -50,23 +50,23 @@ class KueueConfiguration:
         namespace = self._namespace
         yield Watch(
             KueueConfigMap,
-            lambda found: keys() if found.name == self.source.config_map else (),
+            lambda obj: keys() if obj.name == self.source.config_map else (),
             namespace=namespace,
-            facts=lambda found: found.data,
+            facts=lambda obj: obj.data,
         )
         yield Watch(
             KueueDeployment,
             lambda _: keys(),
             namespace=namespace,
             labels=MANAGER_LABELS,
-            facts=lambda found: found.spec,
+            facts=lambda obj: obj.spec,
         )
         yield Watch(
-            KueuePod, lambda _: keys(), namespace=namespace, labels=MANAGER_LABELS, facts=lambda found: found.started
+            KueuePod, lambda _: keys(), namespace=namespace, labels=MANAGER_LABELS, facts=lambda obj: obj.started
         )
 
     @property
-    def now(self) -> Kueue:
+    def now(self) -> RunningKueue:
         """What is written, and what Kueue runs with."""
         if self._now is None:
             gates = self.source.feature_gates
@@ -96,13 +96,13 @@ class KueueConfiguration:
         if (source.config_map, source.key) != (self.source.config_map, self.source.key):
             self._texts.clear()
         self.source = source
-        found = self._hub.get(KueueConfigMap, source.config_map, self._namespace)
-        key = key_in(found.data, source.key) if found is not None else ""
-        text = found.data[key] if found is not None and key else None
+        config_map = self._hub.get(KueueConfigMap, source.config_map, self._namespace)
+        key = key_in(config_map.data, source.key) if config_map is not None else ""
+        text = config_map.data[key] if config_map is not None and key else None
         if self._texts and self._texts[-1][0] == text:
             return
         if self._texts:
-            self._texts.append((text, (found.changed.get(key) if found is not None else None) or clock.now()))
-        elif found is not None and text is not None:
-            self._texts.append((text, found.changed.get(key) or found.metadata.creation_timestamp))
+            self._texts.append((text, (config_map.changed.get(key) if config_map is not None else None) or clock.now()))
+        elif config_map is not None and text is not None:
+            self._texts.append((text, config_map.changed.get(key) or config_map.metadata.creation_timestamp))
         del self._texts[:-MOST_KEPT]

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.conditions import micro_timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.client import Client
+from fleetqueue.runtime.cluster import OURS
 from fleetqueue.runtime.logs import Log
 
 log = Log("leader")
@@ -63,6 +65,20 @@ class LeaderElection:
             raise LeadershipLost(self._loss()) from failures[0] or failures[1]
         await acting
 
+    async def act_without_waiting(self, act: Callable[[], Awaitable[None]]) -> None:
+        """Act at once, and renew the lease meanwhile unless another does: who reads it sees that somebody acts."""
+        renewing = asyncio.create_task(self._renew(), name="lease without election")
+        try:
+            await act()
+        finally:
+            await _stop(renewing)
+            await self._release()
+
+    async def _renew(self) -> None:
+        while True:
+            await self._try(self.settings.renew_deadline)
+            await asyncio.sleep(self.settings.renew_deadline)
+
     async def _acquire(self) -> None:
         while not await self._try(self.settings.renew_deadline):  # noqa: ASYNC110 - a lease has no event to wait for
             await asyncio.sleep(clock.jitter(self.settings.retry))
@@ -95,16 +111,17 @@ class LeaderElection:
         try:
             lease = Lease.view(await self.client.get(Lease.resource, settings.name, settings.namespace))
         except errors.NotFound:
-            spec = {**self._spec(transitions=0), "acquireTime": _micro()}
-            await self.client.create(Lease.resource, Lease.manifest(settings.name, settings.namespace, spec=spec))
+            spec = {**self._spec(transitions=0), "acquireTime": micro_timestamp(clock.now())}
+            manifest = Lease.manifest(settings.name, settings.namespace, labels=dict(OURS), spec=spec)
+            await self.client.create(Lease.resource, manifest)
             return True
         self._holder = holder = lease.spec.holder_identity
         if self._is_taken and not self._is_silent(lease):
             return False
         spec = self._spec(transitions=lease.spec.lease_transitions + (holder != self.identity))
         if holder != self.identity:
-            spec["acquireTime"] = _micro()
-        patch = {"metadata": lease.precondition, "spec": spec}
+            spec["acquireTime"] = micro_timestamp(clock.now())
+        patch = {"metadata": {**lease.precondition, "labels": OURS}, "spec": spec}
         await self.client.merge(Lease.resource, settings.name, settings.namespace, patch)
         return True
 
@@ -143,7 +160,7 @@ class LeaderElection:
             "holderIdentity": self.identity,
             "leaseDurationSeconds": math.ceil(self.settings.duration),
             "leaseTransitions": transitions,
-            "renewTime": _micro(),
+            "renewTime": micro_timestamp(clock.now()),
         }
 
 
@@ -152,7 +169,3 @@ async def _stop(task: "asyncio.Future[None]") -> BaseException | None:
     task.cancel()
     await asyncio.wait({task})
     return None if task.cancelled() else task.exception()
-
-
-def _micro() -> str:
-    return clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,4 +1,4 @@
-"""Run controllers on a hub: caches first, then work, all in tasks that somebody awaits."""
+"""Run controllers on a hub: caches first, then work, all in one task group."""
 
 import asyncio
 from collections.abc import Sequence

@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from fleetqueue import clock
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import with_conditions
+from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, replacement
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.client import Client
 from fleetqueue.runtime.cluster import Cluster
 
 
@@ -27,6 +32,21 @@ async def write_status(
     )
 
 
-def raw_of(cluster: Cluster, obj: Object) -> dict[str, Any]:
-    """Return a cached object as it came from the API."""
-    return cluster.informer(type(obj)).store.raw(obj.key) or {}
+def live_status(cluster: Cluster, obj: Object) -> dict[str, Any]:
+    """Return the status of a cached object as it came from the API."""
+    return cluster.raw(obj).get("status") or {}
+
+
+async def write_condition(cluster: Cluster, obj: Object, wanted: Condition) -> bool:
+    """Set one condition of the very object that we saw, unless it says so already; return whether it was written."""
+    live = live_status(cluster, obj)
+    conditions = with_conditions(live.get("conditions") or [], [wanted], clock.now())
+    return await write_status(cluster, obj, live, {**live, "conditions": conditions}) is not None
+
+
+async def apply_admission(client: Client, manifest: Manifest) -> Manifest:
+    """Write the part of a Workload's status that Kueue's admission owns: one server-side apply under its name.
+
+    Raises Conflict where it carries a version that is no longer the newest.
+    """
+    return await client.apply(kueue.Workload.resource, manifest, subresource="status", manager=kueue.ADMISSION_MANAGER)

@@ -85,9 +85,9 @@ class Store(Generic[O]):
         if raw is not None:
             self._raw[key] = raw
         for name, values in self._indexes.items():
-            was, now = [] if old is None else [*values(old)], [*values(view)]
-            if was != now:
-                self._unindex(name, key, was)
+            before, now = [] if old is None else [*values(old)], [*values(view)]
+            if before != now:
+                self._unindex(name, key, before)
                 self._index(name, key, now)
         return old, view
 

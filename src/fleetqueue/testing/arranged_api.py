@@ -5,22 +5,48 @@ arranges (`add`, `change`, `remove`, `apply_as`) goes past the faults and is not
 administrator, and by the server's rules: what no server accepts cannot be arranged.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.requests import APPLY_PATCH, JSON, MERGE_PATCH, Request, Response
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.client.door import Stream
+from fleetqueue.client.door import Door, Stream
 from fleetqueue.embedded.apiserver.http.exchange import status_of
 from fleetqueue.fleets.faults import FaultyDoor, Way
-from fleetqueue.fleets.in_process import Refusal
+from fleetqueue.fleets.in_process import RefusedStream
 from fleetqueue.fleets.targets import target_of
 from fleetqueue.testing.frozen import thaw
-from fleetqueue.testing.server import Server
+
+
+class Server(Protocol):
+    """One cluster's API as a test holds it, be it an embedded or a real one."""
+
+    @property
+    def door(self) -> Door:
+        """The way in for whoever is tested."""
+        ...
+
+    @property
+    def namespaces(self) -> Sequence[str]:
+        """Those that were made for the test."""
+        ...
+
+    def ask(self, request: Request) -> Response:
+        """Answer at once, whatever a loop does meanwhile."""
+        ...
+
+    def compact(self) -> None:
+        """Forget the past: watches and lists from an older revision expire."""
+        ...
+
+    def end(self) -> None:
+        """Be done with it; fail if something happened in the server that must not."""
+        ...
+
 
 Answer = Manifest | str | Callable[[Request], Any]
 SOMEBODY: Final = "somebody"
@@ -82,8 +108,8 @@ class ArrangedApi:
             return None
 
     def raw(self, kind: type[Object], name: str, namespace: str = "") -> Manifest:
-        found: Manifest = thaw(self._ask("GET", kind.resource.path(namespace, name)))
-        return found
+        manifest: Manifest = thaw(self._ask("GET", kind.resource.path(namespace, name)))
+        return manifest
 
     def list(self, kind: type[O]) -> list[O]:
         return [kind.view(item) for item in self._ask("GET", kind.resource.path())["items"]]
@@ -215,7 +241,7 @@ class _Inside:
     async def stream(self, request: Request, *, silence: float) -> AsyncIterator[Stream]:
         if request.query.get("sendInitialEvents") == "true" and not self.api.serves_watch_lists:
             error = errors.Invalid("sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch")
-            yield Refusal(error.code, status_of(error))
+            yield RefusedStream(error.code, status_of(error))
             return
         async with self.api.server.door.stream(request, silence=silence) as stream:
             yield stream
@@ -240,6 +266,6 @@ def resource_of(manifest: Manifest) -> Resource:
         known += kind.__subclasses__()
         resource = getattr(kind, "resource", None)
         if resource is not None and (resource.kind, resource.api_version) == (manifest["kind"], manifest["apiVersion"]):
-            found: Resource = resource
-            return found
+            match: Resource = resource
+            return match
     raise LookupError(f"no view models {manifest['kind']} of {manifest['apiVersion']}")

@@ -12,8 +12,8 @@ def condition(
 ) -> Manifest:
     """Build a condition: `condition("Ready")`, `condition("Active", False, "NoClusters")`; from now on, by default."""
     moment = since if isinstance(since, str) else timestamp(since or clock.now())
-    said = {"reason": reason or kind, "message": message, "lastTransitionTime": moment}
-    return {"type": kind, "status": str(status), **said}
+    details = {"reason": reason or kind, "message": message, "lastTransitionTime": moment}
+    return {"type": kind, "status": str(status), **details}
 
 
 def pod_template(image: str = "busybox", *, annotations: Manifest | None = None, **resources: Manifest) -> Manifest:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.fleets.targets import Target, target_of
+from fleetqueue.fleets.targets import RequestTarget, target_of
 
 Wanted = Callable[[Manifest], bool]
 Collection = tuple[str, str]
@@ -18,7 +18,7 @@ Collection = tuple[str, str]
 CREATED: Final = 201
 
 
-class Written(NamedTuple):
+class RecordedWrite(NamedTuple):
     collection: Collection
     key: str
     revision: int
@@ -35,7 +35,7 @@ class Deliveries:
         """The newest revision that was ever seen in an answer."""
         self.objects: dict[tuple[str, str], Manifest] = {}
         """What was made and is there, by the paths of its collection and its name."""
-        self._log: list[Written] = []
+        self._log: list[RecordedWrite] = []
         self._watches: list[OpenWatch] = []
 
     def answered(self, request: Request, response: Response, before: int) -> None:
@@ -62,13 +62,13 @@ class Deliveries:
         on_change(watch)
         return watch
 
-    def since(self, revision: int) -> list[Written]:
+    def since(self, revision: int) -> list[RecordedWrite]:
         return [written for written in self._log if written.revision > revision]
 
     def forget(self, watch: "OpenWatch") -> None:
         self._watches = [other for other in self._watches if other is not watch]
 
-    def _wrote(self, request: Request, target: Target, response: Response, newest: int) -> None:
+    def _wrote(self, request: Request, target: RequestTarget, response: Response, newest: int) -> None:
         body, is_gone = response.body, _is_gone(target, response.body)
         place = _path_of(request, target), target.name or body["metadata"]["name"]
         before, after = self.objects.get(place), None if is_gone else body
@@ -81,7 +81,7 @@ class Deliveries:
         elif before is not None or response.status == CREATED:
             self.objects[place] = after
         key = key_of(target.namespace, place[1])
-        written = Written((target.group, target.plural), key, revision, before, after)
+        written = RecordedWrite((target.group, target.plural), key, revision, before, after)
         self.newest = max(self.newest, revision)
         self._log.append(written)
         for watch in self._watches:
@@ -92,13 +92,13 @@ class OpenWatch:
     def __init__(
         self,
         deliveries: Deliveries,
-        target: Target,
+        target: RequestTarget,
         query: Mapping[str, str],
         wanted: Wanted,
         on_change: Callable[["OpenWatch"], None],
     ) -> None:
         self.collection = (target.group, target.plural)
-        self.owed: dict[str, Written] = {}
+        self.owed: dict[str, RecordedWrite] = {}
         """From each key to the write that must still be told of."""
         self.is_listing = query.get("sendInitialEvents") == "true"
         self._deliveries = deliveries
@@ -114,7 +114,7 @@ class OpenWatch:
     def is_quiet(self) -> bool:
         return not (self.owed or self.is_listing)
 
-    def expect(self, written: Written) -> None:
+    def expect(self, written: RecordedWrite) -> None:
         if written.collection != self.collection or self.is_listing:
             return
         if self._namespace and not written.key.startswith(f"{self._namespace}/"):
@@ -155,12 +155,12 @@ class OpenWatch:
             self.expect(written)
 
 
-def _pays(kind: str, revision: int, written: Written) -> bool:
+def _pays(kind: str, revision: int, written: RecordedWrite) -> bool:
     """Tell whether an event tells of a write; who comes anew was gone before."""
     return revision >= written.revision and (written.after is not None or kind in ("DELETED", "ADDED"))
 
 
-def _path_of(request: Request, target: Target) -> str:
+def _path_of(request: Request, target: RequestTarget) -> str:
     """Return the path of the collection that an object is in."""
     if request.method == "POST" and not target.subresource:
         return request.path
@@ -168,7 +168,7 @@ def _path_of(request: Request, target: Target) -> str:
     return path.rpartition("/")[0]
 
 
-def _is_gone(target: Target, body: Manifest) -> bool:
+def _is_gone(target: RequestTarget, body: Manifest) -> bool:
     """Tell from the answer to a write whether its object is there no more."""
     if target.verb == "delete" and body.get("kind") == "Status":
         return True

@@ -6,9 +6,9 @@ from typing import Final
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.requests import Request, Response
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
-from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.fleets.embedded_cluster import ADMIN
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.fleets.targets import target_of
 from fleetqueue.testing.frozen import FreezingDoor, WatchedStorage
@@ -16,18 +16,17 @@ from fleetqueue.testing.templates import at_once, template
 
 TOKEN: Final = "administrator"
 DEFINITIONS: Final = CustomResourceDefinition.resource.plural
-ADMINISTRATOR: Final = User("kubernetes-admin", (MASTERS,))
 
 
 class EmbeddedServer:
     """Answers as the administrator that every test is."""
 
     def __init__(self, namespaces: Sequence[str] = (), *, api: ApiServer | None = None, token: str = TOKEN) -> None:
-        self.api = api or at_once(template().copy(Secrets(tokens={TOKEN: ADMINISTRATOR})))
-        self.door = FreezingDoor(self.api, Credentials(token=token))
+        self.api = api or at_once(template().copy(Secrets(tokens={TOKEN: ADMIN})))
+        self.door = FreezingDoor(self.api, RequestCredentials(token=token))
         self._first_revision = self.api.storage.revision
         self.namespaces = namespaces
-        self._own_door = InProcessDoor(self.api, Credentials(token=token))
+        self._own_door = InProcessDoor(self.api, RequestCredentials(token=token))
         for name in namespaces:
             self.ask(Request("POST", Namespace.resource.path(), {}, Namespace.manifest(name)))
 

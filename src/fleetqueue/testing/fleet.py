@@ -16,7 +16,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.embedded.nodes.stages import duration
 from fleetqueue.fleets.crashes import Life
-from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
+from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
 from fleetqueue.lab.cluster_names import HUB, cluster_names
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.arranged_api import ArrangedApi
@@ -28,7 +28,7 @@ from fleetqueue.testing.templates import template
 class FleetCluster(ArrangedApi):
     """One cluster of the fleet: arrange its objects, put faults on the way to it, look at what is there."""
 
-    def __init__(self, cluster: EmbeddedCluster) -> None:
+    def __init__(self, cluster: InProcessCluster) -> None:
         super().__init__(EmbeddedServer(api=cluster.server, token=cluster.admin_token), cluster.way)
         self.name = cluster.name
         self.kubeconfig = cluster.kubeconfig
@@ -53,7 +53,7 @@ class Fleet:
             workers: how many clusters there are beside the hub: `cluster1`, `cluster2`, ...
             parts: whether Kubernetes' own controllers, a scheduler and a node run in each cluster.
         """
-        started = [await EmbeddedCluster.new(name, template().copy) for name in cluster_names(workers)]
+        started = [await InProcessCluster.new(name, template().copy) for name in cluster_names(workers)]
         embedded = EmbeddedFleet(started, FreezingDoor)
         async with embedded.living(with_parts=parts):
             fleet = cls(embedded)

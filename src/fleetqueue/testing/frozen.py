@@ -14,9 +14,9 @@ import orjson
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.door import Stream
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.server import ApiServer
-from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 from fleetqueue.fleets.in_process import InProcessDoor
 
@@ -69,7 +69,7 @@ def thaw(value: Any) -> Any:
 class FreezingDoor(InProcessDoor):
     """Hands out objects that cannot be changed; each is frozen once, however often it is read."""
 
-    def __init__(self, server: ApiServer, credentials: Credentials) -> None:
+    def __init__(self, server: ApiServer, credentials: RequestCredentials) -> None:
         super().__init__(server, credentials)
         self._known: dict[int, tuple[Any, Any]] = {}
 
@@ -86,12 +86,12 @@ class FreezingDoor(InProcessDoor):
             yield FreezingStream(stream, self)
 
     def frozen(self, obj: Any) -> Any:
-        found = self._known.get(id(obj))
-        if found is None:
+        entry = self._known.get(id(obj))
+        if entry is None:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
-            found = self._known[id(obj)] = (obj, freeze(obj))  # as long as we hold it, its id is its own
-        return found[1]
+            entry = self._known[id(obj)] = (obj, freeze(obj))  # as long as we hold it, its id is its own
+        return entry[1]
 
 
 class FreezingStream:
@@ -109,7 +109,7 @@ class FreezingStream:
 class WatchedStorage(ClusterStorage):
     """Notices when somebody inside the server changes an object that is stored already."""
 
-    def _next(self, key: str, manifest: Manifest) -> Entry:
+    def _next(self, key: str, manifest: Manifest) -> StorageEntry:
         entry = super()._next(key, manifest)
         _ = entry.json  # what it is now, to compare with
         return entry
@@ -119,6 +119,6 @@ class WatchedStorage(ClusterStorage):
         changed = [entry for entry in self._stored(since) if orjson.dumps(entry.object) != entry.json]
         assert not changed, f"stored objects were changed in place: {changed}"
 
-    def _stored(self, since: int) -> Iterator[Entry]:
+    def _stored(self, since: int) -> Iterator[StorageEntry]:
         for change in self._state.history.since(since):
             yield change.entry

@@ -14,7 +14,7 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.requests import JSON, MERGE_PATCH, Request, Response
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.registry.resources import Resources
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.testing.deliveries import Deliveries
 from fleetqueue.testing.real_door import RealDoor
 
@@ -28,7 +28,7 @@ class RealServer:
     """One test's hold of a server that all tests share."""
 
     def __init__(
-        self, cluster: Cluster, connection: "Connection", resources: Resources, namespaces: Sequence[str]
+        self, cluster: RealCluster, connection: "BlockingConnection", resources: Resources, namespaces: Sequence[str]
     ) -> None:
         self.namespaces = namespaces
         self.deliveries = Deliveries()
@@ -60,10 +60,10 @@ class RealServer:
         self.deliveries.objects.clear()
 
 
-class Connection:
+class BlockingConnection:
     """A connection to an API server that waits for its answers, whatever a loop does meanwhile."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: RealCluster) -> None:
         context = ssl.create_default_context(cafile=str(cluster.pki / "ca.crt"))
         context.load_cert_chain(cluster.pki / "admin.crt", cluster.pki / "admin.key")
         host, _, port = cluster.server.removeprefix("https://").partition(":")
@@ -96,7 +96,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def _remove(connection: Connection, path: str, objects: Mapping[str, Manifest]) -> None:
+def _remove(connection: BlockingConnection, path: str, objects: Mapping[str, Manifest]) -> None:
     """Delete objects of one collection: one by one, or many at a time where none is anybody else's."""
     for name, obj in objects.items():
         if obj["metadata"].get("finalizers"):

@@ -17,10 +17,10 @@ from fleetqueue.lab.ports import assign
 from fleetqueue.lab.processes import Command, Processes
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real import control_plane
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.cluster_api import ClusterApi
 from fleetqueue.real.layout import Layout
-from fleetqueue.testing.real_server import Connection, RealServer
+from fleetqueue.testing.real_server import BlockingConnection, RealServer
 from fleetqueue.testing.templates import SYSTEMS, at_once, template
 
 ADMISSION: Final = "--disable-admission-plugins="
@@ -60,7 +60,7 @@ class RealServers:
         self.layout = layout
         self.namespaces = namespaces
         self.folder = folder
-        self._started: list[tuple[Cluster, Connection]] = []
+        self._started: list[tuple[RealCluster, BlockingConnection]] = []
         self._resources = at_once(template().copy(Secrets())).resources
         self._processes = Processes(folder / "processes.json")
         self._loop = asyncio.new_event_loop()
@@ -71,7 +71,7 @@ class RealServers:
         """Give a test its hold of a server, which is started when it is first asked for."""
         while len(self._started) <= number:
             cluster = self._do(self._start(f"server{len(self._started)}"))
-            self._started.append((cluster, Connection(cluster)))
+            self._started.append((cluster, BlockingConnection(cluster)))
         return RealServer(*self._started[number], self._resources, self.namespaces)
 
     def stop(self) -> None:
@@ -82,10 +82,10 @@ class RealServers:
         self._thread.join()
         self._loop.close()
 
-    async def _start(self, name: str) -> Cluster:
+    async def _start(self, name: str) -> RealCluster:
         folder = self.folder / name
         folder.mkdir(mode=0o700)
-        cluster = Cluster(name, folder, assign(["kube-apiserver"], {}), self.layout)
+        cluster = RealCluster(name, folder, assign(["kube-apiserver"], {}), self.layout)
         ensure_pki(name, cluster.pki)
         cluster.write_kubeconfigs()
         self._processes.start(control_plane.etcd(cluster, fsync=False))

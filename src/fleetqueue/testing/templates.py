@@ -13,14 +13,13 @@ from typing import Any, Final, TypeVar
 from fleetqueue import clock
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.registry.kinds import definition_schemas
 from fleetqueue.embedded.apiserver.registry.served import Served
 from fleetqueue.embedded.apiserver.registry.writes import Write
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
-from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
-from fleetqueue.fleets.converters import CONVERTERS
+from fleetqueue.fleets.embedded_cluster import ADMIN, CONVERTERS, new_server
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.testing.frozen import WatchedStorage
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, settle
@@ -40,7 +39,7 @@ T = TypeVar("T")
 
 
 class Template:
-    def __init__(self, entries: Sequence[Entry], custom: Sequence[Served]) -> None:
+    def __init__(self, entries: Sequence[StorageEntry], custom: Sequence[Served]) -> None:
         self._entries = entries
         self._custom = custom
 
@@ -77,13 +76,12 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 async def _start(systems: Iterable[str]) -> Template:
     definitions = [definition for system in systems for definition in crds(system)]
-    server = ApiServer(await WatchedStorage.open(MemoryLog()), Secrets(), CONVERTERS)
-    await server.start()
+    server = await new_server(Secrets(), await WatchedStorage.open(MemoryLog()))
     resource = CustomResourceDefinition.resource
     served = server.resources.find(resource.group, resource.version, resource.plural)
     for definition in definitions:
         definition_schemas.trust(definition)
-        await server.store.create(served, "", definition, Write(User("admin", (MASTERS,)), "admin"))
+        await server.store.create(served, "", definition, Write(ADMIN, "admin"))
     establishing = asyncio.create_task(server.run())
     await settle()
     establishing.cancel()
@@ -91,10 +89,10 @@ async def _start(systems: Iterable[str]) -> Template:
     return Template(entries, [served for served in server.resources if served.is_custom])
 
 
-def _anew(entry: Entry) -> Entry:
+def _anew(entry: StorageEntry) -> StorageEntry:
     """Return an object of a template as one that was made just now."""
     metadata = {**entry.object["metadata"], "uid": clock.uid(), "creationTimestamp": timestamp(clock.now())}
-    return Entry(entry.key, {**entry.object, "metadata": metadata}, entry.revision)
+    return StorageEntry(entry.key, {**entry.object, "metadata": metadata}, entry.revision)
 
 
 def _elsewhere(work: Coroutine[Any, Any, T]) -> T:

@@ -6,8 +6,8 @@ import yaml
 from fleetqueue import clock
 from fleetqueue.admin.dispatcher import (
     RESTART_BY_HAND,
-    Found,
     NoKueueConfig,
+    WrittenConfiguration,
     change_back,
     change_to_ours,
     install,
@@ -121,7 +121,7 @@ HELMED = {"meta.helm.sh/release-name": "kueue"}
     ],
 )
 def test_who_keeps_the_configuration_elsewhere(metadata, who):
-    assert Found({"metadata": metadata, "data": {KEY: ""}}, KEY).managed_by == who
+    assert WrittenConfiguration({"metadata": metadata, "data": {KEY: ""}}, KEY).managed_by == who
 
 
 async def test_the_change_is_printed_and_nothing_is_written(api):

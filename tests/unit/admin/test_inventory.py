@@ -1,16 +1,22 @@
 """The rows that `get` shows."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.admin import inventory, listings
-from fleetqueue.admin.hub_state import HubState
+from fleetqueue.admin.hub_state import HubState, look
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, REFUSED
 from fleetqueue.client import Client
+from fleetqueue.controllers.credentials import issued
+from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.runtime.cluster import OURS
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.testing.builders import by_secret, condition
 
@@ -102,6 +108,76 @@ async def test_who_may_not_see_connections_still_sees_the_clusters(api):
     (row,) = await inventory.clusters(Client(api))
 
     assert row["connections"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        pytest.param("secrets", "CREDENTIALS UNTIL", id="secrets"),
+        pytest.param("multikueueclusters", "CONNECTED", id="connections"),
+    ],
+)
+async def test_a_column_that_the_user_may_not_read_is_named_with_the_reason(api, kind, column):
+    api.add(member("cluster1", "spoke"))
+    api.fail_on(f"list {kind}*", errors.Forbidden(f"{kind} is forbidden: User x cannot list"))
+
+    _, line, note = (await listings.clusters(Client(api))).splitlines()
+
+    assert line.startswith("cluster1")
+    assert note == f"note: {column} could not be read: {kind} is forbidden: User x cannot list"
+
+
+async def test_programs_are_told_what_could_not_be_read(api):
+    api.add(member("cluster1", "spoke"))
+    api.fail_on("list secrets*", errors.Forbidden("secrets is forbidden"))
+
+    (row,) = json.loads(await listings.clusters(Client(api), "json"))
+
+    assert row["unread"] == {"credentials_until": "secrets is forbidden"}
+
+
+LEFT_OUT = {
+    "gpu-cluster1": "secret kueue-admin-cluster1-kubeconfig (in kueue-system) is missing, or not ours",
+    "gpu-cluster10": "it is the hub itself",
+}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param(messages.generated(LEFT_OUT, refused={"gpu-c2": "refused"})[1], id="beside others that serve"),
+        pytest.param(messages.no_clusters("gpu", LEFT_OUT, [])[1], id="with nobody that serves"),
+    ],
+)
+async def test_a_cluster_that_is_selected_and_left_out_tells_why(api, message):
+    parameters = {"apiGroup": cluster.GROUP, "kind": "Placement", "name": "gpu"}
+    check = kueue.AdmissionCheck.manifest(
+        "ac",
+        spec={"controllerName": CHECK_CONTROLLER, "parameters": parameters},
+        status={"conditions": [condition("Active", message=message)]},
+    )
+    api.add(member("cluster1", "spoke"), member("cluster2", "spoke"), check)
+
+    headings, one, two, note = (await listings.clusters(Client(api))).splitlines()
+
+    cells = [line[headings.index("CONNECTED") : headings.index("SET")].strip() for line in (one, two)]
+    assert cells == ["- (left out)", "-"]
+    assert note == f"note: cluster1 is left out by AdmissionCheck ac: {LEFT_OUT['gpu-cluster1']}"
+
+
+async def test_a_credential_that_the_worker_refuses_is_no_good_until_its_end(api):
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    credential = issued.Issued("kubeconfig", now, now + timedelta(days=1))
+    secret = issued.secret_manifest("cluster1", "kueue-system", credential, None)
+    secret["metadata"]["annotations"] = {
+        **{name: value for name, value in secret["metadata"]["annotations"].items() if value is not None},
+        REFUSED: "2026-01-01T10:00:00Z",
+    }
+    api.add(member("cluster1", "spoke"), secret)
+
+    assert "2026-01-02T00:00:00Z (Unauthorized)" in await listings.clusters(Client(api))
+    (row,) = json.loads(await listings.clusters(Client(api), "json"))
+    assert row["credentials_refused"] == "2026-01-01T10:00:00Z"
 
 
 async def test_sets_tell_their_members_and_who_may_choose(api):
@@ -303,6 +379,36 @@ async def test_who_may_read_nothing_else_still_sees_the_jobs(api):
     (row,) = await inventory.jobs(Client(api))
 
     assert row["why"] == "admitted"
+
+
+def lease(name: str, renewed: str) -> dict[str, object]:
+    spec = {"holderIdentity": "pod-1", "leaseDurationSeconds": 15, "renewTime": renewed}
+    return Lease.manifest(name, "batch", labels=OURS, spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("leases", "said"),
+    [
+        pytest.param([("fq-controller", True)], "", id="it is kept"),
+        pytest.param([("old", False), ("fq-controller", True)], "", id="one of two is kept"),
+        pytest.param([("fq-controller", False)], "has not renewed the lease batch/fq-controller", id="it is not kept"),
+    ],
+)
+async def test_a_lease_of_another_name_is_found_by_its_label(api, leases, said):
+    for name, is_kept in leases:
+        renewed = clock.now() if is_kept else datetime(2020, 1, 1, tzinfo=UTC)
+        api.add(lease(name, f"{renewed:%Y-%m-%dT%H:%M:%S.%fZ}"))
+
+    found = (await look(Client(api))).silence
+
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+async def test_who_may_not_list_leases_is_not_told_that_there_is_none(api):
+    api.fail_on("list leases*", errors.Forbidden("no"))
+
+    assert (await look(Client(api))).silence == ""
 
 
 async def test_who_may_not_read_events_still_sees_the_jobs(api):

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +12,10 @@ from fleetqueue.admin.hub_state import HubState, last_notes, silence_of, trouble
 from fleetqueue.admin.job_reasons import ONE_OF_EQUALS, why
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
+from fleetqueue.api.meta import OwnerReference
 
 
 def workload(true=(), false=(), checks=(), *, nominated=(), on="", deleting=False, active=True, message=""):
@@ -33,7 +36,9 @@ def workload(true=(), false=(), checks=(), *, nominated=(), on="", deleting=Fals
 
 
 MK = ("mk", "Pending", "")
+READY = ("gpu", "Ready", "placement gpu selects 1 cluster")
 QUOTA = ("QuotaReserved",)
+UNREADY = "Admitted it is; its Job shows no ready pod; look at its pods on gpu-c1"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +102,39 @@ QUOTA = ("QuotaReserved",)
 )
 def test_the_reason_of_a_job(found, note, reason):
     assert why(found, HubState(notes={"u1": note})) == reason
+
+
+def job(**status):
+    manifest = Job.manifest("j", "default", status=status)
+    manifest["metadata"]["uid"] = "j1"
+    return Job.view(manifest)
+
+
+def of_job(**options):
+    """A Workload that is admitted, of a Job."""
+    found = workload(("QuotaReserved", "Admitted"), **options)
+    owner = OwnerReference(kind="Job", name="j", uid="j1", controller=True)
+    return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, owner_references=(owner,)))
+
+
+@pytest.mark.parametrize(
+    ("found", "jobs", "reason"),
+    [
+        pytest.param(of_job(on="gpu-c1"), [job(active=2, ready=0)], UNREADY, id="its pods are not ready"),
+        pytest.param(of_job(on="gpu-c1"), [job()], UNREADY, id="it has no pods"),
+        pytest.param(of_job(on="gpu-c1"), [job(active=2, ready=1)], "Admitted it is", id="one is ready"),
+        pytest.param(of_job(on="gpu-c1"), [job(active=2)], "Admitted it is", id="nobody says how many are ready"),
+        pytest.param(of_job(on="gpu-c1"), [], "Admitted it is", id="the Job is not seen"),
+        pytest.param(
+            of_job(false=["PodsReady"], message="Not all pods are ready or succeeded", on="gpu-c1"),
+            [job()],
+            "Admitted it is; Not all pods are ready or succeeded",
+            id="Kueue says so itself",
+        ),
+    ],
+)
+def test_an_admitted_job_without_ready_pods_says_so(found, jobs, reason):
+    assert why(found, HubState(jobs={job.uid: job for job in jobs})) == reason
 
 
 def active(status="True", reason="Active", message="all is well"):
@@ -193,6 +231,30 @@ DEAD = "there is no lease; does it run?"
             HubState(troubles={"gpu-c1": ""}),
             "Admitted it is",
             id="admitted on a worker that is well",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), checks=[READY]),
+            hub(check("gpu"), queue=active()),
+            "Admitted it is; it runs on the hub: its ClusterQueue has a placement check and no MultiKueue check",
+            id="admitted on the hub",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), checks=[READY, ("mk", "Ready", "")], on="gpu-c1"),
+            hub(check("gpu"), MULTIKUEUE, queue=active()),
+            "Admitted it is",
+            id="admitted through MultiKueue",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), checks=[READY, ("gone", "Ready", "")]),
+            hub(check("gpu"), queue=active()),
+            "Admitted it is",
+            id="admitted, and a check that is gone may have been MultiKueue's",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), checks=[("other", "Ready", "")]),
+            hub(check("other", "x.io/other"), queue=active()),
+            "Admitted it is",
+            id="admitted on the hub, where no Placement was to choose",
         ),
         pytest.param(
             workload(QUOTA, checks=[MK], nominated=["gpu-c1", "gpu-c2"]),

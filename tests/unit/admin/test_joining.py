@@ -5,18 +5,21 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleetqueue.admin.joining import Newcomer, adoption, inspect, join, wait_for_credentials
+from fleetqueue.admin.joining import Newcomer, adoption, inspect, join, mark_refused, wait_for_credentials
 from fleetqueue.admin.portable_kubeconfig import CannotJoin
 from fleetqueue.admin.waiting import NotInTime
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSet
 from fleetqueue.api.core_v1 import Namespace, Secret
 from fleetqueue.api.events_v1 import Event
-from fleetqueue.api.fleetqueue import CREDENTIALS_ANNOTATION
+from fleetqueue.api.fleetqueue import CREDENTIALS_ANNOTATION, REFUSED, is_refused
+from fleetqueue.api.meta import without_nulls
+from fleetqueue.api.requests import Response
 from fleetqueue.client import Client
-from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.client.kubeconfig import Connection, render
 from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
-from fleetqueue.controllers.processes.capabilities import known_identity
+from fleetqueue.embedded.apiserver.http.exchange import status_of
 from fleetqueue.runtime.cluster import OURS, is_ours
 from tests.unit.unserved_kinds import lack
 
@@ -43,17 +46,6 @@ async def test_everything_that_a_worker_needs_is_written(api):
     secret = api.get(Secret, "cluster1-admin", "fleetqueue-system")
     assert is_ours(secret)
     assert "secret-token" in secret.text("kubeconfig")
-
-
-@pytest.mark.parametrize(("same", "warnings"), [(True, 1), (False, 0)])
-async def test_a_worker_that_is_the_hub_itself_is_warned_of(api, same, warnings):
-    api.namespace("kube-system")
-    uid = await known_identity(Client(api)) if same else "another"
-    said = []
-
-    await join(Client(api), replace(NEWCOMER, uid=uid), said.append)
-
-    assert sum('warning: "cluster1" is this hub itself' in line for line in said) == warnings
 
 
 async def test_joining_again_writes_nothing(api):
@@ -151,20 +143,101 @@ async def test_a_secret_that_nobody_renews_is_not_waited_for_in_vain(api):
         await wait_for_credentials(Client(api), NEWCOMER, limit=30)
 
 
-async def test_a_secret_that_the_controller_keeps_says_until_when_it_holds(api):
-    manifest = secret_manifest("cluster1", "kueue-system", Issued("kubeconfig", START, START + timedelta(days=1)), None)
+KUBECONFIG = render("cluster1", server=WORKER.server, ca=b"", token="issued", user="u")
+
+
+def kept(api, **marks):
+    """Add the secret that the controller wrote before, for the cluster with uid "one"."""
+    credential = Issued(KUBECONFIG, START, START + timedelta(days=1), cluster_uid="one")
+    manifest = without_nulls(secret_manifest("cluster1", "kueue-system", credential, None))
     manifest["metadata"]["labels"] |= OURS
+    manifest["metadata"]["annotations"] |= marks
     api.add(manifest)
+
+
+async def test_a_secret_that_the_controller_keeps_says_until_when_it_holds(api):
+    kept(api)
 
     assert await wait_for_credentials(Client(api), NEWCOMER, limit=30) == "2026-01-02 00:00:00 UTC"
 
 
-async def test_what_the_controller_complained_of_is_repeated(api):
+class Worker:
+    """A worker that accepts some tokens."""
+
+    def __init__(self, *accepted):
+        self.accepted = accepted
+        self.asked = []
+
+    def dial(self, connection):
+        self.asked.append(connection)
+        return Client(self)
+
+    async def request(self, request, *, timeout):
+        if self.asked[-1].token not in self.accepted:
+            return Response(401, status_of(errors.Unauthorized("Unauthorized")))
+        return Response(200, {"metadata": {"name": "kube-system", "uid": "one"}})
+
+    async def close(self):
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(
+    ("marks", "uid"),
+    [
+        pytest.param({REFUSED: "2026-01-01T00:00:00Z"}, "one", id="refused by the worker"),
+        pytest.param({}, "another", id="for another cluster"),
+    ],
+)
+async def test_a_secret_that_does_not_open_the_worker_is_not_enough(api, marks, uid):
+    kept(api, **marks)
+
+    with pytest.raises(NotInTime, match=r"kueue-admin-cluster1-kubeconfig\": not within 30 s"):
+        await wait_for_credentials(Client(api), replace(NEWCOMER, uid=uid), limit=30)
+
+
+@pytest.mark.parametrize(("accepted", "marked"), [("issued", False), ("newer", True)])
+async def test_a_secret_from_before_is_marked_where_the_worker_refuses_it(api, accepted, marked):
+    kept(api)
+    worker = Worker(accepted)
+
+    await mark_refused(Client(api), replace(NEWCOMER, uid="one"), worker.dial)
+
+    assert is_refused(api.get(Secret, "kueue-admin-cluster1-kubeconfig", "kueue-system")) == marked
+    assert [(way.server, way.ca) for way in worker.asked] == [(WORKER.server, WORKER.ca)]
+
+
+async def test_the_secret_of_a_replaced_cluster_is_not_asked_of_the_new_one(api):
+    kept(api)
+    worker = Worker()
+
+    await mark_refused(Client(api), replace(NEWCOMER, uid="another"), worker.dial)
+
+    assert worker.asked == []
+
+
+def complain(api, note):
+    """Add the Event of a controller that could make no credential."""
     regarding = {"kind": "ManagedCluster", "name": "cluster1"}
-    said = {"type": "Warning", "reason": "NoCredentials", "note": "no namespace kueue-system"}
+    said = {"type": "Warning", "reason": "NoCredentials", "note": note}
     source = {"reportingController": "fleetqueue.dev/controller", "reportingInstance": "x", "action": "NoCredentials"}
     moment = "2025-12-31T23:00:00.000000Z"
     api.add(Event.manifest("e", "default", **said, **source, eventTime=moment, regarding=regarding))
 
+
+async def test_what_the_controller_complained_of_is_repeated(api):
+    complain(api, "no namespace kueue-system")
+
     with pytest.raises(NotInTime, match="no namespace kueue-system"):
         await wait_for_credentials(Client(api), NEWCOMER, limit=30)
+
+
+@pytest.mark.parametrize(("url", "hinted"), [("https://elsewhere:6443", True), ("https://worker:6443/", False)])
+async def test_a_token_that_is_tried_at_another_address_is_hinted_at(api, url, hinted):
+    api.add(ManagedCluster.manifest("cluster1", spec={"managedClusterClientConfigs": [{"url": url}]}))
+    complain(api, "a new credential does not work: the worker does not accept the token")
+
+    with pytest.raises(NotInTime, match="does not accept the token") as late:
+        await wait_for_credentials(Client(api), NEWCOMER, limit=30)
+
+    hint = f'the kubeconfig is for https://worker:6443, and ManagedCluster "cluster1" says {url}'
+    assert (hint in str(late.value)) == hinted

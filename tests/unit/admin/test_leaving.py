@@ -16,6 +16,7 @@ from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
 from fleetqueue.controllers.placement_admission.names import DRAINING
 from fleetqueue.runtime.cluster import OURS
 from fleetqueue.testing.arranged_api import ArrangedApi
+from fleetqueue.testing.builders import condition
 
 ACCOUNT_STAYS = "there is no admin kubeconfig of fleetqueue's: an account that was made with one stays on the worker"
 
@@ -58,6 +59,20 @@ async def test_a_worker_with_jobs_stays_but_takes_no_new_ones(api):
 
     assert CLUSTER_SET_LABEL not in api.get(ManagedCluster, "cluster1").metadata.labels
     assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
+
+
+async def test_a_worker_that_cannot_be_asked_is_not_said_to_run_jobs(api):
+    api.add(cluster(), admin_kubeconfig(), member())
+    lost = condition("Active", False, "ClientConnectionFailed", "no route to host")
+    api.change(kueue.MultiKueueCluster, "gpu-cluster1", status={"conditions": [lost]})
+
+    with pytest.raises(NotInTime) as late:
+        await leave(api)
+
+    assert str(late.value).endswith(
+        "cannot be asked whether jobs still run there: gpu-cluster1 (ClientConnectionFailed: no route to host);"
+        " unjoin it again later, or with --force"
+    )
 
 
 @pytest.mark.parametrize("stalled", ["watch multikueueclusters", "watch multikueueconfigs"])

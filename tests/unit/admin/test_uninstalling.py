@@ -6,15 +6,16 @@ import pytest
 
 from fleetqueue import clock
 from fleetqueue.admin.dispatcher import DEPLOYMENTS
-from fleetqueue.admin.uninstalling import DEPLOYMENT, Remains, Removal, uninstall, without_checks
+from fleetqueue.admin.uninstalling import DEPLOYMENT, Remains, Removal, uninstall, without_checks, without_our_entries
 from fleetqueue.admin.waiting import NoAnswer, Observed
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
-from fleetqueue.api.cluster_v1 import AddOnPlacementScore
+from fleetqueue.api.cluster_v1 import AddOnPlacementScore, ManagedCluster
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import ConfigMap, Secret, secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, RELEASED
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CREDENTIALS_ANNOTATION, RELEASED
+from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
 from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER
@@ -166,6 +167,66 @@ async def test_what_somebody_else_made_is_not_touched(hub):
     assert hub.raw(kueue.MultiKueueConfig, "by-hand") == before
 
 
+async def test_purging_takes_our_marks_off_managed_clusters_and_no_others(hub):
+    theirs = {"labels": {"zone": "a", MANAGED_BY: "somebody"}, "annotations": {"note": "n"}}
+    hub.add(
+        ManagedCluster.manifest("c1", labels={**OURS, "zone": "a"}, annotations={CREDENTIALS_ANNOTATION: "true"}),
+        ManagedCluster.manifest("c2", **theirs),
+    )
+    before = hub.raw(ManagedCluster, "c2")
+
+    await remove(hub, Removal(purge=True))
+
+    left = hub.get(ManagedCluster, "c1").metadata
+    assert "zone" in left.labels
+    assert MANAGED_BY not in left.labels
+    assert CREDENTIALS_ANNOTATION not in left.annotations
+    assert hub.raw(ManagedCluster, "c2") == before
+
+
+PROXY = {"name": "proxy", "cluster": {"server": "https://proxy"}}
+PROVIDERS = {"accessProviders": [PROXY, {"name": "fleetqueue", "cluster": {"server": "https://c1"}}]}
+
+
+def add_profile(hub: ArrangedApi) -> None:
+    spec = {"clusterManager": {"name": "open-cluster-management"}}
+    hub.add(ClusterProfile.manifest("c1", "kueue-system", spec=spec, status=PROVIDERS))
+
+
+async def test_purging_takes_our_entries_off_profiles_and_no_others(hub):
+    add_profile(hub)
+
+    await remove(hub, Removal(purge=True))
+
+    providers = hub.get(ClusterProfile, "c1", "kueue-system").status.access_providers
+    assert [provider["name"] for provider in providers] == ["proxy"]
+
+
+async def test_purging_keeps_the_entry_by_which_kueue_reaches_a_worker(hub):
+    add_profile(hub)
+    spec = {"clusterSource": {"clusterProfileRef": {"name": "c1"}}}
+    hub.add(kueue.MultiKueueCluster.manifest("by-profile", spec=spec))
+
+    await remove(hub, Removal(purge=True))
+
+    assert hub.get(ClusterProfile, "c1", "kueue-system").has_provider("fleetqueue")
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_ours"),
+    [
+        pytest.param({"consumer": "kueue-admin", "accessRef": {"name": "kueue-admin-c1-kubeconfig"}}, True, id="ours"),
+        pytest.param({"consumer": "kueue-admin", "accessRef": {"name": "another"}}, False, id="another secret"),
+        pytest.param({"consumer": "kueue-admin"}, False, id="no secret"),
+        pytest.param({"consumer": "x", "accessRef": {"name": "kueue-admin-c1-kubeconfig"}}, False, id="another user"),
+    ],
+)
+def test_entries_of_credentials_are_ours_by_consumer_and_secret(entry, is_ours):
+    profile = ClusterProfile.view(ClusterProfile.manifest("c1", "kueue-system", status={"credentials": [entry]}))
+
+    assert without_our_entries(profile) == ({"credentials": []} if is_ours else {})
+
+
 async def test_the_end_of_the_credentials_is_told(hub):
     remains = await remove(hub)
 
@@ -188,7 +249,10 @@ async def test_finalizers_wait_until_the_controller_has_stopped(hub):
 
     remains = await remove(hub)
 
-    assert any("pod-1 still leads: stop it, then uninstall again" in todo for todo in remains.todo)
+    assert (
+        "there is no Deployment fleetqueue-system/fleetqueue-controller to scale to 0; the controller stops: not within"
+        " 0.5 s; pod-1 still leads: stop it, then uninstall again"
+    ) in remains.todo
     assert FINALIZER in hub.get(kueue.AdmissionCheck, "gpu").metadata.finalizers
 
 

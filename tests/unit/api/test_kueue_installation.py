@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fleetqueue.api.kueue_installation import KueueDeployment, Source, key_in, source_of
+from fleetqueue.api.kueue_installation import KueueDeployment, KueueSource, key_in, source_of
 from fleetqueue.testing.builders import kueue_deployment
 
 FILE = "controller_manager_config.yaml"
@@ -33,52 +33,54 @@ def folder(path="/etc/kueue", **volume):
 @pytest.mark.parametrize(
     ("deployments", "chosen", "source"),
     [
-        pytest.param([], "", Source("kueue-manager-config", FILE), id="no Deployment: Kueue's own name"),
-        pytest.param([], "mine", Source("mine", FILE), id="no Deployment, but a name was chosen"),
+        pytest.param([], "", KueueSource("kueue-manager-config", FILE), id="no Deployment: Kueue's own name"),
+        pytest.param([], "mine", KueueSource("mine", FILE), id="no Deployment, but a name was chosen"),
         pytest.param(
             [KueueDeployment.view(kueue_deployment(config_map="r-kueue-manager-config"))],
             "",
-            Source("r-kueue-manager-config", FILE, "", "kueue-controller-manager"),
+            KueueSource("r-kueue-manager-config", FILE, "", "kueue-controller-manager"),
             id="the name that Helm gives",
         ),
         pytest.param(
             [KueueDeployment.view(kueue_deployment(config_map="other"))],
             "mine",
-            Source("mine", FILE, "", "kueue-controller-manager"),
+            KueueSource("mine", FILE, "", "kueue-controller-manager"),
             id="a chosen name goes first",
         ),
         pytest.param(
             [deployment("--config=/etc/kueue/conf.yaml", **folder())],
             "",
-            Source("conf", "conf.yaml", "", "kueue-controller-manager"),
+            KueueSource("conf", "conf.yaml", "", "kueue-controller-manager"),
             id="a whole folder",
         ),
         pytest.param(
             [deployment("--config", "/etc/kueue/conf.yaml", **folder(items=[{"key": "k", "path": "conf.yaml"}]))],
             "",
-            Source("conf", "k", "", "kueue-controller-manager"),
+            KueueSource("conf", "k", "", "kueue-controller-manager"),
             id="an entry under another path, and a flag in two words",
         ),
         pytest.param(
             [deployment(command=("/manager", "-config=/etc/kueue/a", "--feature-gates=X=true,Y=false"), **folder())],
             "",
-            Source("conf", "a", "X=true,Y=false", "kueue-controller-manager"),
+            KueueSource("conf", "a", "X=true,Y=false", "kueue-controller-manager"),
             id="flags in the command, and gates",
         ),
         pytest.param(
             [deployment("--config=/elsewhere/conf.yaml", **folder())],
             "",
-            Source("", FILE, "", "kueue-controller-manager"),
+            KueueSource("", FILE, "", "kueue-controller-manager"),
             id="a file that is from no ConfigMap",
         ),
-        pytest.param([deployment("--zap-log-level=2")], "", Source("kueue-manager-config", FILE), id="no such flag"),
+        pytest.param(
+            [deployment("--zap-log-level=2")], "", KueueSource("kueue-manager-config", FILE), id="no such flag"
+        ),
         pytest.param(
             [
                 deployment("--config=/etc/kueue/a", name="a-operator", app="operator", **folder()),
                 deployment("--config=/etc/kueue/b", name="b-kueue", **folder()),
             ],
             "",
-            Source("conf", "b", "", "b-kueue"),
+            KueueSource("conf", "b", "", "b-kueue"),
             id="who is called Kueue goes before others",
         ),
     ],

@@ -6,7 +6,7 @@ import pytest
 
 from fleetqueue.api.fleetqueue import DISPATCHER_NAME
 from fleetqueue.api.kueue_configuration import Configuration
-from fleetqueue.api.running_kueue import Manager, Version, differences, kueue
+from fleetqueue.api.running_kueue import KueueReplica, Version, differences, kueue
 
 OURS, OTHER = Configuration(dispatcher_name=DISPATCHER_NAME), Configuration()
 WIDER = Configuration(frameworks=("batch/job", "pod"))
@@ -18,7 +18,7 @@ def at(seconds):
 
 
 def pod(created, started=None, name="p"):
-    return Manager(name, at(created), at(created if started is None else started))
+    return KueueReplica(name, at(created), at(created if started is None else started))
 
 
 def version(configuration, since):

@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.admin.dispatcher import NoKueueConfig
 from fleetqueue.admin.waiting import NoAnswer, NotInTime
 from fleetqueue.api import errors
-from fleetqueue.cli.running import Code, Failure, explain, report
+from fleetqueue.cli.exit_codes import Code, CommandFailure, explain, report
 from fleetqueue.client.kubeconfig import KubeconfigError
 from fleetqueue.controllers.processes.capabilities import NotInstalled
 from fleetqueue.controllers.processes.settings_file import SettingsError
@@ -16,8 +16,8 @@ from fleetqueue.runtime.leader_election import LeadershipLost
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        pytest.param(Failure("no"), Code.FAILED, id="a failure"),
-        pytest.param(Failure("no", Code.USAGE), Code.USAGE, id="a failure with its own code"),
+        pytest.param(CommandFailure("no"), Code.FAILED, id="a failure"),
+        pytest.param(CommandFailure("no", Code.USAGE), Code.USAGE, id="a failure with its own code"),
         pytest.param(errors.NotFound("no"), Code.NOT_FOUND, id="an object that is not there"),
         pytest.param(NotInTime("no"), Code.NOT_FOUND, id="a wait that ended"),
         pytest.param(NoAnswer("no"), Code.FAILED, id="a cluster that did not show what there is"),
@@ -41,6 +41,13 @@ def test_every_error_has_a_code(error, code):
 
 def test_a_mistake_of_ours_asks_for_debug():
     assert "ZeroDivisionError: x; run it again with --debug" in explain(ZeroDivisionError("x"))[0]
+
+
+def test_a_credential_that_is_not_accepted_is_not_called_too_weak():
+    assert explain(errors.Unauthorized("Unauthorized"))[0] == (
+        "Unauthorized; the token or certificate of the kubeconfig is not accepted: has it expired?"
+    )
+    assert explain(errors.Forbidden("no"))[0] == "no; use a kubeconfig with more rights"
 
 
 def test_an_error_is_one_line(capsys):
@@ -81,6 +88,12 @@ def test_an_interrupt_has_the_code_of_shells(capsys):
         pytest.param(("score-agent",), 2, "with --cluster", id="an agent without a name"),
         pytest.param(("score-agent", "--cluster", "c"), 2, "with --hub-kubeconfig", id="an agent without a hub"),
         pytest.param(("join", "c", "--kubeconfig", "/nope"), 2, "cannot read /nope", id="a worker that cannot be read"),
+        pytest.param(
+            ("join", "Cluster_3", "--kubeconfig", "/nope"),
+            2,
+            '"Cluster_3" cannot be the name of a cluster',
+            id="a name that no cluster can have",
+        ),
         pytest.param(("join", "c"), 2, "--kubeconfig", id="a worker that is not named"),
         pytest.param(("unjoin", "c", "--timeout", "0"), 2, "above 0, not 0", id="no time to leave"),
         pytest.param(("unjoin", "c", "--timeout", "nan"), 2, "above 0, not nan", id="a time that is no number"),

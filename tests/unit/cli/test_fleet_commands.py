@@ -2,9 +2,9 @@
 
 import pytest
 
+from fleetqueue.cli.exit_codes import CommandFailure
 from fleetqueue.cli.join import labels
 from fleetqueue.cli.logs import coming
-from fleetqueue.cli.running import Failure
 from fleetqueue.lab.state import write_json
 
 
@@ -137,7 +137,7 @@ def test_labels_are_read():
 
 @pytest.mark.parametrize("wrong", ["a", "=b"])
 def test_a_wrong_label_is_named(wrong):
-    with pytest.raises(Failure, match="has the form key=value"):
+    with pytest.raises(CommandFailure, match="has the form key=value"):
         labels([wrong])
 
 

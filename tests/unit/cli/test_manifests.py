@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from fleetqueue import __version__
-from fleetqueue.cli.manifests import Part
+from fleetqueue.cli.manifests import ManifestPart
 from fleetqueue.manifests.texts import PARTS
 
 ROOT = Path(__file__).parents[3]
@@ -66,7 +66,7 @@ def test_every_part_is_yaml(fleetqueue, part):
 
 
 def test_every_part_has_a_name():
-    assert [part.value for part in Part] == list(PARTS)
+    assert [part.value for part in ManifestPart] == list(PARTS)
 
 
 def test_the_chart_and_all_manifests_are_written(fleetqueue, tmp_path):

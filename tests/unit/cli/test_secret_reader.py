@@ -1,8 +1,8 @@
-"""What the plugin's command line makes of its environment; what it prints is told in the room of the profiles."""
+"""What the plugin's command line makes of its environment; what it prints is tested with the profiles."""
 
 import pytest
 
-from fleetqueue.cli.running import Failure
+from fleetqueue.cli.exit_codes import CommandFailure
 from fleetqueue.cli.secret_reader import exec_info
 
 
@@ -19,5 +19,5 @@ def test_what_the_plugin_is_handed_is_read():
     ],
 )
 def test_what_cannot_be_read_is_said(text, why):
-    with pytest.raises(Failure, match=f"failed to read KUBERNETES_EXEC_INFO: {why}"):
+    with pytest.raises(CommandFailure, match=f"failed to read KUBERNETES_EXEC_INFO: {why}"):
         exec_info(text)

@@ -1,12 +1,12 @@
 """The end of a demo: counted, honest, and with what was not reached."""
 
 from fleetqueue.cli.summary import group_of, summary
-from fleetqueue.demo.expectations import Outcome, Record
+from fleetqueue.demo.expectations import ExpectationOutcome, Record
 
 EXPECTED = ("ENV-1", "S1-1", "S1-2", "K-1")
 
 
-def record(*outcomes: Outcome) -> Record:
+def record(*outcomes: ExpectationOutcome) -> Record:
     found = Record()
     for outcome in outcomes:
         found.add(outcome)
@@ -14,7 +14,7 @@ def record(*outcomes: Outcome) -> Record:
 
 
 def test_when_all_held_it_says_so():
-    lines = summary(record(*(Outcome(one, True, 0.1) for one in EXPECTED)), EXPECTED)
+    lines = summary(record(*(ExpectationOutcome(one, True, 0.1) for one in EXPECTED)), EXPECTED)
 
     assert lines[0] == "the environment               1 of  1 expectations held"
     assert lines[1] == "story 1, MultiKueue by hand   2 of  2 expectations held"
@@ -22,7 +22,10 @@ def test_when_all_held_it_says_so():
 
 
 def test_a_failure_and_what_was_not_reached_are_named():
-    lines = summary(record(Outcome("ENV-1", True, 0.1), Outcome("S1-1", False, 60.0, "not connected")), EXPECTED)
+    lines = summary(
+        record(ExpectationOutcome("ENV-1", True, 0.1), ExpectationOutcome("S1-1", False, 60.0, "not connected")),
+        EXPECTED,
+    )
 
     assert "did not hold: S1-1 the MultiKueueClusters are Active: Connected: not connected" in lines
     assert "not reached: S1-2, K-1" in lines
@@ -30,17 +33,22 @@ def test_a_failure_and_what_was_not_reached_are_named():
 
 
 def test_what_was_not_reached_is_no_success():
-    assert summary(record(Outcome("ENV-1", True, 0.1)), EXPECTED)[-1] == "Not every expectation held."
+    assert summary(record(ExpectationOutcome("ENV-1", True, 0.1)), EXPECTED)[-1] == "Not every expectation held."
 
 
 def test_the_interesting_waits_are_told():
-    lines = summary(record(Outcome("S2-6", True, 1.3), Outcome("S2-6", True, 0.0, part="unchanged")), ("S2-6",))
+    lines = summary(
+        record(ExpectationOutcome("S2-6", True, 1.3), ExpectationOutcome("S2-6", True, 0.0, part="unchanged")),
+        ("S2-6",),
+    )
 
     assert any(line.startswith("job created -> admitted on a worker") and line.endswith("1.30s") for line in lines)
 
 
 def test_what_the_environment_shows_counts_there_and_not_as_a_story_that_was_not_told():
-    lines = summary(record(Outcome("ENV-1", True, 0.1), Outcome("S3-1", True, 0.1)), ("ENV-1", "S3-1"))
+    lines = summary(
+        record(ExpectationOutcome("ENV-1", True, 0.1), ExpectationOutcome("S3-1", True, 0.1)), ("ENV-1", "S3-1")
+    )
 
     assert lines[0] == "the environment               2 of  2 expectations held"
     assert not any(line.startswith("story 3") for line in lines)

@@ -11,14 +11,13 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.client import Client
 from fleetqueue.demo.commands import InProcess
-from fleetqueue.demo.narrator import Silent
-from fleetqueue.demo.story_run import StoryFleet, StoryRun
+from fleetqueue.demo.story_run import SilentPrinter, StoryFleet, StoryRun
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.builders import condition, ended_job, pod_template
 
 
-class Listening(Silent):
+class Listening(SilentPrinter):
     """Remembers the reasons and the commands that were told."""
 
     def __init__(self) -> None:
@@ -33,12 +32,12 @@ class Listening(Silent):
 
 
 @dataclass
-class Scene:
+class ArrangedStory:
     """A StoryRun, and its clusters."""
 
     run: StoryRun
     apis: dict[str, ArrangedApi]
-    narrator: Listening = field(default_factory=Listening)
+    printer: Listening = field(default_factory=Listening)
 
     @property
     def hub(self) -> ArrangedApi:
@@ -46,14 +45,14 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(api: ArrangedApi, new_api: Callable[[], ArrangedApi]) -> AsyncIterator[Scene]:
+async def story(api: ArrangedApi, new_api: Callable[[], ArrangedApi]) -> AsyncIterator[ArrangedStory]:
     """A hub and three workers in memory, with nothing on them."""
     apis = {HUB: api, **{name: new_api() for name in ("cluster1", "cluster2", "cluster3")}}
-    narrator = Listening()
+    printer = Listening()
     fleet = StoryFleet(Path("none"), dial=lambda name: Client(apis[name]), commands=InProcess)
-    run = StoryRun(fleet, narrator)
+    run = StoryRun(fleet, printer)
     async with run:
-        yield Scene(run, apis, narrator)
+        yield ArrangedStory(run, apis, printer)
 
 
 def job(name: str = "demo2-jobx", *, suspend: bool = True, complete: bool = False, **metadata: Any) -> dict[str, Any]:

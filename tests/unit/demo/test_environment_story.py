@@ -73,15 +73,15 @@ def test_shape_problems(config, problems):
     assert shape_problems(config, "cluster1", server=SERVER, ca=CA) == problems
 
 
-async def test_gpu_scores_are_those_of_cluster_and_node_alike(scene):
+async def test_gpu_scores_are_those_of_cluster_and_node_alike(story):
     def score(name: str, node: int, cluster: int) -> dict:
         values = [{"name": "gpuNodeAvailable", "value": node}, {"name": "gpuClusterAvailable", "value": cluster}]
         return AddOnPlacementScore.manifest("resource-usage-score", name, status={"scores": values})
 
-    scene.hub.add(score("cluster1", -100, -100), score("cluster2", -70, -80))
+    story.hub.add(score("cluster1", -100, -100), score("cluster2", -70, -80))
     await settle()
 
-    assert gpu_scores(scene.run) == {"cluster1": -100, "cluster2": None, "cluster3": None}
+    assert gpu_scores(story.run) == {"cluster1": -100, "cluster2": None, "cluster3": None}
 
 
 def managed_cluster(name: str) -> dict:
@@ -98,8 +98,8 @@ def profile(name: str, namespace: str, manager: str = MANAGER) -> dict:
     return ClusterProfile.manifest(name, namespace, labels={MANAGER_LABEL: manager}, spec=spec)
 
 
-async def test_profiles_are_wanted_where_a_set_is_bound(scene):
-    scene.hub.add(
+async def test_profiles_are_wanted_where_a_set_is_bound(story):
+    story.hub.add(
         ManagedClusterSet.manifest("spoke", spec={}),
         managed_cluster("cluster1"),
         managed_cluster("cluster2"),
@@ -109,18 +109,18 @@ async def test_profiles_are_wanted_where_a_set_is_bound(scene):
     )
     await settle()
 
-    assert bound(scene.run) == {"ns": ["cluster1", "cluster2"]}
+    assert bound(story.run) == {"ns": ["cluster1", "cluster2"]}
 
 
-async def test_only_profiles_that_ocm_keeps_count(scene):
-    scene.hub.add(profile("cluster2", "ns"), profile("cluster1", "ns"), profile("cluster1", "team-a", "somebody"))
+async def test_only_profiles_that_ocm_keeps_count(story):
+    story.hub.add(profile("cluster2", "ns"), profile("cluster1", "ns"), profile("cluster1", "team-a", "somebody"))
     await settle()
 
-    assert profiles(scene.run) == {"ns": ["cluster1", "cluster2"]}
+    assert profiles(story.run) == {"ns": ["cluster1", "cluster2"]}
 
 
-async def test_who_names_no_authority_is_known_by_the_one_of_its_pods(scene):
-    worker = scene.apis["cluster1"]
+async def test_who_names_no_authority_is_known_by_the_one_of_its_pods(story):
+    worker = story.apis["cluster1"]
     worker.add(ConfigMap.manifest("kube-root-ca.crt", "default", data={"ca.crt": "authority"}))
 
-    assert await own_authority(scene.run, "cluster1") == CA
+    assert await own_authority(story.run, "cluster1") == CA

@@ -24,12 +24,12 @@ def profile(*providers: dict) -> dict:
         pytest.param((OURS, OTHERS), False, id="a second one"),
     ],
 )
-async def test_has_one_way_in(scene, providers, is_one):
-    scene.hub.add(profile(*providers))
+async def test_has_one_way_in(story, providers, is_one):
+    story.hub.add(profile(*providers))
     await settle()
 
-    assert has_one_way_in(scene.run, "cluster1") is is_one
+    assert has_one_way_in(story.run, "cluster1") is is_one
 
 
-async def test_without_a_profile_there_is_no_way_in(scene):
-    assert not has_one_way_in(scene.run, "cluster1")
+async def test_without_a_profile_there_is_no_way_in(story):
+    assert not has_one_way_in(story.run, "cluster1")

@@ -16,28 +16,28 @@ def check(name: str, status: str, reason: str, message: str = "") -> dict:
     return kueue.AdmissionCheck.manifest(name, status={"conditions": conditions})
 
 
-async def test_an_expectation_is_waited_for_and_written_down(scene):
-    asyncio.get_running_loop().call_later(3, lambda: scene.hub.add(check("multikueue-demo1", "True", "Active")))
+async def test_an_expectation_is_waited_for_and_written_down(story):
+    asyncio.get_running_loop().call_later(3, lambda: story.hub.add(check("multikueue-demo1", "True", "Active")))
 
-    await scene.run.expect("S1-2", lambda: scene.run.says(kueue.AdmissionCheck, "multikueue-demo1", "True", "Active"))
+    await story.run.expect("S1-2", lambda: story.run.says(kueue.AdmissionCheck, "multikueue-demo1", "True", "Active"))
 
-    (outcome,) = scene.run.record.outcomes
+    (outcome,) = story.run.record.outcomes
     assert (outcome.id, outcome.held, outcome.seconds) == ("S1-2", True, 3.0)
 
 
-async def test_an_expectation_that_fails_says_what_was_seen(scene):
+async def test_an_expectation_that_fails_says_what_was_seen(story):
     with pytest.raises(ExpectationFailed, match=r"S1-2 did not hold.*not within 60 s; nothing there"):
-        await scene.run.expect("S1-2", lambda: False, why_not=lambda: "nothing there")
+        await story.run.expect("S1-2", lambda: False, why_not=lambda: "nothing there")
 
-    assert not scene.run.record.all_held
+    assert not story.run.record.all_held
 
 
-async def test_a_judgement_is_written_down_at_once(scene):
-    scene.run.judge("K-1", True)
+async def test_a_judgement_is_written_down_at_once(story):
+    story.run.judge("K-1", True)
 
     with pytest.raises(ExpectationFailed, match="a second copy"):
-        scene.run.judge("ONCE", False, "a second copy")
-    assert [outcome.held for outcome in scene.run.record.outcomes] == [True, False]
+        story.run.judge("ONCE", False, "a second copy")
+    assert [outcome.held for outcome in story.run.record.outcomes] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -50,25 +50,25 @@ async def test_a_judgement_is_written_down_at_once(scene):
         pytest.param("True", "Other", "", False, id="another reason"),
     ],
 )
-async def test_says(scene, status, reason, message, holds):
-    scene.hub.add(check("a", "True", "Active", "fine"))
+async def test_says(story, status, reason, message, holds):
+    story.hub.add(check("a", "True", "Active", "fine"))
     await settle()
 
-    assert scene.run.says(kueue.AdmissionCheck, "a", status, reason, message) is holds
+    assert story.run.says(kueue.AdmissionCheck, "a", status, reason, message) is holds
 
 
 @pytest.mark.parametrize(("generation", "holds"), [(1, True), (2, False)])
-async def test_only_what_is_said_of_the_present_generation_counts(scene, generation, holds):
+async def test_only_what_is_said_of_the_present_generation_counts(story, generation, holds):
     said = check("a", "True", "Active")
     said["status"]["conditions"][0]["observedGeneration"] = generation
-    scene.hub.add(said)
+    story.hub.add(said)
     await settle()
 
-    assert scene.run.says(kueue.AdmissionCheck, "a", "True", "Active") is holds
+    assert story.run.says(kueue.AdmissionCheck, "a", "True", "Active") is holds
 
 
-async def test_an_object_that_is_not_there_says_nothing(scene):
-    assert not scene.run.says(kueue.AdmissionCheck, "a", "True", "Active")
+async def test_an_object_that_is_not_there_says_nothing(story):
+    assert not story.run.says(kueue.AdmissionCheck, "a", "True", "Active")
 
 
 def event(name: str, reason: str, note: str, *, ours: bool = True) -> dict:
@@ -86,35 +86,35 @@ def event(name: str, reason: str, note: str, *, ours: bool = True) -> dict:
     )
 
 
-async def test_reasons_are_told_once_and_in_order(scene):
-    scene.hub.add(event("e2", "DrainStarted", "c3 drains"), event("e1", "SelectionChanged", "selected c2"))
-    scene.hub.add(event("e3", "Other", "not ours", ours=False))
+async def test_reasons_are_told_once_and_in_order(story):
+    story.hub.add(event("e2", "DrainStarted", "c3 drains"), event("e1", "SelectionChanged", "selected c2"))
+    story.hub.add(event("e3", "Other", "not ours", ours=False))
     await settle()
 
-    await scene.run.tell_why("gpu", reason="DrainStarted")
-    scene.hub.add(event("e4", "DrainEnded", "c3 is empty"))
-    await scene.run.tell_why("gpu", reason="DrainEnded")
+    await story.run.tell_why("gpu", reason="DrainStarted")
+    story.hub.add(event("e4", "DrainEnded", "c3 is empty"))
+    await story.run.tell_why("gpu", reason="DrainEnded")
 
-    assert scene.narrator.reasons == [
+    assert story.printer.reasons == [
         "AdmissionCheck gpu: selected c2",
         "AdmissionCheck gpu: c3 drains",
         "AdmissionCheck gpu: c3 is empty",
     ]
 
 
-async def test_a_reason_that_never_comes_does_not_end_the_story(scene):
-    await scene.run.tell_why("gpu", reason="DrainEnded")
+async def test_a_reason_that_never_comes_does_not_end_the_story(story):
+    await story.run.tell_why("gpu", reason="DrainEnded")
 
-    assert scene.narrator.reasons == []
+    assert story.printer.reasons == []
 
 
-async def test_a_command_is_told_with_what_it_reads_so_that_it_can_be_typed(scene):
+async def test_a_command_is_told_with_what_it_reads_so_that_it_can_be_typed(story):
     manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n"
 
-    await scene.run.do("kubectl apply -f - --context kind-hub", stdin=manifest)
-    await scene.run.do("kubectl get configmaps -n ns --context kind-hub")
+    await story.run.do("kubectl apply -f - --context kind-hub", stdin=manifest)
+    await story.run.do("kubectl get configmaps -n ns --context kind-hub")
 
-    assert scene.narrator.commands == [
+    assert story.printer.commands == [
         f"kubectl apply -f - --context kind-hub <<EOF\n{manifest}EOF",
         "kubectl get configmaps -n ns --context kind-hub",
     ]

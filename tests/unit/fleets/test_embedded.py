@@ -9,7 +9,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.fleets.embedded import EmbeddedCluster, EmbeddedFleet
+from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
 from fleetqueue.fleets.faults import Failure
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import advance, run, settle
@@ -175,7 +175,7 @@ async def test_a_watch_survives_a_cut(fleet, worker, silently):
     following.cancel()
 
 
-class Doomed(EmbeddedCluster):
+class Doomed(InProcessCluster):
     """A cluster whose parts fail."""
 
     def start(self, dial, *, with_parts=True):

@@ -8,7 +8,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_environment import set_up
-from fleetqueue.fleets.systems.part import DEPLOYMENTS
+from fleetqueue.fleets.systems.parts import DEPLOYMENTS
 from fleetqueue.testing.virtual_time import advance
 
 pytestmark = pytest.mark.virtual_time

@@ -7,8 +7,8 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Pod, secret
 from fleetqueue.fleets.embedded import EmbeddedFleet
-from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
 from fleetqueue.fleets.systems.kueue import CONFIG, JOBSET, KUEUE, before
+from fleetqueue.fleets.systems.parts import create_all, install, install_kinds
 from fleetqueue.manifests import objects
 from fleetqueue.testing.virtual_time import advance
 

@@ -7,11 +7,11 @@ from fleetqueue.api.admission_hooks import AdmissionHook
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.pods.webhooks import PodWebhooks
-from fleetqueue.fleets.systems.part import DEPLOYMENTS, Part
+from fleetqueue.fleets.systems.parts import DEPLOYMENTS, SystemPart
 
 pytestmark = pytest.mark.virtual_time
 
-PART = Part("part", "default", image="part", args=(), account="part", rules=())
+PART = SystemPart("part", "default", image="part", args=(), account="part", rules=())
 
 
 def marking(mark):

@@ -20,11 +20,10 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.controllers.processes.capabilities import NEEDED
 from fleetqueue.controllers.processes.process import end
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import Secrets
-from fleetqueue.fleets.cluster_controllers import cluster_parts
-from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.embedded_cluster import cluster_parts, new_server
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.real.cluster_api import collection_path
 from fleetqueue.testing.virtual_time import advance
@@ -51,7 +50,7 @@ class World:
         return self.client(name)
 
     def client(self, name, token=""):
-        return Client(InProcessDoor(self.servers[name], Credentials(token=token or name)))
+        return Client(InProcessDoor(self.servers[name], RequestCredentials(token=token or name)))
 
     def dial(self, connection):
         name = connection.server.removeprefix("https://")

@@ -18,7 +18,7 @@ from fleetqueue.embedded.ocm.registration.accepting import accept
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_environment import WORKER_KINDS, bootstrap_kubeconfig
 from fleetqueue.fleets.systems import add_ons, ocm
-from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
+from fleetqueue.fleets.systems.parts import create_all, install, install_kinds
 from fleetqueue.testing.virtual_time import VirtualClock, advance
 
 pytestmark = pytest.mark.virtual_time

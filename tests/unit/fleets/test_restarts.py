@@ -6,9 +6,8 @@ import pytest
 
 from fleetqueue import clock
 from fleetqueue.api.core_v1 import Node, Pod
-from fleetqueue.embedded.nodes.objects import Node as PlayedNode
-from fleetqueue.fleets.cluster_controllers import cluster_parts
-from fleetqueue.fleets.embedded import EmbeddedCluster
+from fleetqueue.fleets.embedded import InProcessCluster
+from fleetqueue.fleets.embedded_cluster import cluster_parts
 from fleetqueue.fleets.restarts import kept_up
 from fleetqueue.testing.virtual_time import advance, running
 
@@ -60,7 +59,7 @@ def broken(old, new):
 
 
 async def test_a_cluster_whose_parts_failed_runs_pods_again():
-    cluster = await EmbeddedCluster.new("c")
+    cluster = await InProcessCluster.new("c")
     client = cluster.client()
     lives = []
 
@@ -70,7 +69,7 @@ async def test_a_cluster_whose_parts_failed_runs_pods_again():
 
     async with running(cluster.server.run()), keep(begin):
         await advance(60)
-        lives[0].hub.informer(PlayedNode).subscribe(broken)
+        lives[0].hub.informer(Node).subscribe(broken)
         await client.merge(Node.resource, "c-control-plane", "", {"metadata": {"labels": {"a": "b"}}})
         await advance(1)
         spec = {"containers": [{"name": "main", "image": "busybox"}]}

@@ -8,7 +8,7 @@ import pytest
 from fleetqueue.embedded.ocm.registration.hub.permissions import cluster_role, shared_roles
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.systems import add_ons, kueue, ocm
-from fleetqueue.fleets.systems.installing import install
+from fleetqueue.fleets.systems.parts import install
 
 ADD_ONS, CLUSTER, WORK = (f"{group}.open-cluster-management.io" for group in ("addon", "cluster", "work"))
 ACCOUNTS, PERMISSIONS = (f"{group}.open-cluster-management.io" for group in ("authentication", "rbac"))

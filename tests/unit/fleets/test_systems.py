@@ -10,10 +10,9 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap, Pod
 from fleetqueue.api.kueue_installation import KueueDeployment, source_of
 from fleetqueue.fleets.embedded import EmbeddedFleet
-from fleetqueue.fleets.systems.installing import create_all, install, install_kinds
 from fleetqueue.fleets.systems.kueue import CONFIG, CONFIG_FILE, JOBSET, KUEUE, before
 from fleetqueue.fleets.systems.ocm import PLACEMENT
-from fleetqueue.fleets.systems.part import DEPLOYMENTS
+from fleetqueue.fleets.systems.parts import DEPLOYMENTS, create_all, install, install_kinds
 from fleetqueue.manifests import objects
 from fleetqueue.testing.virtual_time import advance
 

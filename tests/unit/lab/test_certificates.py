@@ -9,8 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from fleetqueue.lab.certificates import API_ADDRESSES, API_NAMES, Authority, rsa_key, service_account_key
-from fleetqueue.lab.key_pairs import read_pair
-from fleetqueue.lab.pki import ensure_pki
+from fleetqueue.lab.pki import ensure_pki, read_pair
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import base64
 import pytest
 import yaml
 
-from fleetqueue.lab.key_pairs import KeyPair
 from fleetqueue.lab.kubeconfigs import aliases, dump, kubeconfig, merged
+from fleetqueue.lab.pki import KeyPair
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.lab.errors import EngineError
 from fleetqueue.lab.sockets import LONGEST, reachable
 from fleetqueue.lab.state import (
-    Kept,
+    KeptFleet,
     Ownership,
     default_data_dir,
     kept,
@@ -80,11 +80,11 @@ def test_which_clusters_and_ports_a_fleet_has():
 @pytest.mark.parametrize(
     ("settings", "remembered"),
     [
-        pytest.param({"workers": 2, "ocm": "full", "kueue": True}, Kept("kubernetes", 2), id="a real fleet"),
-        pytest.param({"workers": 5, "engine": "embedded"}, Kept("embedded", 5), id="an embedded fleet"),
+        pytest.param({"workers": 2, "ocm": "full", "kueue": True}, KeptFleet("kubernetes", 2), id="a real fleet"),
+        pytest.param({"workers": 5, "engine": "embedded"}, KeptFleet("embedded", 5), id="an embedded fleet"),
         pytest.param(
             {"workers": 5, "engine": "embedded", "in_memory": True, "scenario": "multikueue"},
-            Kept("embedded", 5, True, "multikueue"),
+            KeptFleet("embedded", 5, True, "multikueue"),
             id="with everything in it",
         ),
     ],

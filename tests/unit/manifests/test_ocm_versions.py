@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from fleetqueue.embedded.apiserver.registry.conversion import Versions
+from fleetqueue.embedded.apiserver.registry.conversion import KindVersions
 from fleetqueue.embedded.apiserver.validation.structural_schema import build
 from fleetqueue.manifests.ocm_versions import ADDON, CLUSTER, CONVERTERS, INSTALL_NAMESPACE, NO_DEFAULT
 from tests.unit.manifests.generated_objects import objects, versions, with_one_field_less
@@ -118,7 +118,7 @@ def test_the_configuration_in_use_is_named_twice_in_the_older_version():
 @pytest.mark.parametrize("kind", ["ClusterManagementAddOn", "ManagedClusterAddOn"])
 def test_what_has_made_the_way_once_makes_it_again_unchanged(kind):
     schemas = {version: build(openapi).schema for version, openapi in versions("ocm-hub", kind).items()}
-    faces = Versions(ADDON, "v1alpha1", schemas, schemas, CONVERTERS[ADDON, kind])
+    faces = KindVersions(ADDON, "v1alpha1", schemas, schemas, CONVERTERS[ADDON, kind])
 
     @settings(max_examples=30)
     @given(objects("ocm-hub", kind, "v1beta1"))

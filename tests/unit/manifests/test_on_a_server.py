@@ -8,7 +8,7 @@ import yaml
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.registry.kinds import definition_schemas
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
@@ -34,7 +34,7 @@ async def started(**settings):
 
 
 def admin(server):
-    return Client(InProcessDoor(server, Credentials(token="admin")))
+    return Client(InProcessDoor(server, RequestCredentials(token="admin")))
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fleetqueue.lab.key_pairs import KeyPair
-from fleetqueue.real.cluster import Cluster
+from fleetqueue.lab.pki import KeyPair
+from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.kueue import config_map, derive, kept, rewired, webhook_secret
 from fleetqueue.real.layout import Layout
 
@@ -23,7 +23,7 @@ SHIPPED = {
 @pytest.fixture
 def cluster():
     ports = {"kueue-webhook": 1, "kueue-health": 2, "kueue-metrics": 3}
-    return Cluster("hub", Path("/data/hub"), ports, Layout(Path("/engine")))
+    return RealCluster("hub", Path("/data/hub"), ports, Layout(Path("/engine")))
 
 
 def test_a_process_listens_on_its_own_ports(cluster):

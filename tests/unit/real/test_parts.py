@@ -17,7 +17,7 @@ from fleetqueue.real.build import (
     required_version,
     write_module,
 )
-from fleetqueue.real.layout import Layout, Versions, cache_dir, find, planned, planned_with, require
+from fleetqueue.real.layout import EngineVersions, Layout, cache_dir, find, planned, planned_with, require
 from fleetqueue.real.toolchain import clean_environment, parse_version, tail
 
 
@@ -130,11 +130,11 @@ def test_an_engine_with_other_versions_has_the_rest_from_the_pinned_one(tmp_path
 
 def test_an_engine_says_its_versions(tmp_path):
     layout = Layout(tmp_path)
-    assert layout.versions() == Versions(parts.KUBERNETES_VERSION, parts.KUEUE_VERSION)
+    assert layout.versions() == EngineVersions(parts.KUBERNETES_VERSION, parts.KUEUE_VERSION)
 
     layout.versions_file.write_text('{"kubernetes": "1.34.3", "kueue": "0.16.6"}')
 
-    assert layout.versions() == Versions("1.34.3", "0.16.6")
+    assert layout.versions() == EngineVersions("1.34.3", "0.16.6")
 
 
 def test_the_version_of_kueues_sources_is_that_of_their_chart(tmp_path):

@@ -58,12 +58,70 @@ def test_a_kind_is_followed_once(hub):
     assert hub.informer(ConfigMap, namespace="ns", labels="a=1") is first
 
 
-@pytest.mark.parametrize("scope", [{}, {"namespace": "ns"}, {"labels": "a=1"}, {"fields": "metadata.name=x"}])
-def test_a_second_wish_with_another_scope_is_refused(hub, scope):
-    hub.informer(ConfigMap, namespace="ns", labels="a=1")
+async def test_a_kind_may_be_followed_in_several_scopes(api, hub):
+    api.add(
+        ConfigMap.manifest("a", "ns", labels={"a": "1"}), ConfigMap.manifest("b", "ns"), ConfigMap.manifest("c", "x")
+    )
+    labelled, named = hub.informer(ConfigMap, labels="a=1"), hub.informer(ConfigMap, fields="metadata.name=c")
 
-    with pytest.raises(ValueError, match="ConfigMap is already followed"):
+    async with running(hub.run()):
+        await settle()
+
+    assert labelled.store.keys() == {"ns/a"}
+    assert named.store.keys() == {"x/c"}
+
+
+async def test_of_several_scopes_the_whole_namespace_is_read_and_then_the_whole_cluster(api, hub):
+    api.add(ConfigMap.manifest("a", "ns"), ConfigMap.manifest("b", "x"))
+    for scope in ({"labels": "a=1"}, {"namespace": "ns"}, {}):
         hub.informer(ConfigMap, **scope)
+
+    async with running(hub.run()):
+        await settle()
+
+    assert hub.cache(ConfigMap, "ns") is hub.informer(ConfigMap, namespace="ns").store
+    assert hub.cache(ConfigMap, "x") is hub.informer(ConfigMap).store
+    assert hub.get(ConfigMap, "a", "ns").name == "a"
+    assert [obj.key for obj in hub.list(ConfigMap)] == ["ns/a", "x/b"]
+
+
+def test_caches_with_selectors_are_not_mistaken_for_one_another(hub):
+    hub.informer(ConfigMap, labels="a=1")
+    hub.informer(ConfigMap, labels="a=2")
+
+    with pytest.raises(LookupError):
+        hub.get(ConfigMap, "a", "ns")
+
+
+async def test_a_new_scope_is_refused_while_informers_run(followed):
+    await settle()
+
+    with pytest.raises(ValueError, match="ConfigMap is not followed within"):
+        followed.informer(ConfigMap, labels="a=1")
+
+
+async def test_a_new_scope_may_be_declared_between_two_runs(api, hub):
+    api.add(ConfigMap.manifest("a", "ns"))
+    hub.informer(Node)
+    async with running(hub.run()):
+        await settle()
+
+    hub.informer(ConfigMap)
+    async with running(hub.run()):
+        await settle()
+
+    assert hub.get(ConfigMap, "a", "ns").key == "ns/a"
+
+
+async def test_an_object_is_found_as_it_came(api, followed):
+    api.add(ConfigMap.manifest("a", "ns", data={"k": "v"}))
+    await settle()
+    seen = followed.get(ConfigMap, "a", "ns")
+    api.remove(ConfigMap, "a", "ns")
+
+    assert followed.raw(seen)["data"] == {"k": "v"}
+    await settle()
+    assert followed.raw(seen) == {}
 
 
 async def test_problems_are_told_by_kind(api, hub):

@@ -6,10 +6,10 @@ from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.client import Client
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import Secrets
-from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.embedded_cluster import new_server
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.runtime.counted_events import BURST, DIFFERENT, EVENTS, REFILL_SECONDS, REMEMBERED, CountingRecorder
 from fleetqueue.runtime.events import SERIES_SECONDS, SeriesRecorder
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.virtual_time
 @pytest.fixture
 async def client():
     server = await new_server(Secrets(tokens={"admin": User("admin", (MASTERS,))}))
-    return Client(InProcessDoor(server, Credentials(token="admin")))
+    return Client(InProcessDoor(server, RequestCredentials(token="admin")))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.client import Client
-from fleetqueue.runtime.informer import Informer
+from fleetqueue.runtime.informer import Informer, WatchScope
 from fleetqueue.testing.virtual_time import advance, running, settle
 
 EXPIRED = errors.Gone("too old resource version", reason="Expired")
@@ -131,7 +131,7 @@ async def test_a_handler_that_comes_late_is_told_of_all_there_is(api, informer):
 
 
 async def test_only_what_the_selector_chooses_is_followed(api):
-    informer = Informer(Client(api), ConfigMap, namespace="ns", labels="tier=x", fields="metadata.name=a")
+    informer = Informer(Client(api), ConfigMap, WatchScope("ns", "tier=x", "metadata.name=a"))
     put(api, "a", tier="x")
     put(api, "b", tier="x")
     api.add(ConfigMap.manifest("a", "elsewhere", labels={"tier": "x"}))

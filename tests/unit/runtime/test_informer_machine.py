@@ -11,13 +11,13 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.client import Client
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import Secrets
-from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.embedded_cluster import new_server
 from fleetqueue.fleets.faults import Failure, FaultyDoor, Way
 from fleetqueue.fleets.in_process import InProcessDoor
-from fleetqueue.runtime.informer import SILENCE_SECONDS, Informer
+from fleetqueue.runtime.informer import SILENCE_SECONDS, Informer, WatchScope
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance, settle
 
 WRITES = st.tuples(st.sampled_from("abcd"), st.booleans(), st.none() | st.integers(0, 3))
@@ -139,12 +139,12 @@ class InformerMachine(RuleBasedStateMachine):
     async def _start(self, streams_lists):
         secrets = Secrets(tokens={"admin": User("admin", (MASTERS,))})
         self.server = await new_server(secrets)
-        door = InProcessDoor(self.server, Credentials(token="admin"))
+        door = InProcessDoor(self.server, RequestCredentials(token="admin"))
         self.writer = Client(door)
         self.way = Way()
         self.door = MeddlingDoor(FaultyDoor(door, self.way), streams_lists)
-        followed = ({}, {"labels": f"{LABEL}=yes"})
-        self.informers = [Informer(Client(self.door), ConfigMap, namespace="default", **scope) for scope in followed]
+        followed = (WatchScope("default"), WatchScope("default", labels=f"{LABEL}=yes"))
+        self.informers = [Informer(Client(self.door), ConfigMap, scope) for scope in followed]
         self.listeners = [Listener(informer) for informer in self.informers]
         self.tasks = [asyncio.create_task(informer.run()) for informer in self.informers]
 

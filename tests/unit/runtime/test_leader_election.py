@@ -12,6 +12,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.client import Client
+from fleetqueue.runtime.cluster import is_ours
 from fleetqueue.runtime.leader_election import LeaderElection, LeadershipLost, LeaseSettings
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.embedded_server import EmbeddedServer
@@ -320,6 +321,15 @@ async def test_the_lease_is_given_back_only_when_the_work_has_really_ended(api):
 
     assert holders == ["one"]
     assert lease(api).spec.holder_identity == ""
+
+
+async def test_the_lease_is_known_by_its_label_also_where_an_earlier_version_made_it(api):
+    api.add(Lease.manifest(SETTINGS.name, SETTINGS.namespace, spec={}))
+
+    async with running(LeaderElection(Client(api), "one", SETTINGS).lead(asyncio.Event().wait)):
+        await settle()
+
+        assert is_ours(lease(api))
 
 
 async def test_nothing_is_left_behind(api):

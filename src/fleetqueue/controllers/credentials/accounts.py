@@ -16,8 +16,8 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.issued import digest
 from fleetqueue.controllers.credentials.problems import CredentialProblem
-from fleetqueue.controllers.credentials.worker_rules import Rule
-from fleetqueue.runtime.cluster import MANAGED_BY, OURS, is_ours
+from fleetqueue.controllers.credentials.worker_rules import PolicyRule
+from fleetqueue.runtime.cluster import LABELLED_OURS, OURS, is_ours
 
 ACCOUNT_NAME: Final = "fleetqueue-multikueue"
 """What our account is called, with the hub behind it where that is known: several hubs may share a worker."""
@@ -25,7 +25,7 @@ _RBAC: Final = ClusterRole.resource.group
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class WorkerAccount:
     """A service account; its ClusterRole and ClusterRoleBinding have the same name."""
 
     name: str
@@ -41,12 +41,12 @@ class Account:
         return {HUB: self.hub} if self.hub else {}
 
 
-def account_of(hub: str, namespace: str) -> Account:
+def account_of(hub: str, namespace: str) -> WorkerAccount:
     """Return the account of a hub on its workers."""
-    return Account(f"{ACCOUNT_NAME}-{digest(hub)[:8]}" if hub else ACCOUNT_NAME, namespace, hub)
+    return WorkerAccount(f"{ACCOUNT_NAME}-{digest(hub)[:8]}" if hub else ACCOUNT_NAME, namespace, hub)
 
 
-class Change(Enum):
+class AccountChange(Enum):
     """What had to be done so that an account has its rights."""
 
     NONE = auto()
@@ -55,7 +55,7 @@ class Change(Enum):
     """The account is new, and so are its rights."""
 
 
-async def grant(worker: Client, account: Account, rules: Sequence[Rule]) -> Change:
+async def grant(worker: Client, account: WorkerAccount, rules: Sequence[PolicyRule]) -> AccountChange:
     """Bring the account and its rights to what is wanted; return what was not yet so.
 
     Asked live, since nobody follows a worker's roles. The tokens of an account that was deleted end with it, but an API
@@ -73,11 +73,11 @@ async def grant(worker: Client, account: Account, rules: Sequence[Rule]) -> Chan
         await _ensure(worker, ClusterRoleBinding, _binding_manifest(account)),
     ]
     if made is Done.CREATED:
-        return Change.ACCOUNT
-    return Change.NONE if set(done) == {Done.NOTHING} else Change.RIGHTS
+        return AccountChange.ACCOUNT
+    return AccountChange.NONE if set(done) == {Done.NOTHING} else AccountChange.RIGHTS
 
 
-async def granted(worker: Client, account: Account) -> Sequence[Mapping[str, Any]]:
+async def granted(worker: Client, account: WorkerAccount) -> Sequence[Mapping[str, Any]]:
     """Return the rules that the account's role has now."""
     try:
         return ClusterRole.view(await worker.get(ClusterRole.resource, account.name)).rules
@@ -85,7 +85,7 @@ async def granted(worker: Client, account: Account) -> Sequence[Mapping[str, Any
         return ()
 
 
-async def revoke(worker: Client, account: Account) -> bool:
+async def revoke(worker: Client, account: WorkerAccount) -> bool:
     """Remove what `grant` made, and nothing else; every token of the account ends with it."""
     removed = [
         await _ensure_absent(worker, ClusterRoleBinding, account.name, "", account.hub),
@@ -95,24 +95,23 @@ async def revoke(worker: Client, account: Account) -> bool:
     return any(removed)
 
 
-async def hubs_of_same_origin(worker: Client, account: Account) -> list[str]:
+async def hubs_of_same_origin(worker: Client, account: WorkerAccount) -> list[str]:
     """Return other hubs that have an account on a worker and call their copies as this one does.
 
     Each of them then takes the copies of the others for its own leftovers, and deletes them.
     """
-    labels = f"{MANAGED_BY}={OURS[MANAGED_BY]}"
-    found = (await worker.list(ServiceAccount.resource, account.namespace, labels=labels)).items
-    marks = [ServiceAccount.view(raw).metadata.annotations for raw in found]
+    accounts = (await worker.list(ServiceAccount.resource, account.namespace, labels=LABELLED_OURS)).items
+    marks = [ServiceAccount.view(raw).metadata.annotations for raw in accounts]
     return sorted({m[HUB] for m in marks if m.get(HUB, account.hub) != account.hub and m.get(ORIGIN) == account.origin})
 
 
-async def issue(worker: Client, account: Account, seconds: int) -> IssuedToken:
+async def issue(worker: Client, account: WorkerAccount, seconds: int) -> IssuedToken:
     """Have the worker issue a token."""
     request = token_request(account.name, account.namespace, seconds)
     return issued_token(await worker.create(ServiceAccount.resource, request, subresource=SUBRESOURCE))
 
 
-async def denied(client: Client, rules: Sequence[Rule]) -> list[str]:
+async def denied(client: Client, rules: Sequence[PolicyRule]) -> list[str]:
     """Ask the worker, as the client's own user, which of these rights it does not have."""
     missing = []
     for rule in rules:
@@ -123,7 +122,7 @@ async def denied(client: Client, rules: Sequence[Rule]) -> list[str]:
     return missing
 
 
-def _account_manifest(account: Account) -> Manifest:
+def _account_manifest(account: WorkerAccount) -> Manifest:
     # No pod runs as this account, so none shall be given its token.
     marks = account.marks | ({ORIGIN: account.origin} if account.origin else {})
     return ServiceAccount.manifest(
@@ -131,7 +130,7 @@ def _account_manifest(account: Account) -> Manifest:
     )
 
 
-def _binding_manifest(account: Account) -> Manifest:
+def _binding_manifest(account: WorkerAccount) -> Manifest:
     return ClusterRoleBinding.manifest(
         account.name,
         annotations=account.marks,

@@ -19,13 +19,14 @@ from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, admin_secret, credentials_secret
+from fleetqueue.api.meta import key_of
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
 from fleetqueue.controllers.credentials import issued, messages
 from fleetqueue.controllers.credentials.accounts import (
     ACCOUNT_NAME,
-    Account,
-    Change,
+    AccountChange,
+    WorkerAccount,
     account_of,
     grant,
     granted,
@@ -39,7 +40,7 @@ from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.proofs import PATIENCE, Proofs, identity
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.worker_rules import Rights, widened
-from fleetqueue.runtime.cluster import MANAGED_BY, OURS, Cluster, is_ours, is_released
+from fleetqueue.runtime.cluster import LABELLED_OURS, Cluster, is_ours, is_released
 from fleetqueue.runtime.controller import Watch
 from fleetqueue.runtime.logs import Log
 
@@ -53,10 +54,6 @@ take the secret. Who deletes a secret later than this gets a new token."""
 log = Log("credentials")
 
 
-class AdminSecret(Secret):
-    """A secret of our own namespace; a kind of its own, since a kind is followed in one namespace only."""
-
-
 class AdminKubeconfigs:
     name = "admin-kubeconfig"
 
@@ -66,13 +63,12 @@ class AdminKubeconfigs:
         self._settings = settings
         self._proofs = proofs
         self._account = account_of(hub_uid, settings.worker_namespace)
-        self._former = Account(ACCOUNT_NAME, settings.worker_namespace, hub_uid)
+        self._former = WorkerAccount(ACCOUNT_NAME, settings.worker_namespace, hub_uid)
         """What the account was called before its name told the hub."""
         self._last: dict[str, Issued] = {}
 
     def watches(self) -> Iterable[Watch[Any]]:
-        ours = f"{MANAGED_BY}={OURS[MANAGED_BY]}"
-        yield Watch(AdminSecret, _cluster_of, namespace=self._settings.namespace, labels=ours)
+        yield Watch(Secret, _cluster_of, namespace=self._settings.namespace, labels=LABELLED_OURS)
 
     async def credential(
         self, cluster: ManagedCluster, current: Issued | None, rights: Rights, *, doubted: bool
@@ -122,7 +118,7 @@ class AdminKubeconfigs:
             await self._mark(secret, None)
         return True
 
-    async def _revoke_unused(self, worker: Client, cluster: str, secret: AdminSecret) -> None:
+    async def _revoke_unused(self, worker: Client, cluster: str, secret: Secret) -> None:
         """Remove our accounts from the worker, but for those that the credential of another name of it uses."""
         in_use = await self._accounts_in_use(await identity(worker), besides=cluster)
         for account in (self._account, *([self._former] if self._has_former(secret) else ())):
@@ -133,7 +129,7 @@ class AdminKubeconfigs:
 
     async def _accounts_in_use(self, uid: str, *, besides: str) -> Mapping[str, str]:
         """Look into the cache, and live where it shows any: of two names that go at a time, one must see it."""
-        in_use = accounts_in_use(self._hub.list(Secret), uid, besides=besides)
+        in_use = accounts_in_use(self._hub.list(Secret, self._settings.kueue_namespace), uid, besides=besides)
         if in_use:
             try:
                 live = await self._hub.client.list(Secret.resource, self._settings.kueue_namespace)
@@ -144,8 +140,10 @@ class AdminKubeconfigs:
             in_use = accounts_in_use(map(Secret.view, live.items), uid, besides=besides)
         return in_use
 
-    def _secret(self, cluster: str) -> AdminSecret | None:
-        return self._hub.get(AdminSecret, admin_secret(cluster), self._settings.namespace)
+    def _secret(self, cluster: str) -> Secret | None:
+        namespace = self._settings.namespace
+        secrets = self._hub.informer(Secret, namespace=namespace, labels=LABELLED_OURS).store
+        return secrets.get(key_of(namespace, admin_secret(cluster)))
 
     def _kept(self, cluster: str, current: Issued | None, where: Endpoint) -> Issued | None:
         """Return the current credential, for where the worker is now; None where a new token is due."""
@@ -171,8 +169,8 @@ class AdminKubeconfigs:
         if kept is None:
             return await self._issue(worker, cluster, where, rights)
         because = "its account on the worker was gone"
-        if change is not Change.ACCOUNT:
-            patience = PATIENCE if change is Change.RIGHTS else (0.0,)
+        if change is not AccountChange.ACCOUNT:
+            patience = PATIENCE if change is AccountChange.RIGHTS else (0.0,)
             why = await self._proofs.refusal(cluster, kept.kubeconfig, rights, patience=patience)
             if not why:
                 return kept
@@ -183,11 +181,11 @@ class AdminKubeconfigs:
         """Return what the account may do now, or the one of the former name where there is no other yet."""
         return await granted(worker, self._account) or await granted(worker, self._former)
 
-    def _has_former(self, secret: AdminSecret) -> bool:
+    def _has_former(self, secret: Secret) -> bool:
         """Tell whether an account of the former name may stand on the worker; the mark was "true" then."""
         return secret.metadata.annotations.get(IN_USE) in ("true", self._former.name) and bool(self._account.hub)
 
-    async def _remove_former(self, worker: Client, secret: AdminSecret) -> None:
+    async def _remove_former(self, worker: Client, secret: Secret) -> None:
         """Remove the account of the former name, when a secret with the new one is written and works; once.
 
         Nobody can tell whether another hub, of an older version, uses it as well: that one makes it again by itself.
@@ -215,7 +213,7 @@ class AdminKubeconfigs:
     def _kubeconfig(self, cluster: str, where: Endpoint, token: str) -> str:
         return where.kubeconfig(cluster, token=token, user=self._account.name)
 
-    async def _mark(self, secret: AdminSecret, value: str | None) -> None:
+    async def _mark(self, secret: Secret, value: str | None) -> None:
         if secret.metadata.annotations.get(IN_USE) == value:
             return
         metadata = {"uid": secret.uid, "annotations": {IN_USE: value}}
@@ -245,6 +243,6 @@ def admin_connection(secret: Secret) -> Connection:
         raise CredentialProblem(f"{secret}: {error}") from error
 
 
-def _cluster_of(secret: AdminSecret) -> Iterable[str]:
+def _cluster_of(secret: Secret) -> Iterable[str]:
     name = secret.metadata.labels.get(CLUSTER_LABEL, "")
     return (name,) if name else ()

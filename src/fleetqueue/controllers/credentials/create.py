@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Final
 
+from fleetqueue.api.authentication_v1 import SHORTEST_SECONDS
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.controllers.credentials.accounts import Account, grant, issue
+from fleetqueue.controllers.credentials.accounts import WorkerAccount, grant, issue
 from fleetqueue.controllers.credentials.endpoints import Endpoint, refusal
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.worker_rules import rules_for
@@ -26,12 +27,16 @@ async def create_kubeconfig(
 ) -> str:
     """Return a kubeconfig that Kueue takes, for a worker that is open as an admin.
 
-    `lifetime`: seconds; the worker may shorten it. Nobody renews it, so a MultiKueueCluster that shall stay needs a
-    long one, or the controller.
+    `lifetime`: seconds, 600 or more; the worker may shorten it. Nobody renews it, so a MultiKueueCluster that shall
+    stay needs a long one, or the controller.
     """
+    if lifetime < SHORTEST_SECONDS:
+        raise CredentialProblem(
+            f"lifetime is {lifetime} s, and Kubernetes issues no token for less than {SHORTEST_SECONDS} s (10 minutes)"
+        )
     if why := refusal(connection.server):
         raise CredentialProblem(f"Kueue would refuse this kubeconfig: {why}")
-    account = Account(BY_HAND, namespace)
+    account = WorkerAccount(BY_HAND, namespace)
     await grant(client, account, rules_for(job_kinds))
     token = await issue(client, account, lifetime)
     where = Endpoint(connection.server, connection.ca or b"")

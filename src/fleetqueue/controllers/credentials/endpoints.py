@@ -40,6 +40,16 @@ def endpoint(cluster: ManagedCluster, admin: Connection) -> Endpoint:
     return Endpoint(server, ca or b"")
 
 
+def is_same_server(one: str, other: str) -> bool:
+    """Tell whether two URLs of API servers say the same."""
+    return _address(one) == _address(other)
+
+
+def _address(server: str) -> tuple[str, str]:
+    url = urlsplit(server)
+    return url.netloc.lower().removesuffix(":443"), url.path.rstrip("/")
+
+
 def refusal(server: str) -> str:
     """Say why Kueue would refuse a server, or nothing: it takes an IP address or a DNS name, in any case."""
     url = urlsplit(server)

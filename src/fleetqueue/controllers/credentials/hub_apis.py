@@ -18,16 +18,16 @@ log = Log("credentials")
 
 
 @dataclass(frozen=True, slots=True)
-class Capabilities:
+class CredentialApis:
     managed_accounts: bool = False
     """ManagedServiceAccount and ClusterPermission are both served."""
     profile_fields: frozenset[str] = frozenset()
     """Those fields of a ClusterProfile's status that we fill; empty where the kind is not served."""
 
 
-async def discover(hub: Client) -> Capabilities:
+async def discover(hub: Client) -> CredentialApis:
     """Ask the hub what it serves."""
-    return Capabilities(
+    return CredentialApis(
         managed_accounts=await _serves(hub, ManagedServiceAccount.resource)
         and await _serves(hub, ClusterPermission.resource),
         profile_fields=await _profile_fields(hub) if await _serves(hub, ClusterProfile.resource) else frozenset(),

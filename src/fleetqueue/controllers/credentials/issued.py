@@ -16,6 +16,7 @@ from fleetqueue.api.fleetqueue import (
     CLUSTER_UID,
     KUBECONFIG_KEY,
     MISSING_KINDS,
+    REFUSED,
     REPLACED_BY,
     credentials_secret,
 )
@@ -84,6 +85,7 @@ def secret_manifest(
             REPLACED_BY: None,
             CONTENT_HASH: credential.fingerprint,
             MISSING_KINDS: missing_kinds or None,
+            REFUSED: None,
         },
     )
     added = set(live.data) - {KUBECONFIG_KEY} if live else set()

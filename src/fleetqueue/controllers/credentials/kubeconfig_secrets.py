@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from prometheus_client import CollectorRegistry, Gauge
+
 from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as ocm
 from fleetqueue.api import errors
@@ -28,16 +30,17 @@ from fleetqueue.api.fleetqueue import (
     MISSING_KINDS,
     REPLACED_BY,
     credentials_secret,
+    is_refused,
     placement_of,
+    refused_mark,
 )
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials import issued, messages
 from fleetqueue.controllers.credentials.issued import Issued
-from fleetqueue.controllers.credentials.measures import Measures
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.proofs import Proofs
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.controllers.credentials.source import FormerSource, Source
+from fleetqueue.controllers.credentials.source import FormerSource, WorkerCredentialSource
 from fleetqueue.controllers.credentials.wanted_rights import RightsInUse
 from fleetqueue.controllers.credentials.who_needs_one import (
     cluster_of_secret,
@@ -74,7 +77,7 @@ class KubeconfigSecretController(Controller):
         metrics: Metrics,
         *,
         settings: CredentialsSettings,
-        sources: Sequence[Source],
+        sources: Sequence[WorkerCredentialSource],
         rights: RightsInUse,
         proofs: Proofs,
         former: Sequence[FormerSource] = (),
@@ -89,7 +92,7 @@ class KubeconfigSecretController(Controller):
         self.former = former
         self.rights = rights
         self.proofs = proofs
-        self.measures = Measures(metrics.registry)
+        self.credential_metrics = CredentialMetrics(metrics.registry)
         self._unneeded_since: dict[str, float] = {}
         self._complaints: dict[str, str] = {}
         self._declare_indexes()
@@ -131,7 +134,7 @@ class KubeconfigSecretController(Controller):
     async def _keep_right(self, cluster: ocm.ManagedCluster, why: str) -> Issued:
         secret = self._secret(cluster.name)
         current = issued.read(secret)
-        self.measures.holds(cluster.name, current)
+        self.credential_metrics.holds(cluster.name, current)
         try:
             rights = await self.rights.now()
             credential = await self._credential(cluster, current, rights)
@@ -149,7 +152,9 @@ class KubeconfigSecretController(Controller):
         except CredentialPending as soon:
             raise errors.RetryLater(PENDING_RETRY, str(soon)) from soon
         except CredentialProblem as problem:
-            await self._complain(cluster, current, problem)
+            is_silent = isinstance(problem.__cause__, errors.Unreachable)
+            refused = is_refused(secret) if is_silent else await self._mark_refused(secret, current)
+            await self._complain(cluster, current, problem, refused=refused)
             raise errors.RetryLater(PROBLEM_RETRY, str(problem)) from problem
         except (errors.Conflict, errors.AlreadyExists, errors.NotFound):
             raise  # the cache was behind; nothing that a person should hear of
@@ -157,7 +162,7 @@ class KubeconfigSecretController(Controller):
             await self._complain(cluster, current, error)
             raise
         self._complaints.pop(cluster.name, None)
-        self.measures.holds(cluster.name, credential)
+        self.credential_metrics.holds(cluster.name, credential)
         if written and credential != current:
             await self._tell(cluster, secret, current, credential, why)
         if written:
@@ -170,6 +175,8 @@ class KubeconfigSecretController(Controller):
         Unless the cluster is leaving: OCM's part goes with it, and an admin kubeconfig may still let its drain end.
         """
         doubted = self._is_doubted(cluster.name)
+        if is_refused(self._secret(cluster.name)):
+            self.proofs.forget(cluster.name)
         problems = []
         for source in self.sources:
             own = current if current is not None and current.source == source.name else None
@@ -198,18 +205,32 @@ class KubeconfigSecretController(Controller):
             f" not {known}); the old one is drained first"
         )
 
+    async def _mark_refused(self, secret: Secret | None, current: Issued | None) -> bool:
+        """Say on a secret that cannot be renewed whether the worker accepts it: who sends jobs there wants to know.
+
+        Return whether the worker refuses it, as far as is known.
+        """
+        if secret is None or current is None or not is_ours(secret):
+            return False
+        accepted = await self.proofs.is_accepted(current.kubeconfig)
+        if accepted is None or accepted != is_refused(secret):
+            return is_refused(secret)
+        mark = refused_mark(secret, None if accepted else clock.now())
+        await self.hub.client.merge(secret.resource, secret.name, secret.namespace, mark)
+        return not accepted
+
     async def _tell(
         self, cluster: ocm.ManagedCluster, secret: Secret | None, current: Issued | None, credential: Issued, why: str
     ) -> None:
         name = credentials_secret(cluster.name)
         if secret is None:
-            said = messages.issued(name, credential, why)
+            event = messages.issued(name, credential, why)
         elif current is None:
-            said = messages.repaired(name, credential)
+            event = messages.repaired(name, credential)
         else:
-            said = messages.renewed(name, credential, why_renewed(current, credential))
-        log.info("secret written", cluster=cluster.name, reason=said[0], note=said[1], expires=credential.expires)
-        await self.hub.events.normal(cluster, *said)
+            event = messages.renewed(name, credential, why_renewed(current, credential))
+        log.info("secret written", cluster=cluster.name, reason=event[0], note=event[1], expires=credential.expires)
+        await self.hub.events.normal(cluster, *event)
 
     async def _tell_missing(self, cluster: ocm.ManagedCluster, secret: Secret | None, missing: str) -> None:
         """Say which kinds have come to be missing on a worker, or that none is any more."""
@@ -221,13 +242,15 @@ class KubeconfigSecretController(Controller):
         elif before and not missing:
             await self.hub.events.normal(cluster, *messages.served())
 
-    async def _complain(self, cluster: ocm.ManagedCluster, current: Issued | None, error: Exception) -> None:
+    async def _complain(
+        self, cluster: ocm.ManagedCluster, current: Issued | None, error: Exception, *, refused: bool = False
+    ) -> None:
         """Say what is wrong; the log hears each problem once, however often it is met."""
-        said = messages.failed(credentials_secret(cluster.name), current, error)
+        event = messages.failed(credentials_secret(cluster.name), current, error, refused=refused)
         if self._complaints.get(cluster.name) != str(error):
             self._complaints[cluster.name] = str(error)
             log.warning("no credential", cluster=cluster.name, error=error)
-        await self.hub.events.warning(cluster, *said)
+        await self.hub.events.warning(cluster, *event)
 
     async def _withdraw(self, name: str, cluster: ocm.ManagedCluster | None) -> None:
         secret = self._secret(name)
@@ -238,7 +261,7 @@ class KubeconfigSecretController(Controller):
         removed += [await source.withdraw(name, is_gone=cluster is None) for source in (*self.former, *self.sources)]
         self._unneeded_since.pop(name, None)
         self._complaints.pop(name, None)
-        self.measures.forget(name)
+        self.credential_metrics.forget(name)
         if any(removed):
             log.info("credentials removed", cluster=name)
             if cluster is not None:
@@ -306,7 +329,7 @@ def departed(name: str, last: Issued | None) -> ocm.ManagedCluster:
     return ocm.ManagedCluster.view(manifest)
 
 
-def sources_after(sources: Sequence[Source], name: str) -> Sequence[Source]:
+def sources_after(sources: Sequence[WorkerCredentialSource], name: str) -> Sequence[WorkerCredentialSource]:
     """Return the sources that stand behind the one of this name; those before it may yet have something better."""
     return sources[[source.name for source in sources].index(name) + 1 :]
 
@@ -336,3 +359,20 @@ def clusters_of_secret(secret: Secret) -> Iterable[str]:
     """Return whom a secret is for: by its name, since somebody may have taken the label off, and by its label."""
     labelled = secret.metadata.labels.get(CLUSTER_LABEL)
     return {*cluster_of_secret(secret.name), *([labelled] if labelled else [])}
+
+
+class CredentialMetrics:
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.expiry = Gauge(
+            "fleetqueue_credential_expiry_timestamp_seconds",
+            "When the credential of a cluster ends, in seconds since 1970; renewal comes well before",
+            ["cluster"],
+            registry=registry,
+        )
+
+    def holds(self, cluster: str, credential: Issued | None) -> None:
+        if credential is not None:
+            self.expiry.labels(cluster).set(credential.expires.timestamp())
+
+    def forget(self, cluster: str) -> None:
+        self.expiry.remove(cluster)

@@ -19,7 +19,7 @@ from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import ConfigMap, Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, REFUSED
 from fleetqueue.api.managed_service_account_v1beta1 import CA_KEY, GROUP, TOKEN_KEY, ManagedServiceAccount
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
@@ -30,12 +30,10 @@ from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Proofs
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.controllers.credentials.worker_rules import Rights, Rule, widened
+from fleetqueue.controllers.credentials.worker_rules import PolicyRule, Rights, widened
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Watch
 
-REFUSED: Final = "fleetqueue.dev/refused"
-"""Annotation on a ManagedServiceAccount: when the worker last refused its token."""
 GRACE_SECONDS: Final = 30.0
 """How long OCM's agents may take before anybody hears of it, or another source is asked; they take about a second."""
 AGENT_SECONDS: Final = 10.0
@@ -95,8 +93,8 @@ class ManagedAccounts:
                 await self._ask_for_another_token(account)
             if why:
                 is_new = clock.monotonic() - self._changed.get(cluster.name, -inf) < GRACE_SECONDS
-                said = f"the token of {account} does not work: {why}"
-                raise CredentialPending(said) if is_new else CredentialProblem(said)
+                message = f"the token of {account} does not work: {why}"
+                raise CredentialPending(message) if is_new else CredentialProblem(message)
         if not cluster.is_deleting:
             await self._add_ons.hold(cluster.name)
         return replace(credential, because=self._refused.pop(cluster.name, ""))
@@ -184,7 +182,7 @@ def account_manifest(cluster: str, lifetime: int) -> Manifest:
     )
 
 
-def permission_manifest(cluster: str, rules: Sequence[Rule]) -> Manifest:
+def permission_manifest(cluster: str, rules: Sequence[PolicyRule]) -> Manifest:
     """Bind the rules to the account by its own kind, so that it may be installed in any namespace of the worker."""
     name = account_name(cluster)
     subject = {"apiGroup": GROUP, "kind": "ManagedServiceAccount", "name": name}

@@ -54,8 +54,10 @@ def same_origin(origin: str, hubs: Sequence[str]) -> Said:
     )
 
 
-def failed(secret: str, current: Issued | None, error: Exception) -> Said:
+def failed(secret: str, current: Issued | None, error: Exception, *, refused: bool) -> Said:
+    """Tell of a credential that cannot be had; `refused`: the worker does not accept the present one."""
     still = f"the present one holds until {timestamp(current.expires)}" if current else "there is none until then"
+    still = "the worker refuses the present one" if refused else still
     return "CredentialsFailed", f"Secret {secret} could not be written and will be tried again; {still}: {error}"
 
 

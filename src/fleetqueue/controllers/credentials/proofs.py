@@ -18,7 +18,7 @@ from fleetqueue.controllers.credentials.issued import digest
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.served_kinds import unserved
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.controllers.credentials.worker_rules import Rights, Rule
+from fleetqueue.controllers.credentials.worker_rules import PolicyRule, Rights
 
 Dial = Callable[[Connection], Client]
 
@@ -85,6 +85,19 @@ class Proofs:
                     break
         return why
 
+    async def is_accepted(self, kubeconfig: str) -> bool | None:
+        """Tell whether the worker takes the token of a kubeconfig, whatever it allows; None where it does not say."""
+        try:
+            async with self._opened(parse(kubeconfig)) as client:
+                await identity(client)
+        except errors.Unauthorized:
+            return False
+        except (errors.Forbidden, errors.NotFound):
+            return True
+        except (errors.ApiError, errors.Unreachable):
+            return None
+        return True
+
     def identity(self, cluster: str) -> str:
         """Return which cluster the credential opens that was proven last."""
         return self._proven.get(cluster, Proof()).uid
@@ -107,7 +120,7 @@ async def identity(client: Client) -> str:
     return Namespace.view(await client.get(Namespace.resource, IDENTITY_NAMESPACE)).uid
 
 
-async def _ask(client: Client, rules: Sequence[Rule]) -> str:
+async def _ask(client: Client, rules: Sequence[PolicyRule]) -> str:
     try:
         missing = await denied(client, rules)
     except errors.Unauthorized:

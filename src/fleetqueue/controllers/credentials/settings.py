@@ -29,8 +29,8 @@ class CredentialsSettings:
     fifth of it needs a new token when it is back, and gets one."""
 
     verify_every: float = 300.0
-    """Seconds between two looks whether a credential still works; a lost connection of Kueue looks at once. A token
-    revoked on the worker stays unnoticed for so long."""
+    """Seconds between two looks whether a credential still works; a lost connection of Kueue, and a worker that answers
+    the dispatcher with 401, look at once."""
 
     linger: float = 60.0
     """Seconds that a credential stays after nothing uses it, so that a drain can look at its worker once more and a

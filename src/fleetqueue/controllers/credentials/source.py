@@ -21,7 +21,7 @@ class FormerSource(Protocol):
         ...
 
 
-class Source(FormerSource, Protocol):
+class WorkerCredentialSource(FormerSource, Protocol):
     name: str
     """Written beside each credential, to know whose it is."""
 

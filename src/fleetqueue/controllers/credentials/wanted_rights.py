@@ -29,7 +29,7 @@ class RightsInUse:
 
     async def now(self) -> Rights:
         configurations = self._configurations()
-        for name in sorted({name for found in configurations for name in found.external_frameworks}):
+        for name in sorted({name for configuration in configurations for name in configuration.external_frameworks}):
             if name not in self._served and clock.monotonic() - self._asked.get(name, -LOOK_AGAIN) >= LOOK_AGAIN:
                 await self._look_up(name)
         return replace(rights_for(configurations, self._served), only_adds=not self.kueue.now.is_known)

@@ -6,19 +6,19 @@ from fleetqueue.client.transport import connect
 from fleetqueue.controllers.credentials.admin_kubeconfigs import AdminKubeconfigs
 from fleetqueue.controllers.credentials.cluster_profiles import ClusterProfileController
 from fleetqueue.controllers.credentials.held_add_ons import HeldAddOns
-from fleetqueue.controllers.credentials.hub_apis import Capabilities
+from fleetqueue.controllers.credentials.hub_apis import CredentialApis
 from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
 from fleetqueue.controllers.credentials.managed_accounts import ManagedAccounts
 from fleetqueue.controllers.credentials.proofs import Dial, Proofs
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.controllers.credentials.source import FormerSource, Source
+from fleetqueue.controllers.credentials.source import FormerSource, WorkerCredentialSource
 from fleetqueue.controllers.credentials.wanted_rights import RightsInUse
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
 
-class Credentials:
+class CredentialControllers:
     """The controllers as one part: `controllers` to run."""
 
     def __init__(
@@ -27,12 +27,12 @@ class Credentials:
         metrics: Metrics,
         settings: CredentialsSettings,
         *,
-        capabilities: Capabilities,
+        capabilities: CredentialApis,
         hub_uid: str = "",
         dial: Dial = connect,
     ) -> None:
         proofs = Proofs(dial, settings)
-        sources: list[Source] = [AdminKubeconfigs(hub, settings, proofs, hub_uid)]
+        sources: list[WorkerCredentialSource] = [AdminKubeconfigs(hub, settings, proofs, hub_uid)]
         former: list[FormerSource] = []
         if capabilities.managed_accounts:
             sources.insert(0, ManagedAccounts(hub, settings, proofs))

@@ -31,7 +31,7 @@ JOB_VERBS: Final = ("create", "delete", "get", "list", "watch")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PolicyRule:
     group: str
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
@@ -80,7 +80,7 @@ NEVER_DISPATCHED: Final = frozenset({"deployment", "sparkoperator.k8s.io/sparkap
 class Rights:
     """What a credential shall allow, and what for."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[PolicyRule, ...]
     kinds: Mapping[str, JobKind]
     """What Kueue watches on every worker, by the name that its configuration has for it. Where a worker does not serve
     one of them, or does not let Kueue watch it, Kueue refuses the whole worker."""
@@ -105,7 +105,7 @@ def rights_for(configurations: Sequence[Configuration], external: Mapping[str, J
     return Rights(tuple(_rules(kinds.values(), gates)), kinds, unknown, origin=configurations[0].origin)
 
 
-def rules_for(job_kinds: Iterable[str], gates: Collection[str] = BETA_GATES) -> list[Rule]:
+def rules_for(job_kinds: Iterable[str], gates: Collection[str] = BETA_GATES) -> list[PolicyRule]:
     """Return the rules for these kinds of jobs, in one order whatever the order asked; raises ValueError."""
     wanted = sorted(set(job_kinds) - NEVER_DISPATCHED)
     unknown = [name for name in wanted if name not in JOB_KINDS]
@@ -114,33 +114,36 @@ def rules_for(job_kinds: Iterable[str], gates: Collection[str] = BETA_GATES) -> 
     return _rules((JOB_KINDS[name] for name in wanted), gates)
 
 
-def _rules(kinds: Iterable[JobKind], gates: Collection[str]) -> list[Rule]:
+def _rules(kinds: Iterable[JobKind], gates: Collection[str]) -> list[PolicyRule]:
     return [*_kueue_rules(gates), *(_job_rule(kind, gates) for kind in kinds)]
 
 
-def widened(rules: Sequence[Rule], live: Iterable[Mapping[str, Any]]) -> list[Rule]:
+def widened(rules: Sequence[PolicyRule], live: Iterable[Mapping[str, Any]]) -> list[PolicyRule]:
     """Return the rules with all that live ones, as a role has them, allow beyond them; not those for single objects."""
     allowed = {(rule.group, resource, verb) for rule in rules for resource in rule.resources for verb in rule.verbs}
     more: dict[tuple[str, str], list[str]] = {}
-    for found in live:
-        if found.get("resourceNames"):
+    for grant in live:
+        if grant.get("resourceNames"):
             continue
-        for group, resource, verb in product(*(found.get(part) or () for part in ("apiGroups", "resources", "verbs"))):
+        for group, resource, verb in product(*(grant.get(part) or () for part in ("apiGroups", "resources", "verbs"))):
             if (group, resource, verb) not in allowed:
                 more.setdefault((group, resource), []).append(verb)
-    return [*rules, *(Rule(group, (resource,), tuple(sorted(verbs))) for (group, resource), verbs in more.items())]
-
-
-def _kueue_rules(gates: Collection[str]) -> list[Rule]:
-    status_verbs = ("patch", "update") if ORCHESTRATED_PREEMPTION in gates else ("patch",)
     return [
-        Rule(KUEUE, ("workloads",), ("create", "delete", "get", "list", "update", "watch")),
-        Rule(KUEUE, ("workloads/status",), status_verbs),
-        Rule(KUEUE, ("clusterqueues", "localqueues"), ("list", "watch")),
-        Rule("", ("namespaces",), ("get",), IDENTITY_NAMESPACE),
+        *rules,
+        *(PolicyRule(group, (resource,), tuple(sorted(verbs))) for (group, resource), verbs in more.items()),
     ]
 
 
-def _job_rule(kind: JobKind, gates: Collection[str]) -> Rule:
+def _kueue_rules(gates: Collection[str]) -> list[PolicyRule]:
+    status_verbs = ("patch", "update") if ORCHESTRATED_PREEMPTION in gates else ("patch",)
+    return [
+        PolicyRule(KUEUE, ("workloads",), ("create", "delete", "get", "list", "update", "watch")),
+        PolicyRule(KUEUE, ("workloads/status",), status_verbs),
+        PolicyRule(KUEUE, ("clusterqueues", "localqueues"), ("list", "watch")),
+        PolicyRule("", ("namespaces",), ("get",), IDENTITY_NAMESPACE),
+    ]
+
+
+def _job_rule(kind: JobKind, gates: Collection[str]) -> PolicyRule:
     verbs = JOB_VERBS if kind.patched_with not in gates else tuple(sorted({*JOB_VERBS, "patch"}))
-    return Rule(kind.group, (kind.resource,), verbs)
+    return PolicyRule(kind.group, (kind.resource,), verbs)

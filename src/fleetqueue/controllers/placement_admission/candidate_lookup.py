@@ -7,26 +7,29 @@ from collections.abc import Mapping, Sequence
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import is_refused
 from fleetqueue.api.quantity import Amounts, add
-from fleetqueue.api.usage_scores import Scale, loss
+from fleetqueue.api.usage_scores import ScoreScale, loss
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
-from fleetqueue.controllers.placement_admission.candidates import PACK, SPREAD, Candidate, shortage
+from fleetqueue.controllers.placement_admission.candidate_ranking import PACK, SPREAD, Candidate, shortage
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
-from fleetqueue.controllers.placement_admission.ledger import Ledger
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY
 from fleetqueue.controllers.placement_admission.selection import add_on_scores
+from fleetqueue.controllers.placement_admission.sent_nominations import SentNominations
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import is_ours
 
 
 class CandidateLookup:
-    def __init__(self, objects: HubObjects, workers: Workers, ledger: Ledger, arrivals: Arrivals) -> None:
+    def __init__(
+        self, objects: HubObjects, workers: Workers, sent_nominations: SentNominations, arrivals: Arrivals
+    ) -> None:
         self._hub = objects.hub
         self._settings = objects.settings
         self._objects = objects
         self._workers = workers
-        self._ledger = ledger
+        self._sent_nominations = sent_nominations
         self._arrivals = arrivals
 
     def of(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[Candidate]:
@@ -73,13 +76,15 @@ class CandidateLookup:
         if not self._objects.is_connected(member):
             return Candidate(member, excluded="not connected")
         secret = self._objects.kubeconfig_of(member)
+        if secret is not None and is_refused(secret):
+            return Candidate(member, excluded=messages.credential_refused(secret.name))
         if why := self._workers.why_closed(secret, workload):
             return Candidate(member, excluded=why, is_stopped=True)
         queue = self._workers.queue(secret, workload)
         if queue is not None and (why := shortage(queue.quota, queue.limits, workload.least_requests)):
             return Candidate(member, excluded=why, is_too_small=True)
         unseen = self._unseen(member, config.name)
-        score = scores.get(name, 0) - round(sum(weight * loss(item, unseen, Scale()) for item, weight in losses))
+        score = scores.get(name, 0) - round(sum(weight * loss(item, unseen, ScoreScale()) for item, weight in losses))
         if queue is None:
             return Candidate(member, score=score, used=self._sent(member))
         used = add([queue.reserved, unseen])
@@ -88,11 +93,11 @@ class CandidateLookup:
     def _unseen(self, member: str, config: str) -> Amounts:
         """Add up what was sent to a member and does not show in its usage or its scores yet."""
         checks = self._objects.multikueue_checks_on(config)
-        return add([self._arrivals.on(member, checks), *self._ledger.requests_on(member)])
+        return add([self._arrivals.on(member, checks), *self._sent_nominations.requests_on(member)])
 
     def _sent(self, member: str) -> Amounts:
         """Add up all that we sent to a member, for where its own usage is not known."""
-        return add([self._arrivals.total(member), *self._ledger.requests_on(member)])
+        return add([self._arrivals.total(member), *self._sent_nominations.requests_on(member)])
 
 
 def allowed_clusters(workload: kueue.Workload) -> set[str]:

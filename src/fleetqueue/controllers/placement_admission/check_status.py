@@ -10,10 +10,10 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, find
 from fleetqueue.api.fleetqueue import DISPATCHER_NAME, placement_of
 from fleetqueue.controllers.placement_admission import messages
-from fleetqueue.controllers.placement_admission.candidates import SPREAD, STRATEGIES
-from fleetqueue.controllers.placement_admission.draining import Held, Plan
+from fleetqueue.controllers.placement_admission.candidate_ranking import SPREAD, STRATEGIES
+from fleetqueue.controllers.placement_admission.draining import ConfigPlan, Holdings
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
-from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.names import (
     ACTIVE,
     CONDITIONS,
@@ -24,10 +24,10 @@ from fleetqueue.controllers.placement_admission.names import (
 
 
 class CheckStatus:
-    def __init__(self, objects: HubObjects, measures: Measures) -> None:
+    def __init__(self, objects: HubObjects, admission_metrics: PlacementAdmissionMetrics) -> None:
         self.hub = objects.hub
         self.objects = objects
-        self.measures = measures
+        self.admission_metrics = admission_metrics
         self._told: dict[str, tuple[set[str], set[str]]] = {}
         """What was last told of each Placement: which members serve, and which drain."""
 
@@ -35,12 +35,12 @@ class CheckStatus:
         self,
         placement: str,
         checks: Sequence[kueue.AdmissionCheck],
-        plan: Plan,
-        held: Mapping[str, Held],
+        plan: ConfigPlan,
+        held: Mapping[str, Holdings],
         before: kueue.MultiKueueConfig | None,
     ) -> None:
         """Tell what was decided, and what is new in it."""
-        self.measures.set_clusters(placement, plan, held)
+        self.admission_metrics.set_clusters(placement, plan, held)
         news = set(plan.serving), set(plan.draining)
         happened_again = self._told.get(placement) != news
         self._told[placement] = news
@@ -56,13 +56,13 @@ class CheckStatus:
 
     async def _tell_restart(self, check: kueue.AdmissionCheck, conditions: Sequence[Condition]) -> None:
         """Warn of a Kueue that does not run with what is written; once, by what the check said before."""
-        said, before = find(conditions, DISPATCHING), find(check.status.conditions, DISPATCHING)
-        if said is not None and said.reason == messages.RESTART_NEEDED:
-            if before is None or before.message != said.message:
-                await self.hub.events.warning(check, said.reason, said.message)
+        condition, before = find(conditions, DISPATCHING), find(check.status.conditions, DISPATCHING)
+        if condition is not None and condition.reason == messages.RESTART_NEEDED:
+            if before is None or before.message != condition.message:
+                await self.hub.events.warning(check, condition.reason, condition.message)
 
     async def _tell_news(
-        self, check: kueue.AdmissionCheck, plan: Plan, before: kueue.MultiKueueConfig | None, happened_again: bool
+        self, check: kueue.AdmissionCheck, plan: ConfigPlan, before: kueue.MultiKueueConfig | None, happened_again: bool
     ) -> None:
         """Tell what differs from a config as it was read; `happened_again`: it is not one that was just written."""
         strategy = check.metadata.annotations.get(STRATEGY, SPREAD)
@@ -81,7 +81,9 @@ class CheckStatus:
             note = f"{member} holds nothing any more and was unlisted"
             await self.hub.events.normal(check, "DrainEnded", note, happened_again=happened_again)
 
-    def _conditions(self, check: kueue.AdmissionCheck, plan: Plan, held: Mapping[str, Held]) -> list[Condition]:
+    def _conditions(
+        self, check: kueue.AdmissionCheck, plan: ConfigPlan, held: Mapping[str, Holdings]
+    ) -> list[Condition]:
         conditions = [self._active(check, plan)]
         if plan.draining:
             counts = {member: str(held[member]) if member in held else "just dropped" for member in plan.draining}
@@ -96,28 +98,29 @@ class CheckStatus:
         if not self.objects.dispatches and kueue_now.written.dispatcher_name != DISPATCHER_NAME:
             return Condition.false(DISPATCHING, *messages.other_dispatcher(kueue_now.written.dispatcher_name, where))
         if kueue_now.outdated:
-            said = messages.restart_needed(kueue_now, where, self.objects.kueue.source.deployment, DISPATCHER_NAME)
-            return (Condition.true if self.objects.dispatches else Condition.false)(DISPATCHING, *said)
+            details = messages.restart_needed(kueue_now, where, self.objects.kueue.source.deployment, DISPATCHER_NAME)
+            return (Condition.true if self.objects.dispatches else Condition.false)(DISPATCHING, *details)
         if kueue_now.written.dispatcher_name != DISPATCHER_NAME:
             return Condition.true(DISPATCHING, *messages.restart_not_seen(where))
         return None
 
-    def _active(self, check: kueue.AdmissionCheck, plan: Plan) -> Condition:
+    def _active(self, check: kueue.AdmissionCheck, plan: ConfigPlan) -> Condition:
         placement = placement_of(check)
         if check.is_deleting:
             return Condition.false(ACTIVE, *messages.check_deleted(plan.draining))
-        if self.hub.get(cluster.Placement, placement, self.objects.settings.kueue_namespace) is None:
-            return Condition.false(ACTIVE, *messages.placement_not_found(placement, plan.draining))
+        namespace = self.objects.settings.kueue_namespace
+        if self.hub.get(cluster.Placement, placement, namespace) is None:
+            return Condition.false(ACTIVE, *messages.placement_not_found(placement, namespace, plan.draining))
         if not plan.serving:
             return Condition.false(ACTIVE, *messages.no_clusters(placement, plan.left_out, plan.draining))
         serving = [member for member in plan.serving if member not in plan.unusable]
-        said = messages.generated(
+        details = messages.generated(
             plan.left_out,
             plan.unusable,
             refused=_present((member, self.objects.refusal(member)) for member in serving),
             missing_kinds=_present((member, self.objects.missing_kinds(member)) for member in serving),
         )
-        return Condition.true(ACTIVE, *said)
+        return Condition.true(ACTIVE, *details)
 
 
 def _observed(condition: Condition, check: kueue.AdmissionCheck) -> Condition:

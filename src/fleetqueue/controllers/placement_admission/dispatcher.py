@@ -1,7 +1,7 @@
 """Nominate clusters for every MultiKueue Workload of the hub: best first for our configs, all at once for others.
 
-Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, Placement, AddOnPlacementScore, and what the
-         workers' queues have left
+Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, Placement, AddOnPlacementScore, the kubeconfig
+         secrets, and what the workers' queues have left
 Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatchers do, and in the same write Ready for our own
          checks: every write of a Workload makes Kueue ask each listed worker for its copy; and why nobody can be
          nominated, as the message of our own checks, since Events are kept for an hour
@@ -22,28 +22,28 @@ from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.fleetqueue import placement_of
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fleetqueue import is_refused, placement_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.placement_admission import groups, messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
 from fleetqueue.controllers.placement_admission.candidate_lookup import CandidateLookup
-from fleetqueue.controllers.placement_admission.candidates import explain, ranked
+from fleetqueue.controllers.placement_admission.candidate_ranking import explain, ranked
 from fleetqueue.controllers.placement_admission.check_entries import apply_entry, check_entry
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, is_unplaced, standing
-from fleetqueue.controllers.placement_admission.ledger import Ledger
-from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
-from fleetqueue.controllers.placement_admission.nomination import nomination
-from fleetqueue.controllers.placement_admission.nomination_safety import NominationSafety
+from fleetqueue.controllers.placement_admission.nomination_apply import Refusals, nomination
 from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
-from fleetqueue.controllers.placement_admission.refusals import Refusals
+from fleetqueue.controllers.placement_admission.second_nomination import SecondNomination
+from fleetqueue.controllers.placement_admission.sent_nominations import SentNominations
 from fleetqueue.controllers.placement_admission.workers import Workers
-from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import apply_admission
 
 MOST_NOMINATED: Final = 20
 """As many as a Workload's status may hold."""
@@ -52,7 +52,7 @@ log = Log("dispatcher")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class NominationChoice:
     members: Sequence[str]
     why: str
     closed: Set[str] = frozenset()
@@ -74,18 +74,18 @@ class DispatcherController(Controller):
         workers: Workers,
         copies: Copies,
         past_clusters: PastClusters,
-        ledger: Ledger,
-        measures: Measures,
+        sent_nominations: SentNominations,
+        admission_metrics: PlacementAdmissionMetrics,
     ) -> None:
         super().__init__(hub, metrics)
         self.objects = objects
         self.settings = objects.settings
-        self.ledger = ledger
-        self.measures = measures
+        self.sent_nominations = sent_nominations
+        self.admission_metrics = admission_metrics
         self.past_clusters = past_clusters
         self.arrivals = Arrivals(self.settings.settle)
-        self.candidates = CandidateLookup(objects, workers, ledger, self.arrivals)
-        self.safety = NominationSafety(objects, workers, copies, past_clusters)
+        self.candidates = CandidateLookup(objects, workers, sent_nominations, self.arrivals)
+        self.safety = SecondNomination(objects, workers, copies, past_clusters)
         self.refusals = Refusals()
         self._waiting: dict[str, None] = {}
         """The Workloads that no cluster can take."""
@@ -102,12 +102,13 @@ class DispatcherController(Controller):
             Watch(kueue.AdmissionCheck, _config_of_check),
             Watch(kueue.MultiKueueConfig, by_key),
             Watch(kueue.MultiKueueCluster, lambda member: self.objects.configs_listing(member.name)),
+            Watch(Secret, self._configs_of_refused, namespace=self.settings.kueue_namespace),
             *self.objects.kueue.watches(lambda: self.hub.informer(kueue.MultiKueueConfig).store.keys()),
         )
 
     def subscribe(self) -> None:
         super().subscribe()
-        self.hub.informer(kueue.Workload).subscribe(self.ledger.seen)
+        self.hub.informer(kueue.Workload).subscribe(self.sent_nominations.seen)
         self.hub.informer(kueue.Workload).subscribe(self.arrivals.seen)
         self.hub.informer(kueue.Workload).subscribe(self.past_clusters.seen)
 
@@ -129,7 +130,7 @@ class DispatcherController(Controller):
             if workload is None or not is_unplaced(workload):
                 self.safety.forget(key)
             return
-        if left := self.ledger.seconds_left(key):
+        if left := self.sent_nominations.seconds_left(key):
             raise errors.RetryLater(left, "a nomination is under way")
         missing = []
         if is_ours(config):
@@ -139,7 +140,7 @@ class DispatcherController(Controller):
                 return
             missing = await self.safety.wait_until_safe(workload, config)
             self.safety.wait_for_queues(config)
-        # Nothing waits between the choice and its entry in the ledger, where the next choice and a drain look for it.
+        # Nothing waits between the choice and the note that it is sent, where the next choice and a drain look for it.
         choice = self._choose(workload, config.name)
         is_hopeless = not choice.members and choice.closed >= set(workload.status.nominated_cluster_names)
         self._set_waiting(key, waits=is_hopeless, is_left_out=bool(choice.closed) and not choice.members)
@@ -160,33 +161,33 @@ class DispatcherController(Controller):
         """Return the config by which a Workload waits for a nomination; None where it does not wait for one."""
         if not is_unplaced(workload):
             return None
-        found = self.objects.multikueue_check(workload)
-        if found is None or not self.objects.dispatches:
+        check = self.objects.multikueue_check(workload)
+        if check is None or not self.objects.dispatches:
             return None
-        state, config = found
+        state, config = check
         if state.state != kueue.PENDING or self.objects.is_held_up(workload, besides=state.name):
             return None
         return self.objects.config(config)
 
-    def _choose(self, workload: kueue.Workload, config_name: str) -> Choice:
+    def _choose(self, workload: kueue.Workload, config_name: str) -> NominationChoice:
         """Return whom to nominate now, and why: the best one, or all where the config is not ours."""
         config = self.objects.config(config_name)
         if config is None:
-            return Choice([], "the config is gone")
+            return NominationChoice([], "the config is gone")
         if is_ours(config) and (siblings := self.objects.siblings(workload)):
             member, note = self._with_group(workload, siblings, config)
             if member or note:
-                return Choice([member] if member else [], note, follows=True)
+                return NominationChoice([member] if member else [], note, follows=True)
         nominated = workload.status.nominated_cluster_names
         candidates = self.candidates.of(workload, config)
         strategy = self.candidates.strategy(workload, config.name)
         able = [c.member for c in ranked(candidates, workload.requests, strategy) if c.member not in nominated]
         why = explain(candidates, workload.requests, strategy)
         if not is_ours(config):
-            return Choice(able[: MOST_NOMINATED - len(nominated)], why)
+            return NominationChoice(able[: MOST_NOMINATED - len(nominated)], why)
         chosen = able[: min(1, MOST_NOMINATED - len(nominated))]
-        said = [*self.candidates.unknown(workload, config), *([strategy] if chosen else []), why]
-        return Choice(chosen, "; ".join(said), {c.member for c in candidates if c.waits_for_queue})
+        reasons = [*self.candidates.unknown(workload, config), *([strategy] if chosen else []), why]
+        return NominationChoice(chosen, "; ".join(reasons), {c.member for c in candidates if c.waits_for_queue})
 
     def _with_group(
         self, workload: kueue.Workload, siblings: Sequence[kueue.Workload], config: kueue.MultiKueueConfig
@@ -212,25 +213,25 @@ class DispatcherController(Controller):
     async def _nominate(self, workload: kueue.Workload, new: Sequence[str], why: str) -> None:
         """Write a nomination on the Workload as it is now; one that changed meanwhile is decided anew."""
         members = (*workload.status.nominated_cluster_names, *new)
-        self.ledger.enter(workload, members)
+        self.sent_nominations.add(workload, members)
         self.past_clusters.sent(workload, members)
         try:
             raw = await self._live(workload)
             manifest = nomination(raw, members, self._ready_entries(raw))
         except (errors.ApiError, errors.Unreachable):
-            self.ledger.strike(workload.key)
+            self.sent_nominations.discard(workload.key)
             raise
         try:
             await apply_admission(self.hub.client, manifest)
         except errors.ApiError as error:
             if not isinstance(error, errors.ServerError) or error.is_from_webhook:
-                self.ledger.strike(workload.key)
+                self.sent_nominations.discard(workload.key)
             await self._tell_refusal(workload, error)
             raise  # after another server error it may have been written all the same, as without an answer
         self.refusals.forget(workload.key)
         self.safety.note(workload)
         for member in new:
-            self.measures.nominations.labels(member).inc()
+            self.admission_metrics.nominations.labels(member).inc()
         log.info("nominated", workload=workload.key, members=members)
         await self.hub.events.normal(workload, "Nominated", f"{', '.join(new)}; {why}")
 
@@ -239,7 +240,7 @@ class DispatcherController(Controller):
         if isinstance(error, errors.Conflict | errors.NotFound):
             return
         if message := self.refusals.note(workload, error):
-            self.measures.refused.inc()
+            self.admission_metrics.refused.inc()
             await self.hub.events.warning(workload, "NominationRefused", messages.nomination_refused(message))
 
     async def _tell_checks(self, workload: kueue.Workload, message: str) -> None:
@@ -275,13 +276,20 @@ class DispatcherController(Controller):
         """Return the Workloads of a config that a change of its clusters may help."""
         return (w.key for w in self.objects.unplaced_by(config) if self._config_to_serve(w) is not None)
 
+    def _configs_of_refused(self, secret: Secret) -> Iterable[str]:
+        """Wake who uses a secret when its worker has come to refuse it, or accepts it again."""
+        if not is_refused(secret):
+            return ()
+        members = [m for m in self.hub.list(kueue.MultiKueueCluster) if self.objects.secret_of(m) == secret.name]
+        return {config for member in members for config in self.objects.configs_listing(member.name)}
+
     def _set_waiting(self, key: str, *, waits: bool, is_left_out: bool = False) -> None:
         for keys, belongs in ((self._waiting, waits), (self._left_out, is_left_out)):
             if belongs:
                 keys[key] = None
             else:
                 keys.pop(key, None)
-        self.measures.waiting.set(len(self._waiting))
+        self.admission_metrics.waiting.set(len(self._waiting))
 
 
 def _config_of_check(check: kueue.AdmissionCheck) -> Iterable[str]:

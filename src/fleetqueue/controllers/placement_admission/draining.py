@@ -12,7 +12,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Holdings:
     """What still stands on a dropped cluster."""
 
     workloads: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ConfigPlan:
     listed: tuple[str, ...]
     """The MultiKueueClusters that the config lists, in the order in which they are written."""
     marks: Mapping[str, datetime]
@@ -59,12 +59,12 @@ def decide(
     is_decided: bool,
     listed: Sequence[str],
     marks: Mapping[str, datetime],
-    held: Mapping[str, Held],
+    held: Mapping[str, Holdings],
     unusable: Mapping[str, str],
     limit: int,
     by_score: bool,
     now: datetime,
-) -> Plan:
+) -> ConfigPlan:
     """Choose what the config lists. No I/O: every branch is one row of a test table.
 
     `wanted` is best first; `held` answers for the dropped clusters that were already marked; `unusable` says why a
@@ -84,7 +84,7 @@ def decide(
     left_out = {member: unusable[member] for member in wanted if member in unusable and member not in usable}
     left_out |= {member: f"beyond the limit of {limit}" for member in usable if member not in chosen}
     ordered = [*chosen, *sorted(staying)] if by_score else sorted({*chosen, *staying})
-    return Plan(
+    return ConfigPlan(
         tuple(ordered),
         {member: marks.get(member, now) for member in staying},
         left_out,

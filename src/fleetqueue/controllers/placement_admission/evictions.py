@@ -23,7 +23,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
-from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
 from fleetqueue.rules.stopped_jobs import last_status
 from fleetqueue.runtime.cluster import Cluster
@@ -49,13 +49,13 @@ class EvictionController(Controller):
         objects: HubObjects,
         copies: Copies,
         past_clusters: PastClusters,
-        measures: Measures,
+        admission_metrics: PlacementAdmissionMetrics,
     ) -> None:
         super().__init__(hub, metrics)
         self.objects = objects
         self.copies = copies
         self.past_clusters = past_clusters
-        self.measures = measures
+        self.admission_metrics = admission_metrics
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (Watch(kueue.Workload, lambda workload: (workload.key,) if workload.is_leaving else ()),)
@@ -67,8 +67,9 @@ class EvictionController(Controller):
             return
         if (left := _seconds_left(workload)) > 0:
             raise errors.RetryLater(left, "Kueue has time to end the eviction")
-        if not await self._is_anywhere(workload):
-            await self._finish(workload)
+        unasked = await self._unasked(workload)
+        if unasked is not None:
+            await self._finish(workload, unasked)
         raise errors.RetryLater(KUEUE_SECONDS, "the eviction has not ended")
 
     def _is_ours_to_finish(self, workload: kueue.Workload) -> bool:
@@ -79,19 +80,23 @@ class EvictionController(Controller):
         is_multikueue = self.objects.multikueue_check(workload) is not None
         return is_multikueue and (bool(self.objects.our_checks(workload)) or self.objects.dispatches)
 
-    async def _is_anywhere(self, workload: kueue.Workload) -> bool:
+    async def _unasked(self, workload: kueue.Workload) -> list[str] | None:
+        """Return which clusters were given up without an answer; None where a cluster has, or may have, a copy."""
         config = self.objects.config(self.objects.config_of(workload))
         if config is None:
-            return True  # nobody knows where to look; Kueue waits for the config as well
+            return None  # nobody knows where to look; Kueue waits for the config as well
+        unasked = []
         for member in self.past_clusters.of(workload, lambda: self.objects.once_listed(config)):
             if await self.copies.ask(workload, member, config) is not None:
-                return True
-        return False
+                return None
+            if self.copies.silent_members.is_silent(member):
+                unasked.append(member)
+        return unasked
 
-    async def _finish(self, workload: kueue.Workload) -> None:
+    async def _finish(self, workload: kueue.Workload, unasked: list[str]) -> None:
         owner = workload.owner
         if owner is None or (owner.api_version, owner.kind) != (Job.resource.api_version, Job.resource.kind):
-            await self.hub.events.warning(workload, "EvictionStuck", messages.eviction_stuck(_kind(owner)))
+            await self.hub.events.warning(workload, "EvictionStuck", messages.eviction_stuck(_kind(owner), unasked))
             return
         try:
             raw = await self.hub.client.get(Job.resource, owner.name, workload.namespace)
@@ -102,9 +107,9 @@ class EvictionController(Controller):
             return
         patch = {"metadata": precondition_of(raw["metadata"]), "status": status}
         await self.hub.client.merge(Job.resource, owner.name, workload.namespace, patch, subresource="status")
-        self.measures.evictions_finished.inc()
+        self.admission_metrics.evictions_finished.inc()
         log.info("eviction finished", workload=workload.key)
-        await self.hub.events.normal(workload, "EvictionFinished", messages.eviction_finished())
+        await self.hub.events.normal(workload, "EvictionFinished", messages.eviction_finished(unasked))
 
 
 def lacking(raw: Manifest, now: datetime) -> Manifest:

@@ -65,8 +65,8 @@ class HubObjects:
 
     def our_checks(self, workload: kueue.Workload) -> list[kueue.AdmissionCheck]:
         """Return the checks of a Workload that are ours to answer."""
-        found = (self.hub.get(kueue.AdmissionCheck, state.name) for state in workload.status.admission_checks)
-        return [check for check in found if check is not None and check.spec.controller_name == CHECK_CONTROLLER]
+        checks = (self.hub.get(kueue.AdmissionCheck, state.name) for state in workload.status.admission_checks)
+        return [check for check in checks if check is not None and check.spec.controller_name == CHECK_CONTROLLER]
 
     def workloads_of(self, check: str) -> Sequence[kueue.Workload]:
         return self.hub.by_index(kueue.Workload, BY_CHECK, check)
@@ -79,8 +79,8 @@ class HubObjects:
     def siblings(self, workload: kueue.Workload) -> list[kueue.Workload]:
         """Return the other live Workloads of the same job, which Kueue keeps on one cluster with this one."""
         group = group_of(workload)
-        found = self.hub.by_index(kueue.Workload, BY_GROUP, group) if group else ()
-        return [sibling for sibling in found if sibling.key != workload.key]
+        workloads = self.hub.by_index(kueue.Workload, BY_GROUP, group) if group else ()
+        return [sibling for sibling in workloads if sibling.key != workload.key]
 
     def with_siblings(self, workload: kueue.Workload) -> Iterable[str]:
         """Wake a Workload that holds quota, and those that go where it goes."""
@@ -91,8 +91,8 @@ class HubObjects:
         return self.hub.by_index(cluster.PlacementDecision, BY_PLACEMENT, placement)
 
     def score(self, cluster_name: str, resource: str, score: str) -> int | None:
-        found = self.hub.get(cluster.AddOnPlacementScore, resource, cluster_name)
-        return found.value(score) if found is not None and not found.is_expired(clock.now()) else None
+        scores = self.hub.get(cluster.AddOnPlacementScore, resource, cluster_name)
+        return scores.value(score) if scores is not None and not scores.is_expired(clock.now()) else None
 
     def scores(self, placement: cluster.Placement, names: Collection[str]) -> dict[str, int]:
         """Return the scores of clusters: those of the decisions, else recomputed ones."""
@@ -120,8 +120,8 @@ class HubObjects:
 
     def config_of(self, workload: kueue.Workload) -> str:
         """Return the MultiKueueConfig that a Workload goes by, or nothing."""
-        found = self.multikueue_check(workload)
-        return found[1] if found else ""
+        check = self.multikueue_check(workload)
+        return check[1] if check else ""
 
     def workloads_on(self, member: str, config: str) -> list[kueue.Workload]:
         """Return the live Workloads of a config that run on, or are nominated for, a member."""
@@ -139,7 +139,7 @@ class HubObjects:
         return {*config.spec.clusters, *marks_of(config), *own}
 
     def configs_listing(self, member: str) -> list[str]:
-        return [found.name for found in self.hub.list(kueue.MultiKueueConfig) if member in found.spec.clusters]
+        return [config.name for config in self.hub.list(kueue.MultiKueueConfig) if member in config.spec.clusters]
 
     def config(self, name: str) -> kueue.MultiKueueConfig | None:
         return self.hub.get(kueue.MultiKueueConfig, name)
@@ -149,15 +149,15 @@ class HubObjects:
 
     def cluster_of(self, member: str, config: str) -> str:
         """Return the managed cluster behind a member that a config lists; a foreign one is called by its own name."""
-        found = self.member(member)
-        if found is None:
+        multikueue_cluster = self.member(member)
+        if multikueue_cluster is None:
             return self.settings.cluster(config, member)  # somebody deleted it; its jobs are still there
-        return found.metadata.labels.get(CLUSTER_LABEL, member) if is_ours(found) else member
+        return multikueue_cluster.metadata.labels.get(CLUSTER_LABEL, member) if is_ours(multikueue_cluster) else member
 
     def has_left(self, member: str, config: str) -> bool:
         """Tell whether the cluster behind a member of ours is out of the fleet, or has lost its name to another."""
-        found = self.member(member)
-        if found is not None and not is_ours(found):
+        multikueue_cluster = self.member(member)
+        if multikueue_cluster is not None and not is_ours(multikueue_cluster):
             return False
         name = self.cluster_of(member, config)
         return self.hub.get(cluster.ManagedCluster, name) is None or self.is_replaced(name)
@@ -173,8 +173,12 @@ class HubObjects:
 
     def is_forced(self, member: str) -> bool:
         """Tell whether an administrator wants no more waiting for what a member runs; not while it takes new jobs."""
-        found = self.member(member)
-        if found is None or not is_ours(found) or found.metadata.annotations.get(GIVEN_UP) != "true":
+        multikueue_cluster = self.member(member)
+        if (
+            multikueue_cluster is None
+            or not is_ours(multikueue_cluster)
+            or multikueue_cluster.metadata.annotations.get(GIVEN_UP) != "true"
+        ):
             return False
         configs = (self.config(name) for name in self.configs_listing(member))
         return all(member in marks_of(config) for config in configs)
@@ -189,8 +193,8 @@ class HubObjects:
         return (since + timedelta(seconds=self.settings.drain_timeout) - clock.now()).total_seconds()
 
     def is_connected(self, member: str) -> bool:
-        found = self.member(member)
-        return found is not None and found.is_connected
+        multikueue_cluster = self.member(member)
+        return multikueue_cluster is not None and multikueue_cluster.is_connected
 
     def outlook(self, check: kueue.AdmissionCheck) -> tuple[bool, str]:
         """Say whether Workloads may start by a check of ours, and what they can expect: how many clusters, or why none.
@@ -219,8 +223,8 @@ class HubObjects:
 
     def refusal(self, member: str) -> str:
         """Say why Kueue is not connected to a member; empty where it is, or has not tried yet."""
-        found = self.member(member)
-        return found.refusal if found is not None else ""
+        multikueue_cluster = self.member(member)
+        return multikueue_cluster.refusal if multikueue_cluster is not None else ""
 
     def missing_kinds(self, member: str) -> str:
         """Say which kinds of jobs a member lacks, so that Kueue refuses it; empty where it has all."""
@@ -237,8 +241,8 @@ class HubObjects:
 
     def kubeconfig_of(self, member: str) -> Secret | None:
         """Return the secret with which we, and mostly Kueue too, reach a member."""
-        found = self.member(member)
-        name = self.secret_of(found) if found is not None else ""
+        multikueue_cluster = self.member(member)
+        name = self.secret_of(multikueue_cluster) if multikueue_cluster is not None else ""
         return self.hub.get(Secret, name, self.settings.kueue_namespace) if name else None
 
     def secret_of(self, member: kueue.MultiKueueCluster) -> str:
@@ -264,7 +268,11 @@ class HubObjects:
     def origins(self) -> frozenset[str]:
         """The labels of copies that Kueue has made, or will make; empty where that is not known."""
         now = self.kueue.now
-        return frozenset(found.origin for found in (*now.all, *now.earlier)) if now.is_known else frozenset()
+        return (
+            frozenset(configuration.origin for configuration in (*now.all, *now.earlier))
+            if now.is_known
+            else frozenset()
+        )
 
 
 def marks_of(config: kueue.MultiKueueConfig | None) -> Mapping[str, datetime]:

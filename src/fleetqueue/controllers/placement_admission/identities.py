@@ -50,8 +50,8 @@ class Identities:
         clusters = {member: self.objects.cluster_of(member, config) for member in listed} | dict(selected)
         replaced = {member for member, name in clusters.items() if self.objects.is_replaced(name)}
         uids = {member: self.of(name) for member, name in clusters.items()}
-        found = refusals(uids, listed=listed, selected=selected, replaced=replaced, hub_uid=self.hub_uid)
-        return {member: why for member, why in found.items() if member in selected}
+        reasons = refusals(uids, listed=listed, selected=selected, replaced=replaced, hub_uid=self.hub_uid)
+        return {member: why for member, why in reasons.items() if member in selected}
 
 
 def refusals(

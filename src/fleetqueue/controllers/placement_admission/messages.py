@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fleetqueue.api.meta import Object
-from fleetqueue.api.running_kueue import Kueue, differences
+from fleetqueue.api.running_kueue import RunningKueue, differences
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY
 
 Said = tuple[str, str]
@@ -45,8 +45,8 @@ def check_deleted(draining: Sequence[str]) -> Said:
     return "CheckDeleted", "the check is being deleted, and sends nothing any more" + _kept(draining)
 
 
-def placement_not_found(placement: str, draining: Sequence[str]) -> Said:
-    return "PlacementNotFound", f"Placement {placement} not found" + _kept(draining)
+def placement_not_found(placement: str, namespace: str, draining: Sequence[str]) -> Said:
+    return "PlacementNotFound", f"Placement {placement} not found in namespace {namespace}" + _kept(draining)
 
 
 def no_clusters(placement: str, left_out: Mapping[str, str], draining: Sequence[str]) -> Said:
@@ -54,6 +54,18 @@ def no_clusters(placement: str, left_out: Mapping[str, str], draining: Sequence[
     if left_out:
         message += f"; left out: {_each(left_out)}"
     return "NoClustersAvailable", message + _kept(draining)
+
+
+def why_left_out(message: str, member: str) -> str:
+    """Return what such a message says of a member that was left out; empty where it does not name it."""
+    left_out = f", {message.partition('; left out: ')[2]}"
+    _, _, rest = left_out.partition(f", {member} (")
+    depth = 1
+    for position, character in enumerate(rest):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            return rest[:position]
+    return rest
 
 
 def bad_parameters() -> Said:
@@ -89,6 +101,14 @@ def draining(held: Mapping[str, str]) -> Said:
     return "ClustersDraining", f"still listed until empty: {_each(held)}"
 
 
+def left_behind(cluster: str, workloads: Sequence[str]) -> str:
+    """Say why a cluster that comes back is not listed yet."""
+    return (
+        f"it has old copies of jobs that are elsewhere now, such as Workload {workloads[0]} ({len(workloads)} in all):"
+        f" delete these jobs on {cluster}, or wait until they have ended on the hub"
+    )
+
+
 def left_and_silent(why: str, seconds: float) -> str:
     return (
         f"{why[:LONGEST_WHY]}; its ManagedCluster is gone or another cluster's: join it again to let the drain go on,"
@@ -96,7 +116,7 @@ def left_and_silent(why: str, seconds: float) -> str:
     )
 
 
-def restart_needed(kueue: Kueue, config_map: str, deployment: str, ours: str) -> Said:
+def restart_needed(kueue: RunningKueue, config_map: str, deployment: str, ours: str) -> Said:
     """Say that Kueue does not run with what is written, what that means, and what to do."""
     if not kueue.is_known:
         what = "what it runs with is not known"
@@ -147,6 +167,14 @@ def drain_timed_out(member: str) -> str:
     return f"taken back from {member}: it was dropped, and the drain timeout has passed"
 
 
+def drain_forced(member: str) -> str:
+    return f"taken back from {member}: it was given up with `fleetqueue unjoin --force`"
+
+
+def no_multikueue_check() -> str:
+    return "its ClusterQueue has a placement check and no MultiKueue check, so it runs on the hub; add one to the queue"
+
+
 def waits_for_first() -> str:
     return "it goes where the first Workload of its job goes, which has no cluster yet"
 
@@ -182,6 +210,10 @@ def not_brought(members: Sequence[str], namespace: str, queue: str) -> str:
     )
 
 
+def credential_refused(secret: str) -> str:
+    return f"answers Unauthorized to the credential of secret {secret}, which is replaced as soon as that can be done"
+
+
 def no_local_queue(namespace: str, name: str) -> str:
     return f"has no LocalQueue {name} in namespace {namespace}"
 
@@ -190,16 +222,26 @@ def queue_stopped(queue: Object) -> str:
     return f"its {queue.resource.kind} {queue.name} is stopped (spec.stopPolicy)"
 
 
-def eviction_finished() -> str:
+def eviction_finished(unasked: Sequence[str]) -> str:
     return (
-        "no cluster has a copy any more, but Kueue had not noticed; its Job now says so, and Kueue can queue it again"
+        f"{_no_copy(unasked)}, but Kueue had not noticed; its Job now says that it has stopped, and Kueue can queue it"
+        " again"
     )
 
 
-def eviction_stuck(job: str) -> str:
+def eviction_stuck(job: str, unasked: Sequence[str]) -> str:
     return (
-        f"it is evicted and no cluster has a copy any more, but Kueue still waits for {job} to stop and holds its"
-        " quota; delete it and create it again"
+        f"it is evicted and {_no_copy(unasked)}, but Kueue still waits for {job} to stop and holds its quota; delete"
+        " it and create it again"
+    )
+
+
+def _no_copy(unasked: Sequence[str]) -> str:
+    """Say that no copy is left, as far as clusters could be asked."""
+    if not unasked:
+        return "no cluster has a copy any more"
+    return (
+        f"no cluster that answers has a copy any more ({_some(unasked)}: given up unasked, the job may still run there)"
     )
 
 

@@ -10,11 +10,7 @@ A key is the name of a Placement, so that several checks on one Placement share 
 of them. A check that names no Placement has the key `!<check>`.
 """
 
-import asyncio
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from math import inf
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -25,23 +21,24 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, timestamp
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, GIVEN_UP, placement_of
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, placement_of
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object
-from fleetqueue.controllers.placement_admission import access, messages
+from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.check_status import CheckStatus
-from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
-from fleetqueue.controllers.placement_admission.flapping import HOUR, Steadied, steady
+from fleetqueue.controllers.placement_admission.config_planning import ConfigPlanning
+from fleetqueue.controllers.placement_admission.drain_lookup import DrainLookup
+from fleetqueue.controllers.placement_admission.draining import ConfigPlan, Holdings
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
 from fleetqueue.controllers.placement_admission.identities import Identities
-from fleetqueue.controllers.placement_admission.ledger import Ledger
-from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.members import Members, is_shared
+from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.names import ACTIVE, DRAINING, FINALIZER, PLACEMENT_LABEL
-from fleetqueue.controllers.placement_admission.selection import Selection, select
-from fleetqueue.controllers.placement_admission.silences import Silences
-from fleetqueue.controllers.placement_admission.wakers import Wakers, by_name, of_check, of_decision
+from fleetqueue.controllers.placement_admission.refused_credentials import RefusedCredentials
+from fleetqueue.controllers.placement_admission.selection import Selection, Steadied
+from fleetqueue.controllers.placement_admission.sent_nominations import SentNominations
+from fleetqueue.controllers.placement_admission.silent_members import SilentMembers
 from fleetqueue.controllers.placement_admission.workers import Workers
-from fleetqueue.rules.placement_eligibility import may_stay
 from fleetqueue.runtime.cluster import OURS, Cluster, is_ours, is_released, released_labels
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
@@ -62,29 +59,25 @@ class MultiKueueConfigController(Controller):
         *,
         objects: HubObjects,
         workers: Workers,
-        silences: Silences,
+        silent_members: SilentMembers,
+        refused: RefusedCredentials,
         identities: Identities,
-        ledger: Ledger,
-        measures: Measures,
+        sent_nominations: SentNominations,
+        admission_metrics: PlacementAdmissionMetrics,
         limit: int,
     ) -> None:
         super().__init__(hub, metrics)
         self.objects = objects
         self.settings = objects.settings
         self.workers = workers
-        self.silences = silences
         self.identities = identities
-        self.ledger = ledger
-        self.check_status = CheckStatus(objects, measures)
-        self.wakers = Wakers(objects)
-        self.limit = limit
-        self._moves: dict[str, list[float]] = defaultdict(list)
+        self.check_status = CheckStatus(objects, admission_metrics)
+        self.members = Members(objects, workers)
+        self.drains = DrainLookup(objects, workers, silent_members, refused, identities, sent_nominations)
+        self.planning = ConfigPlanning(objects, self.members, self.drains, identities, limit)
+        self.wakers = ConfigWakers(objects)
         self._leftovers_since: dict[str, float] = {}
         """Since when a Placement's draining clusters have only copies that Kueue is about to remove."""
-        self._unlisted: dict[str, float] = {}
-        """When we took each member off its config; others that are not listed were taken off by somebody else."""
-        self._answers: dict[str, tuple[float, set[str]]] = {}
-        """When each draining member was last asked, and what it held."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         namespace, wakers = self.settings.kueue_namespace, self.wakers
@@ -114,182 +107,30 @@ class MultiKueueConfigController(Controller):
         if config is not None and not is_ours(config):
             await self._leave_alone(checks, config)
             return
-        if not checks and config is None and not self._members_of(key):
+        if not checks and config is None and not self.members.of(key):
             return
         for check in checks:
             if not check.is_deleting:
                 await self.hub.add_finalizer(check, FINALIZER)
-        steadied = self._wanted(key, checks, config)
-        plan, held = await self._plan(key, steadied.selection, config)
+        steadied = self.planning.select(key, checks, config)
+        plan, held = await self.planning.plan(key, steadied.selection, config)
         await self._write(key, plan, steadied.selection, config)
         remaining = await self._retire(key, plan)
         await self.check_status.explain(key, checks, plan, held, config)
         await self._finish(key, checks, plan, remaining)
         self._come_back(key, plan, held, remaining, steadied)
 
-    # Deciding
-
-    def _wanted(
-        self, key: str, checks: Sequence[kueue.AdmissionCheck], config: kueue.MultiKueueConfig | None
-    ) -> Steadied:
-        """Return what is selected now; nothing where no check, or no Placement, asks for anything."""
-        placement = self.hub.get(cluster.Placement, key, self.settings.kueue_namespace)
-        if placement is None or all(check.is_deleting for check in checks):
-            return Steadied(Selection())
-        decisions = self.objects.decisions_of(key)
-        serving = [m for m in (config.spec.clusters if config else ()) if m not in marks_of(config)]
-        current = [self.objects.cluster_of(member, key) for member in serving]
-        chosen = {decision.cluster_name for d in decisions for decision in d.status.decisions}
-        decided = select(placement, decisions, self.objects.scores(placement, chosen))
-        comparable = self.objects.recomputed_scores(placement, {*chosen, *current})
-        now = clock.monotonic()
-        self._moves[key] = [moment for moment in self._moves[key] if now - moment < max(HOUR, self.settings.min_dwell)]
-        steadied = steady(
-            replace(decided, clusters=decided.clusters[: self.limit]),
-            current,
-            score_of=comparable.__getitem__,
-            is_eligible=lambda name: self._is_eligible(placement, name),
-            moves=self._moves[key],
-            now=now,
-            settings=self.settings,
-        )
-        if len(decided.clusters) <= self.limit:
-            return steadied
-        kept = steadied.selection.clusters
-        rest = [name for name in decided.clusters if name not in kept]  # for when one of the chosen cannot be used
-        return replace(steadied, selection=replace(steadied.selection, clusters=(*kept, *rest)))
-
-    def _is_eligible(self, placement: cluster.Placement, name: str) -> bool:
-        member = self.hub.get(cluster.ManagedCluster, name)
-        return member is not None and may_stay(placement, member, clock.now())
-
-    async def _plan(
-        self, key: str, selection: Selection, config: kueue.MultiKueueConfig | None
-    ) -> tuple[Plan, Mapping[str, Held]]:
-        # Nothing of ours can run on the hub as on a worker, and as long as it is listed, Kueue deletes its Workloads.
-        listed = [m for m in self._listed(key, config) if not self.identities.is_hub(m, key)]
-        marks = marks_of(config)
-        selected = {self.settings.member(key, name): name for name in selection.clusters}
-        taken = {member: why for member, name in selected.items() if (why := self._taken(key, member, name, listed))}
-        taken = self.identities.refused(selected, listed, key) | taken
-        wanted = {member: name for member, name in selected.items() if member not in taken}
-        unusable = {member: why for member, name in wanted.items() if (why := self._unusable(name))}
-        asked = to_ask(list(wanted), listed=listed, marks=marks, unusable=unusable, limit=self.limit)
-        answers = await asyncio.gather(*(self._held(key, member) for member in asked))
-        held = dict(zip(asked, answers, strict=True))
-        plan = decide(
-            list(wanted),
-            is_decided=selection.is_decided,
-            listed=listed,
-            marks=marks,
-            held=held,
-            unusable=unusable,
-            limit=self.limit,
-            by_score=not self.objects.dispatches,
-            now=clock.now(),
-        )
-        return replace(plan, left_out={**plan.left_out, **taken}), held
-
-    def _listed(self, key: str, config: kueue.MultiKueueConfig | None) -> Sequence[str]:
-        """Return what the config lists, and what somebody took off it, or deleted with it.
-
-        Kueue starts what runs there elsewhere within a second, and leaves its copy running: listed again, it is
-        drained. Of members that several Placements share, only Workloads tell that one was listed here.
-        """
-        listed = list(config.spec.clusters if config else ())
-        once_listed = set(marks_of(config)) | {
-            member.name
-            for member in self._members_of(key)
-            if not self._is_shared(member) or self.objects.workloads_on(member.name, key)
-        }
-        if config is None:  # its members may have been deleted too
-            once_listed |= self.objects.clusters_of_workloads(key)
-        lost = [m for m in sorted(once_listed - set(listed) - set(self._unlisted)) if self._is_in_our_fleet(key, m)]
-        return [*listed, *lost[: max(0, self.limit - len(listed))]]
-
-    def _is_in_our_fleet(self, key: str, member: str) -> bool:
-        found = self.objects.member(member)
-        if found is None:
-            return self.objects.is_known(member, key)
-        return is_ours(found) and not self.silences.is_given_up(member, key)
-
-    def _taken(self, key: str, member: str, name: str, listed: Sequence[str]) -> str:
-        """Say who else has a member's name, or its cluster; empty where nobody has."""
-        existing = self.objects.member(member)
-        if existing is not None and not is_ours(existing):
-            return f"MultiKueueCluster {member} was not made by fleetqueue"
-        if existing is not None and (owner := existing.metadata.labels.get(PLACEMENT_LABEL, key)) != key:
-            return f"MultiKueueCluster {member} serves placement {owner}"
-        for other in listed:
-            # Kueue would take the one copy for two, and remove it as the one that lost.
-            if other != member and self.objects.cluster_of(other, key) == name:
-                return f"{other} is the same cluster, and is drained first"
-        return ""
-
-    def _unusable(self, name: str) -> str:
-        """Say why a selected cluster cannot be listed yet; empty where it can."""
-        why = access.why_unusable(self.settings, name, self.objects.secret(name), self.objects.profile(name))
-        return why or self.identities.why_unknown(name)
-
-    async def _held(self, key: str, member: str) -> Held:
-        """Ask who still stands on a member: the hub's Workloads, nominations under way, and the worker itself."""
-        on_hub = {workload.key for workload in self.objects.workloads_on(member, key)}
-        if self.ledger.is_under_way(member):
-            on_hub.add("a nomination under way")
-        if self._has_twin(key, member):
-            return Held(frozenset(on_hub), is_running=bool(on_hub))
-        try:
-            copies = await self._copies(member, is_in_use=bool(on_hub))
-        except (errors.Unreachable, errors.ApiError) as error:
-            self.silences.note(member)
-            is_nobody = self.objects.member(member) is None and not self.objects.is_known(member, key)
-            if self.silences.is_given_up(member, key) or (is_nobody and not on_hub):
-                return Held()  # nothing else would ever end this drain
-            why = str(error)
-            if self.objects.has_left(member, key):
-                why = messages.left_and_silent(why, self.settings.lost_timeout)
-            return Held(frozenset(on_hub), unreachable=why, is_running=True)
-        self.silences.end(member)
-        others = {copy for copy in copies if self._belongs_elsewhere(copy, key)}
-        return Held(frozenset(on_hub | copies - others), is_running=bool(on_hub), others=frozenset(others))
-
-    async def _copies(self, member: str, *, is_in_use: bool) -> set[str]:
-        """Ask a worker what it holds of ours; while the hub itself has Workloads there, once in every poll.
-
-        What it held a while ago is then only counted. Before it is unlisted, it is asked when the hub has none there.
-        """
-        asked, copies = self._answers.get(member, (-inf, set()))
-        if is_in_use and clock.monotonic() - asked < self.settings.drain_poll:
-            return copies
-        began = clock.monotonic()
-        self._answers.pop(member, None)
-        copies = await self.workers.held(self.objects.kubeconfig_of(member), self.objects.origins)
-        self._answers[member] = (began, copies)
-        return copies
-
-    def _has_twin(self, key: str, member: str) -> bool:
-        """Tell whether a member that serves is the same cluster: then what runs there tells nothing of this one."""
-        config, uid = self.objects.config(key), self.identities.of_member(member, key)
-        serving = set(config.spec.clusters) - set(marks_of(config)) if config is not None else set()
-        return bool(uid) and any(self.identities.of_member(other, key) == uid for other in serving - {member})
-
-    def _belongs_elsewhere(self, copy: str, key: str) -> bool:
-        """Tell whether a copy on a worker was sent there through another config."""
-        namespace, _, name = copy.partition("/")
-        workload = self.hub.get(kueue.Workload, name, namespace)
-        config = self.objects.config_of(workload) if workload is not None else ""
-        return config not in ("", key)
-
     # Writing
 
-    async def _write(self, key: str, plan: Plan, selection: Selection, config: kueue.MultiKueueConfig | None) -> None:
+    async def _write(
+        self, key: str, plan: ConfigPlan, selection: Selection, config: kueue.MultiKueueConfig | None
+    ) -> None:
         """Write members before the config that lists them, so that Kueue never meets a missing one."""
-        members = self._members_to_keep(key, plan, selection)
+        members = self.planning.members_to_write(key, plan, selection)
         for member, name in members.items():
-            if await self.hub.ensure(kueue.MultiKueueCluster, self._member(key, member, name)):
-                log.info("member written", config=key, member=member)
+            await self.members.write(key, member, name)
         for member in set(config.spec.clusters if config else ()) - set(plan.listed):
-            self._unlisted[member] = clock.monotonic()
+            self.members.note_unlisted(member)
         if not plan.listed:
             if config is not None and await self.hub.ensure_absent(config):
                 log.info("config deleted", config=key)
@@ -305,75 +146,43 @@ class MultiKueueConfigController(Controller):
         for name in members.values():  # last, since the TLS of a new connection would hold the config up
             self.workers.follow(self.objects.secret(name))
 
-    def _members_to_keep(self, key: str, plan: Plan, selection: Selection) -> Mapping[str, str]:
-        """Return the members that serve, and draining ones that somebody deleted: without one Kueue loses its jobs.
-
-        One that cannot be used now stays as it is: under another `access` its old source may still be connected.
-        """
-        names = {self.settings.member(key, name): name for name in selection.clusters}
-        kept = {member for member in plan.unusable if self.objects.member(member) is not None}
-        serving = {member: names[member] for member in plan.serving if member in names and member not in kept}
-        lost = {m: self.settings.cluster(key, m) for m in plan.draining if self.objects.member(m) is None}
-        return serving | {m: name for m, name in lost.items() if self.objects.is_known(m, key)}
-
-    def _member(self, key: str, member: str, name: str) -> dict[str, Any]:
-        labels = {**OURS, CLUSTER_LABEL: name}
-        if self.settings.naming == "placement":
-            labels[PLACEMENT_LABEL] = key
-        spec = {"clusterSource": access.source(self.settings, name)}
-        return kueue.MultiKueueCluster.manifest(member, labels=labels, annotations={GIVEN_UP: None}, spec=spec)
-
-    def _note_change(self, key: str, plan: Plan, config: kueue.MultiKueueConfig | None) -> None:
+    def _note_change(self, key: str, plan: ConfigPlan, config: kueue.MultiKueueConfig | None) -> None:
         before = set(config.spec.clusters) - set(marks_of(config)) if config else set()
         if before and before != set(plan.serving):
-            self._moves[key].append(clock.monotonic())
+            self.planning.note_move(key)
 
-    async def _retire(self, key: str, plan: Plan) -> Mapping[str, float]:
+    async def _retire(self, key: str, plan: ConfigPlan) -> Mapping[str, float]:
         """Delete members that no config lists, after one more look at what they hold.
 
         Returns those that remain, each with the seconds after which to look again.
         """
         remaining = {}
-        self._unlisted = {name: when for name, when in self._unlisted.items() if self.objects.member(name) is not None}
-        for member in self._members_of(key):
-            if member.name in plan.listed:
-                self._unlisted.pop(member.name, None)
-            if member.name in plan.listed or self._is_listed(member.name):
-                continue
-            unlisted = self._unlisted.setdefault(member.name, clock.monotonic())
-            if (left := unlisted + self.settings.linger - clock.monotonic()) > 0:
+        for member, left in self.members.unlisted(key, plan.listed):
+            if left > 0:
                 remaining[member.name] = left
             elif again_in := await self._look_once_more(key, member):
                 remaining[member.name] = again_in
             else:
-                await self.hub.ensure_absent(member)
-                self._hang_up(member)
+                await self.members.remove(member)
+                self.drains.forget(member.name)
         return remaining
 
     async def _look_once_more(self, key: str, member: kueue.MultiKueueCluster) -> float:
         """Return after how many seconds to look at an unlisted member again; 0 where it may go."""
         if self.identities.is_hub(member.name, key):
             return 0.0
-        held = await self._held(key, member.name)
+        held = await self.drains.held(key, member.name)
         if held.workloads:
             await self._relist(key, member.name, held)
-        if held.is_empty and not (held.others and self._is_shared(member)):
+        if held.is_empty and not (held.others and is_shared(member)):
             return 0.0
         return self.settings.drain_poll if held.unreachable else self.settings.linger
 
-    def _hang_up(self, gone: kueue.MultiKueueCluster) -> None:
-        """Close our own connection to a cluster with its last member."""
-        self._answers.pop(gone.name, None)
-        secret = self.objects.secret_of(gone)
-        rest = [m for m in self.hub.list(kueue.MultiKueueCluster) if m.name != gone.name]
-        if all(self.objects.secret_of(member) != secret for member in rest):
-            self.workers.forget(secret)
-
-    async def _relist(self, key: str, member: str, held: Held) -> None:
+    async def _relist(self, key: str, member: str, held: Holdings) -> None:
         """Take a cluster back that got work while it was being unlisted: what it holds must not be started twice."""
         config = self.objects.config(key)
         listed = [*(config.spec.clusters if config else ()), member]
-        if len(listed) > self.limit:
+        if len(listed) > self.planning.limit:
             log.warning("no place to list a cluster again", config=key, member=member, held=held)
             return
         marks = {m: timestamp(since) for m, since in {**marks_of(config), member: clock.now()}.items()}
@@ -436,7 +245,7 @@ class MultiKueueConfigController(Controller):
     # Ending
 
     async def _finish(
-        self, key: str, checks: Sequence[kueue.AdmissionCheck], plan: Plan, remaining: Mapping[str, float]
+        self, key: str, checks: Sequence[kueue.AdmissionCheck], plan: ConfigPlan, remaining: Mapping[str, float]
     ) -> None:
         """Let deleted checks go: at once where another keeps the config, else when nothing of ours is left."""
         others = any(not check.is_deleting for check in checks)
@@ -446,7 +255,12 @@ class MultiKueueConfigController(Controller):
                 await self.hub.remove_finalizer(check, FINALIZER)
 
     def _come_back(
-        self, key: str, plan: Plan, held: Mapping[str, Held], remaining: Mapping[str, float], steadied: Steadied
+        self,
+        key: str,
+        plan: ConfigPlan,
+        held: Mapping[str, Holdings],
+        remaining: Mapping[str, float],
+        steadied: Steadied,
     ) -> None:
         """Say when to look again without being woken, if ever."""
         waits = [(again_in, "an unlisted cluster is looked at once more") for again_in in remaining.values()]
@@ -458,23 +272,82 @@ class MultiKueueConfigController(Controller):
             self._leftovers_since.pop(key, None)
         if plan.draining:
             waits.append((self.settings.drain_poll, "a cluster is draining"))
+        if any(member in plan.left_out for member in held):
+            waits.append((self.settings.drain_poll, "a cluster that comes back has old copies"))
         if steadied.again_in:
             waits.append((steadied.again_in, steadied.held_back))
         if waits:
             raise errors.RetryLater(*min(waits))
 
-    # Members
 
-    def _members_of(self, key: str) -> list[kueue.MultiKueueCluster]:
-        """Return our members that serve this Placement, or any where members are shared."""
+class ConfigWakers:
+    """Whom a change concerns: from an object to the Placements whose configs must be looked at again."""
+
+    def __init__(self, objects: HubObjects) -> None:
+        self.hub = objects.hub
+        self.objects = objects
+        self.settings = objects.settings
+
+    def of_member(self, member: kueue.MultiKueueCluster) -> Iterable[str]:
+        label = member.metadata.labels.get(PLACEMENT_LABEL)
+        if label:
+            return [label]
+        # A foreign one may have, or have had, the name that one of ours shall have.
+        selecting = self._selecting(lambda placement, name: self.settings.member(placement, name) == member.name)
+        return {*self.objects.configs_listing(member.name), *selecting}
+
+    def of_workload(self, workload: kueue.Workload) -> Iterable[str]:
+        """Wake a config when a Workload comes to, or leaves, a cluster that it drains; others do not care."""
+        if not (workload.is_live and workload.clusters):
+            return []
+        name = self.objects.config_of(workload)
+        draining = marks_of(self.objects.config(name)) if name else {}
+        return [name] if any(member in draining for member in workload.clusters) else []
+
+    def of_cluster(self, member: cluster.ManagedCluster) -> Iterable[str]:
+        """Wake who lists a cluster when it goes away."""
+        if member.is_deleting or self.hub.get(cluster.ManagedCluster, member.name) is None:
+            return self._listing(member.name)
+        return []
+
+    def of_secret(self, secret: Secret) -> Iterable[str]:
+        return self._selecting(lambda _, name: self.settings.secret(name) == secret.name)
+
+    def of_profile(self, profile: ClusterProfile) -> Iterable[str]:
+        return self._selecting(lambda _, name: name == profile.name)
+
+    def of_kueue(self) -> Iterable[str]:
+        """Kueue's configuration changed: every condition and order may."""
+        return {placement for check in self.hub.list(kueue.AdmissionCheck) if (placement := placement_of(check))}
+
+    def _selecting(self, is_meant: Callable[[str, str], bool]) -> Iterable[str]:
+        """Return the Placements that have chosen a cluster that is meant, by the names of both."""
         return [
-            member
-            for member in self.hub.list(kueue.MultiKueueCluster)
-            if is_ours(member) and (self._is_shared(member) or member.metadata.labels[PLACEMENT_LABEL] == key)
+            placement
+            for decision in self.hub.list(cluster.PlacementDecision)
+            for placement in of_decision(decision)
+            if any(is_meant(placement, d.cluster_name) for d in decision.status.decisions)
         ]
 
-    def _is_shared(self, member: kueue.MultiKueueCluster) -> bool:
-        return PLACEMENT_LABEL not in member.metadata.labels
+    def _listing(self, name: str) -> Iterable[str]:
+        return [
+            config.name
+            for config in self.hub.list(kueue.MultiKueueConfig)
+            if any(self.objects.cluster_of(member, config.name) == name for member in config.spec.clusters)
+        ]
 
-    def _is_listed(self, member: str) -> bool:
-        return any(member in config.spec.clusters for config in self.hub.list(kueue.MultiKueueConfig))
+
+def by_name(obj: Object) -> Iterable[str]:
+    return (obj.name,)
+
+
+def of_check(check: kueue.AdmissionCheck) -> Iterable[str]:
+    """A check that names no Placement has a key of its own."""
+    if check.spec.controller_name != CHECK_CONTROLLER:
+        return ()
+    return (placement_of(check) or f"!{check.name}",)
+
+
+def of_decision(decision: cluster.PlacementDecision) -> Iterable[str]:
+    placement = decision.metadata.labels.get(cluster.PLACEMENT_LABEL)
+    return (placement,) if placement else ()

@@ -1,10 +1,14 @@
-"""What a Placement chose, best first: pure functions over its decisions and scores."""
+"""What a Placement chose, best first, and what keeps that from following every small change of the scores.
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+Pure functions over its decisions, its scores and its earlier moves.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.conditions import find
+from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.rules.allocatable_scores import RESOURCES, allocatable, share_score
 
 ScoreOf = Callable[[str, str, str], int | None]
@@ -68,8 +72,8 @@ def recomputed_scores(
         for name in names:
             totals[name] += weight * (score_of(name, add_on.resource_name, add_on.score_name) or 0)
     for resource, weight in _allocatable(placement).items():
-        found = {name: member for name in names if (member := cluster_of(name)) is not None}
-        amounts = {name: amount for name, m in found.items() if (amount := allocatable(m, resource)) is not None}
+        members = {name: member for name in names if (member := cluster_of(name)) is not None}
+        amounts = {name: amount for name, m in members.items() if (amount := allocatable(m, resource)) is not None}
         for name, amount in amounts.items():
             totals[name] += weight * share_score(amount, min(amounts.values()), max(amounts.values()))
     return totals
@@ -90,3 +94,66 @@ def _allocatable(placement: cluster.Placement) -> dict[str, int]:
 def add_on_scores(placement: cluster.Placement) -> list[tuple[str, int]]:
     """Return the names and weights of the AddOn scores that order a Placement's clusters."""
     return [(add_on.score_name, weight) for add_on, weight in _add_ons(placement)]
+
+
+HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Steadied:
+    selection: Selection
+    held_back: str = ""
+    """Why the decision is not followed yet; empty where it is."""
+    again_in: float = 0.0
+    """Seconds after which to look again; 0 where only a change can help."""
+
+
+def steady(
+    decided: Selection,
+    current: Sequence[str],
+    *,
+    score_of: Callable[[str], int],
+    is_eligible: Callable[[str], bool],
+    moves: Sequence[float],
+    now: float,
+    settings: PlacementAdmissionSettings,
+) -> Steadied:
+    """Follow the decision, or stay where it moved only for a score and the settings say not yet.
+
+    A move is a swap: as many clusters leave as come, and those that leave could still be chosen. Anything else (a
+    label, a taint, a new number of clusters) is what somebody wanted, and is followed at once. `moves` are the times
+    of former swaps.
+    """
+    if not decided.is_decided:
+        return Steadied(decided)
+    leaving = [name for name in current if name not in decided.clusters]
+    coming = [name for name in decided.clusters if name not in current]
+    if not leaving or len(leaving) != len(coming) or not all(map(is_eligible, leaving)):
+        return Steadied(decided)
+    why, again_in = _too_soon(leaving, coming, score_of, moves, now, settings)
+    if not why:
+        return Steadied(decided)
+    kept = [name for name in decided.clusters if name in current] + leaving
+    scores: Mapping[str, int] = {name: score_of(name) for name in kept}
+    ordered = tuple(sorted(kept, key=lambda name: (-scores[name], name)))
+    return Steadied(Selection(ordered, scores), why, again_in)
+
+
+def _too_soon(
+    leaving: Sequence[str],
+    coming: Sequence[str],
+    score_of: Callable[[str], int],
+    moves: Sequence[float],
+    now: float,
+    settings: PlacementAdmissionSettings,
+) -> tuple[str, float]:
+    gain = min(map(score_of, coming)) - max(map(score_of, leaving))
+    if gain < settings.min_score_gain:
+        return f"a gain of {gain} points is less than the {settings.min_score_gain} asked for", 0.0
+    if moves and (left := moves[-1] + settings.min_dwell - now) > 0:
+        return f"the selection is younger than {settings.min_dwell:g} s", left
+    recent = [moment for moment in moves if moment + HOUR > now]
+    if settings.max_moves_per_hour and len(recent) >= settings.max_moves_per_hour:
+        wait = recent[-settings.max_moves_per_hour] + HOUR - now
+        return f"{len(recent)} moves within the hour, {settings.max_moves_per_hour} are allowed", wait
+    return "", 0.0

@@ -1,4 +1,4 @@
-"""What an operator can choose about the heart."""
+"""What an operator can choose about placement admission."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Wire the controllers together: its controllers, and what they share."""
+"""Make the controllers of this package, and hand them what they share."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,13 @@ from fleetqueue.controllers.placement_admission.dispatcher import DispatcherCont
 from fleetqueue.controllers.placement_admission.evictions import EvictionController
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
 from fleetqueue.controllers.placement_admission.identities import Identities
-from fleetqueue.controllers.placement_admission.ledger import Ledger
-from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.multikueue_configs import MultiKueueConfigController
 from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
+from fleetqueue.controllers.placement_admission.refused_credentials import RefusedCredentials
+from fleetqueue.controllers.placement_admission.sent_nominations import SentNominations
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
-from fleetqueue.controllers.placement_admission.silences import Silences
+from fleetqueue.controllers.placement_admission.silent_members import SilentMembers
 from fleetqueue.controllers.placement_admission.workers import Dial, Workers
 from fleetqueue.controllers.placement_admission.workload_checks import WorkloadCheckController
 from fleetqueue.runtime.cluster import Cluster
@@ -41,11 +42,12 @@ class PlacementAdmission:
         `hub_uid`: the uid of the hub's own namespace kube-system, by which it is known where it is a managed cluster.
         """
         objects = HubObjects(hub, settings, has_profiles=has_profiles)
-        measures = Measures(metrics.registry)
-        ledger = Ledger()
+        admission_metrics = PlacementAdmissionMetrics(metrics.registry)
+        sent_nominations = SentNominations()
         self.workers = Workers(dial, metrics, on_change=lambda: self.dispatcher.wake_waiting())
-        silences = Silences(objects)
-        copies = Copies(objects, self.workers, silences)
+        silent_members = SilentMembers(objects)
+        refused = RefusedCredentials(hub)
+        copies = Copies(objects, self.workers, silent_members, refused)
         past_clusters = PastClusters()
         self.dispatcher = DispatcherController(
             hub,
@@ -54,25 +56,31 @@ class PlacementAdmission:
             workers=self.workers,
             copies=copies,
             past_clusters=past_clusters,
-            ledger=ledger,
-            measures=measures,
+            sent_nominations=sent_nominations,
+            admission_metrics=admission_metrics,
         )
         self.evictions = EvictionController(
-            hub, metrics, objects=objects, copies=copies, past_clusters=past_clusters, measures=measures
+            hub,
+            metrics,
+            objects=objects,
+            copies=copies,
+            past_clusters=past_clusters,
+            admission_metrics=admission_metrics,
         )
         self.configs = MultiKueueConfigController(
             hub,
             metrics,
             objects=objects,
             workers=self.workers,
-            silences=silences,
+            silent_members=silent_members,
+            refused=refused,
             identities=Identities(objects, hub_uid),
-            ledger=ledger,
-            measures=measures,
+            sent_nominations=sent_nominations,
+            admission_metrics=admission_metrics,
             limit=limit,
         )
         self.checks = WorkloadCheckController(
-            hub, metrics, objects=objects, workers=self.workers, copies=copies, measures=measures
+            hub, metrics, objects=objects, workers=self.workers, copies=copies, admission_metrics=admission_metrics
         )
         hub.informer(cluster.AddOnPlacementScore)
         objects.declare_indexes()

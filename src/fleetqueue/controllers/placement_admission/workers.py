@@ -52,7 +52,7 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class WorkloadCopy:
     """A Workload on a worker that the hub's Kueue put there."""
 
     key: str
@@ -84,7 +84,7 @@ class Workers:
         )
         return workloads | jobs
 
-    async def copy(self, secret: Secret | None, workload: kueue.Workload) -> Copy | None:
+    async def copy(self, secret: Secret | None, workload: kueue.Workload) -> WorkloadCopy | None:
         """Ask a worker for its copy of a Workload; None where it has none. May raise Unreachable."""
         resource = kueue.Workload.resource
         try:
@@ -92,7 +92,7 @@ class Workers:
         except errors.NotFound:
             return None
         copy = kueue.Workload.view(kueue.Workload.trim(raw))
-        return Copy(copy.key, copy.is_true(kueue.ADMITTED), copy.metadata.creation_timestamp)
+        return WorkloadCopy(copy.key, copy.is_true(kueue.ADMITTED), copy.metadata.creation_timestamp)
 
     def queue(self, secret: Secret | None, workload: kueue.Workload) -> kueue.ClusterQueue | None:
         """Return the worker's queue for a Workload; None where it is not known."""
@@ -106,7 +106,9 @@ class Workers:
         local, queue = self._queues(secret, workload)
         if local is None:
             return messages.no_local_queue(workload.namespace, workload.spec.queue_name)
-        stopped = next((found for found in (local, queue) if found is not None and found.is_stopped), None)
+        stopped = next(
+            (candidate for candidate in (local, queue) if candidate is not None and candidate.is_stopped), None
+        )
         return messages.queue_stopped(stopped) if stopped is not None else ""
 
     def _queues(

@@ -23,7 +23,7 @@ from fleetqueue.controllers.placement_admission.check_entries import apply_entry
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.groups import cluster_of
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing
-from fleetqueue.controllers.placement_admission.measures import Measures
+from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch
@@ -37,7 +37,7 @@ log = Log("checks")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CheckAnswer:
     state: str
     message: str
 
@@ -54,14 +54,14 @@ class WorkloadCheckController(Controller):
         objects: HubObjects,
         workers: Workers,
         copies: Copies,
-        measures: Measures,
+        admission_metrics: PlacementAdmissionMetrics,
     ) -> None:
         super().__init__(hub, metrics)
         self.objects = objects
         self.copies = copies
         self.settings = objects.settings
         self.workers = workers
-        self.measures = measures
+        self.admission_metrics = admission_metrics
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
@@ -82,9 +82,12 @@ class WorkloadCheckController(Controller):
         draining, overdue, due_in = await self._drains(workload)
         for check in self.objects.our_checks(workload):
             is_open, outlook = self.objects.outlook(check)
-            answer = decide(workload, check.name, is_open, outlook, draining=draining, overdue=overdue)
+            is_forced = self.objects.is_forced(workload.status.cluster_name)
+            answer = decide(
+                workload, check.name, is_open, outlook, draining=draining, overdue=overdue, is_forced=is_forced
+            )
             if answer is None and self._is_overlooked(workload, check.name):
-                answer = Answer(kueue.READY, outlook)
+                answer = CheckAnswer(kueue.READY, outlook)
             if answer is not None and not (answer.state == kueue.READY and self._is_nominated_by_us(workload)):
                 await self._write(workload, check.name, answer)
         if due_in is not None:
@@ -97,22 +100,22 @@ class WorkloadCheckController(Controller):
 
         While somebody else's check is open nothing is nominated, and its controller may wait for ours as we do for it.
         """
-        found = self.objects.multikueue_check(workload)
+        check = self.objects.multikueue_check(workload)
         return (
-            found is not None
-            and found[0].state == kueue.PENDING
+            check is not None
+            and check[0].state == kueue.PENDING
             and not workload.clusters
             and self.objects.dispatches
-            and self.objects.config(found[1]) is not None
-            and not self.objects.is_held_up(workload, besides=found[0].name)
+            and self.objects.config(check[1]) is not None
+            and not self.objects.is_held_up(workload, besides=check[0].name)
         )
 
     def _waits_for_kueue(self, workload: kueue.Workload) -> bool:
         """Tell whether Kueue's own dispatcher should be about to nominate clusters for a Workload."""
-        found = self.objects.multikueue_check(workload)
+        check = self.objects.multikueue_check(workload)
         return (
-            found is not None
-            and found[0].state == kueue.PENDING
+            check is not None
+            and check[0].state == kueue.PENDING
             and workload.has_quota
             and not workload.clusters
             and bool(self.objects.our_checks(workload))
@@ -169,20 +172,20 @@ class WorkloadCheckController(Controller):
             try:
                 copy = await self.workers.copy(self.objects.kubeconfig_of(member), workload)
             except (errors.Unreachable, errors.ApiError):
-                self.copies.silences.note(member)
+                self.copies.silent_members.note(member)
                 if not is_given_up:
                     return False
                 continue
-            self.copies.silences.end(member)
+            self.copies.silent_members.end(member)
             if copy is not None and copy.is_admitted and not workload.status.cluster_name:
                 return False
         return True
 
     async def _wake_concerned(self, config: str) -> None:
         """Wake whom connections that came or went may concern: once, however many of a config's clusters changed."""
-        found = self.objects.config(config)
-        if found is not None:
-            await self.wake_each(self._workloads_concerned(found))
+        multikueue_config = self.objects.config(config)
+        if multikueue_config is not None:
+            await self.wake_each(self._workloads_concerned(multikueue_config))
 
     def _workloads_concerned(self, config: kueue.MultiKueueConfig) -> Iterable[str]:
         """Wake the Workloads on a member that drains, and those whose check waits for a cluster."""
@@ -194,13 +197,20 @@ class WorkloadCheckController(Controller):
                 if state is not None and state.state == kueue.PENDING:
                     yield workload.key
 
-    async def _write(self, workload: kueue.Workload, check: str, answer: Answer) -> None:
+    async def _write(self, workload: kueue.Workload, check: str, answer: CheckAnswer) -> None:
         await apply_entry(self.hub, workload, check_entry(check, answer.state, answer.message))
         log.info("check answered", workload=workload.key, check=check, state=answer.state, message=answer.message)
         if answer.state == kueue.RETRY:
             reason = "timeout" if workload.status.cluster_name else "nominated"
-            self.measures.taken_back.labels(reason).inc()
+            self.admission_metrics.taken_back.labels(reason).inc()
             await self.hub.events.normal(workload, "TakenBack", answer.message)
+        elif answer.state == kueue.READY and self._stays_on_hub(workload):
+            await self.hub.events.warning(workload, "NoMultiKueueCheck", messages.no_multikueue_check())
+
+    def _stays_on_hub(self, workload: kueue.Workload) -> bool:
+        """Tell whether none of a Workload's checks is MultiKueue's; False where not all of them are known."""
+        found = [self.hub.get(kueue.AdmissionCheck, entry.name) for entry in workload.status.admission_checks]
+        return all(check is not None and not check.is_multikueue for check in found)
 
 
 def decide(
@@ -211,8 +221,12 @@ def decide(
     *,
     draining: Set[str],
     overdue: Set[str],
-) -> Answer | None:
-    """Answer for one check on one Workload; None where what stands there is right, or not ours to say now."""
+    is_forced: bool = False,
+) -> CheckAnswer | None:
+    """Answer for one check on one Workload; None where what stands there is right, or not ours to say now.
+
+    `is_forced` tells that the cluster it runs on is overdue because an administrator gave it up.
+    """
     entry = workload.check(check)
     if entry is None or not workload.is_live or not workload.has_quota:
         return None
@@ -220,11 +234,12 @@ def decide(
         return None  # Kueue is about to evict, and then asks anew
     running_on = workload.status.cluster_name
     if running_on in overdue:
-        return Answer(kueue.RETRY, messages.drain_timed_out(running_on))
+        reason = messages.drain_forced if is_forced else messages.drain_timed_out
+        return CheckAnswer(kueue.RETRY, reason(running_on))
     stranded = sorted(draining & set(workload.status.nominated_cluster_names))
     if not running_on and stranded:
-        return Answer(kueue.RETRY, messages.taken_back(stranded))
+        return CheckAnswer(kueue.RETRY, messages.taken_back(stranded))
     if entry.state == kueue.READY:
         return None
-    answer = Answer(kueue.READY if is_open else kueue.PENDING, outlook)
+    answer = CheckAnswer(kueue.READY if is_open else kueue.PENDING, outlook)
     return answer if (entry.state, entry.message) != (answer.state, answer.message) else None

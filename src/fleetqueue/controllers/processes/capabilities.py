@@ -10,8 +10,7 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
-from fleetqueue.controllers.credentials.hub_apis import Capabilities as CredentialCapabilities
-from fleetqueue.controllers.credentials.hub_apis import discover
+from fleetqueue.controllers.credentials.hub_apis import CredentialApis, discover
 from fleetqueue.controllers.credentials.proofs import identity
 from fleetqueue.runtime.logs import Log
 
@@ -42,12 +41,12 @@ class NotInstalled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Capabilities:
+class HubCapabilities:
     listed_clusters: int = OLD_LIMIT
     """How many clusters a MultiKueueConfig may list."""
     is_limit_read: bool = True
     """False where we may not read the CRD that says so: then it is what every Kueue takes."""
-    credentials: CredentialCapabilities = field(default_factory=CredentialCapabilities)
+    credentials: CredentialApis = field(default_factory=CredentialApis)
     hub_uid: str = ""
     """Who the hub is, by the uid of its namespace kube-system; empty where we may not know."""
 
@@ -59,7 +58,7 @@ class Capabilities:
         return "this kubeconfig may not read how many clusters a MultiKueueConfig may list"
 
 
-async def detect(hub: Client) -> Capabilities:
+async def detect(hub: Client) -> HubCapabilities:
     """Ask the hub what it serves; raises NotInstalled where we could not work at all."""
     for what, kinds in NEEDED.items():
         wanted = [kind.resource for kind in kinds]
@@ -71,7 +70,7 @@ async def detect(hub: Client) -> Capabilities:
     uid = await known_identity(hub)
     if not uid:
         log.warning("the hub is not known where it is a managed cluster itself")
-    return Capabilities(limit or OLD_LIMIT, limit is not None, await discover(hub), uid)
+    return HubCapabilities(limit or OLD_LIMIT, limit is not None, await discover(hub), uid)
 
 
 async def known_identity(cluster: Client) -> str:
@@ -109,7 +108,7 @@ async def _listed_clusters(hub: Client) -> int | None:
 
 def listed_clusters(crd: dict[str, Any]) -> int:
     """Read from the CRD of MultiKueueConfig how many clusters it may list."""
-    found: Any = next((v for v in crd.get("versions") or () if v.get("name") == kueue.VERSION), {})
+    node: Any = next((v for v in crd.get("versions") or () if v.get("name") == kueue.VERSION), {})
     for step in ("schema", "openAPIV3Schema", "properties", "spec", "properties", "clusters", "maxItems"):
-        found = found.get(step, {}) if isinstance(found, dict) else {}
-    return found if isinstance(found, int) else OLD_LIMIT
+        node = node.get(step, {}) if isinstance(node, dict) else {}
+    return node if isinstance(node, int) else OLD_LIMIT

@@ -1,4 +1,4 @@
-"""The process on the hub, `fleetqueue controller`: the heart, the credentials, and the hub half of the scores.
+"""The process on the hub, `fleetqueue controller`: placement admission, credentials, and the hub half of the scores.
 
 It waits for what it needs instead of failing: for the API server, for Kueue and Open Cluster Management, for its turn
 as the leader. When the hub begins to serve something new that it can make use of, its parts are put together anew.
@@ -15,14 +15,14 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.client.transport import connect
-from fleetqueue.controllers.credentials.wiring import Credentials
+from fleetqueue.controllers.credentials.wiring import CredentialControllers
 from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
 from fleetqueue.controllers.placement_admission.workers import Dial
-from fleetqueue.controllers.processes.capabilities import Capabilities, NotInstalled, detect
+from fleetqueue.controllers.processes.capabilities import HubCapabilities, NotInstalled, detect
 from fleetqueue.controllers.processes.probes import Probes
 from fleetqueue.controllers.processes.process import end, until_told_to_stop
 from fleetqueue.controllers.processes.settings import HubSettings
-from fleetqueue.controllers.usage_scores.silence import SilentAgents
+from fleetqueue.controllers.usage_scores.silent_agents import SilentAgents
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.leader_election import LeaderElection
@@ -37,35 +37,37 @@ LOOK_AGAIN: Final = 5.0
 log = Log("hub")
 
 
-class Parts:
+class HubParts:
     """Everything that works on the hub, for what the hub serves now."""
 
-    def __init__(self, hub: Cluster, metrics: Metrics, settings: HubSettings, found: Capabilities, dial: Dial) -> None:
-        self.heart = PlacementAdmission(
+    def __init__(
+        self, hub: Cluster, metrics: Metrics, settings: HubSettings, capabilities: HubCapabilities, dial: Dial
+    ) -> None:
+        self.placement_admission = PlacementAdmission(
             hub,
             metrics,
             settings.placement_admission,
-            limit=found.listed_clusters,
-            has_profiles=bool(found.credentials.profile_fields),
-            hub_uid=found.hub_uid,
+            limit=capabilities.listed_clusters,
+            has_profiles=bool(capabilities.credentials.profile_fields),
+            hub_uid=capabilities.hub_uid,
             dial=dial,
         )
-        self.credentials = Credentials(
+        self.credentials = CredentialControllers(
             hub,
             metrics,
             settings.credentials,
-            capabilities=found.credentials,
-            hub_uid=found.hub_uid,
+            capabilities=capabilities.credentials,
+            hub_uid=capabilities.hub_uid,
             dial=dial,
         )
         self.silent_agents = SilentAgents(hub, metrics, settings.silent_agents)
 
     @property
     def controllers(self) -> Sequence[Controller]:
-        return (*self.heart.controllers, *self.credentials.controllers, self.silent_agents)
+        return (*self.placement_admission.controllers, *self.credentials.controllers, self.silent_agents)
 
     async def close(self) -> None:
-        await self.heart.close()
+        await self.placement_admission.close()
 
 
 class HubProcess:
@@ -102,31 +104,32 @@ class HubProcess:
         return f"caches are not filled yet{': ' if problems else ''}{problems}"
 
     async def serve(self) -> None:
-        """Wait for what is needed and for the lease, then work; until cancelled."""
+        """Wait for what is needed, and for the lease where replicas elect a leader, then work; until cancelled."""
         await self._wait_for_hub()
-        election = self.settings.leader_election
-        if not election.enabled:
-            await self._work()
+        settings = self.settings.leader_election
+        election = LeaderElection(self.client, _identity(self.host), settings)
+        if not settings.enabled:
+            await election.act_without_waiting(self._work)
             return
         self._waits_for = ""
-        log.info("waiting for the lease", lease=f"{election.namespace}/{election.name}")
-        await LeaderElection(self.client, _identity(self.host), election).lead(self._work)
+        log.info("waiting for the lease", lease=f"{settings.namespace}/{settings.name}")
+        await election.lead(self._work)
 
     async def _work(self) -> None:
         while True:
-            found = await self._wait_for_hub()
-            await self._work_with(found)
+            capabilities = await self._wait_for_hub()
+            await self._work_with(capabilities)
             log.info("hub serves other APIs now, starting anew")
 
-    async def _work_with(self, found: Capabilities) -> None:
+    async def _work_with(self, capabilities: HubCapabilities) -> None:
         """Work until the hub serves something else."""
         self.metrics = Metrics()
         self.metrics.leading.set(1)
         hub = Cluster("hub", self.client, metrics=self.metrics)
-        parts = Parts(hub, self.metrics, self.settings, found, self.dial)
+        parts = HubParts(hub, self.metrics, self.settings, capabilities, self.dial)
         self._manager = Manager(hub, parts.controllers)
         working = asyncio.create_task(self._manager.run(), name="manager")
-        looking = asyncio.create_task(self._changed(found), name="capabilities")
+        looking = asyncio.create_task(self._changed(capabilities), name="capabilities")
         sparing = asyncio.create_task(self._spare_caches(self._manager.ready), name="garbage collection")
         try:
             await asyncio.wait({working, looking}, return_when=asyncio.FIRST_COMPLETED)
@@ -136,7 +139,8 @@ class HubProcess:
             await end(working)
             await parts.close()
             self._manager, self._waits_for = None, STARTING
-            gc.unfreeze()  # the caches of these parts are garbage now
+            if self._has_process:
+                gc.unfreeze()  # the caches of these parts are garbage now
         if not working.cancelled():
             working.result()
 
@@ -149,26 +153,26 @@ class HubProcess:
         if self._has_process:
             gc.freeze()
 
-    async def _wait_for_hub(self) -> Capabilities:
+    async def _wait_for_hub(self) -> HubCapabilities:
         """Return what the hub serves, as soon as that is enough."""
         while True:
             try:
-                found = await detect(self.client)
+                capabilities = await detect(self.client)
             except (NotInstalled, errors.ApiError, errors.Unreachable) as error:
                 self._say_what_is_missing(str(error))
                 await asyncio.sleep(clock.jitter(LOOK_AGAIN))
             else:
-                return found
+                return capabilities
 
-    async def _changed(self, known: Capabilities) -> None:
+    async def _changed(self, known: HubCapabilities) -> None:
         """Return when the hub serves more or less than was known."""
-        found: Capabilities | None = known
-        while found in (known, None):
+        capabilities: HubCapabilities | None = known
+        while capabilities in (known, None):
             await asyncio.sleep(clock.jitter(self.settings.recheck))
             try:
-                found = await detect(self.client)
+                capabilities = await detect(self.client)
             except (NotInstalled, errors.ApiError, errors.Unreachable):
-                found = None  # no answer about what is served; watches that fail tell of it themselves
+                capabilities = None  # no answer about what is served; watches that fail tell of it themselves
 
     def _say_what_is_missing(self, why: str) -> None:
         if why != self._waits_for:

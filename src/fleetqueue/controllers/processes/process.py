@@ -19,11 +19,11 @@ async def until_told_to_stop(work: Coroutine[Any, Any, None]) -> None:
     """Run `work`; on SIGTERM or SIGINT cancel it and wait until it has tidied up. Its own failure is raised."""
     sslproto.SSLProtocol.max_size = TLS_BUFFER
     loop = asyncio.get_running_loop()
-    told = asyncio.Event()
+    stop_event = asyncio.Event()
     for number in ENDING_SIGNALS:
-        loop.add_signal_handler(number, told.set)
+        loop.add_signal_handler(number, stop_event.set)
     working = asyncio.create_task(work, name="work")
-    waiting = asyncio.create_task(told.wait(), name="signals")
+    waiting = asyncio.create_task(stop_event.wait(), name="signals")
     try:
         await asyncio.wait({working, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():

@@ -12,7 +12,7 @@ from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.worker_rules import rules_for
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
-from fleetqueue.controllers.usage_scores.settings import AgentSettings, SilenceSettings
+from fleetqueue.controllers.usage_scores.settings import ScoreAgentSettings, SilenceSettings
 from fleetqueue.runtime.leader_election import LeaseSettings
 
 NAMINGS: Final = ("placement", "cluster")
@@ -51,7 +51,8 @@ class LeaderElectionSettings(LeaseSettings):
     """How replicas agree who acts: a Lease in our namespace."""
 
     enabled: bool = True
-    """False starts acting at once: for a lab with a single replica. Two such replicas would disturb each other."""
+    """False starts acting at once: for a lab with a single replica. Two such replicas would disturb each other. The
+    Lease is renewed all the same, so that `fleetqueue get` sees that the controller runs."""
 
     def __post_init__(self) -> None:
         if not 0 < self.retry < self.renew_deadline < self.duration:
@@ -111,4 +112,4 @@ class WorkerSettings:
 
     probes: ProbeSettings = field(default_factory=ProbeSettings)
     logs: LogSettings = field(default_factory=LogSettings)
-    scores: AgentSettings = field(default_factory=AgentSettings)
+    scores: ScoreAgentSettings = field(default_factory=ScoreAgentSettings)

@@ -114,8 +114,8 @@ def _hint(key: Any, known: Iterable[str]) -> str:
 
 def _explain(kind: type[Any], message: str) -> str:
     """Turn msgspec's message, which ends in a path, into a sentence that begins with the key."""
-    found = _WHERE.match(message)
-    what, key = (found["what"], found["key"] or "") if found else (message, "")
+    match = _WHERE.match(message)
+    what, key = (match["what"], match["key"] or "") if match else (message, "")
     for word, plain in _WORDS.items():
         what = what.replace(word, plain)
     what = what[:1].lower() + what[1:]

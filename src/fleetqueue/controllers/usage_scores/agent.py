@@ -25,8 +25,8 @@ from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.controllers.usage_scores import messages
 from fleetqueue.controllers.usage_scores.hub_clock import HubClock
 from fleetqueue.controllers.usage_scores.scoring import Scores, as_status, scores
-from fleetqueue.controllers.usage_scores.settings import AgentSettings
-from fleetqueue.controllers.usage_scores.usage import Ledger, ScoredPod
+from fleetqueue.controllers.usage_scores.settings import ScoreAgentSettings
+from fleetqueue.controllers.usage_scores.usage import ClusterUsage, ScoredNode, ScoredPod
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
@@ -46,11 +46,13 @@ class ScoreAgent(Controller):
 
     name = "score-agent"
 
-    def __init__(self, worker: Cluster, hub: Cluster, metrics: Metrics, settings: AgentSettings | None = None) -> None:
+    def __init__(
+        self, worker: Cluster, hub: Cluster, metrics: Metrics, settings: ScoreAgentSettings | None = None
+    ) -> None:
         super().__init__(hub, metrics)
         self.worker = worker
-        self.settings = settings or AgentSettings()
-        self.ledger = Ledger()
+        self.settings = settings or ScoreAgentSettings()
+        self.usage = ClusterUsage()
         self.hub_clock = HubClock(self.settings.clock_tolerance)
         self._next_look = 0.0
         self._next_publication = 0.0
@@ -67,7 +69,7 @@ class ScoreAgent(Controller):
 
     def subscribe(self) -> None:
         super().subscribe()
-        self.worker.informer(Node).subscribe(self._see_node)
+        self.worker.informer(ScoredNode).subscribe(self._see_node)
         self.worker.informer(ScoredPod, fields=TAKING).subscribe(self._see_pod)
 
     async def run(self) -> None:
@@ -87,17 +89,17 @@ class ScoreAgent(Controller):
         if live is not None and not is_ours(live):
             self._refuse(live)
         else:
-            values = scores(self.ledger.free(), self.settings.scale)
+            values = scores(self.usage.free(), self.settings.scale)
             if live is None or not self._is_current(live, values):
                 await self._publish(live, values)
         raise errors.RetryLater(self.settings.refresh, "the next look")
 
     def _see_node(self, old: Node | None, new: Node | None) -> None:
-        if self.ledger.change_node(old, new):
+        if self.usage.change_node(old, new):
             self.wake(KEY)
 
     def _see_pod(self, old: ScoredPod | None, new: ScoredPod | None) -> None:
-        if self.ledger.change_pod(old, new):
+        if self.usage.change_pod(old, new):
             self.wake(KEY)
 
     def _wait_for_turn(self) -> None:

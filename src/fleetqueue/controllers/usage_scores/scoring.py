@@ -6,13 +6,13 @@ from decimal import Decimal
 from fleetqueue.api.cluster_v1 import SCORE_MAX, SCORE_MIN
 from fleetqueue.api.quantity import Amounts
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.api.usage_scores import SCORES, Scale, Scope
+from fleetqueue.api.usage_scores import SCORES, ScoreScale, ScoreScope
 
 Scores = dict[str, int]
 """The value of each score by its name, in the order of the contract."""
 
 
-def scores(free: Iterable[Amounts], scale: Scale) -> Scores:
+def scores(free: Iterable[Amounts], scale: ScoreScale) -> Scores:
     """Score a cluster by what is free on each of its nodes."""
     total: Amounts = {}
     best: Amounts = {}
@@ -20,7 +20,7 @@ def scores(free: Iterable[Amounts], scale: Scale) -> Scores:
         for resource, amount in amounts.items():
             total[resource] = total.get(resource, Decimal(0)) + amount
             best[resource] = max(best.get(resource, Decimal(0)), amount)
-    counted = {Scope.CLUSTER: total, Scope.NODE: best}
+    counted = {ScoreScope.CLUSTER: total, ScoreScope.NODE: best}
     return {
         name: normalised(counted[scope].get(resource, Decimal(0)), scale.full(resource))
         for name, resource, scope in SCORES

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from fleetqueue.api.usage_scores import Scale
+from fleetqueue.api.usage_scores import ScoreScale
 
 MARGIN: Final = 30.0
 """Seconds before the end of a score's validity at which the hub takes its agent for silent.
@@ -14,8 +14,8 @@ own machines may differ. Were it more than half of an agent's validity, the agen
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSettings:
-    scale: Scale = field(default_factory=Scale)
+class ScoreAgentSettings:
+    scale: ScoreScale = field(default_factory=ScoreScale)
     """What counts as wholly free; the same on every worker of a fleet, or their scores cannot be compared."""
     publish_interval: float = 2.0
     """Seconds between two publications, at least: each makes OCM decide every Placement that uses the scores again."""

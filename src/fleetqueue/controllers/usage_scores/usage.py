@@ -11,15 +11,12 @@ from functools import lru_cache
 from typing import ClassVar, Final, Self
 
 from fleetqueue.api import conditions, quantity
-from fleetqueue.api.core_v1 import Container, Node, Pod
+from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.meta import Object, ObjectMeta
-from fleetqueue.api.pod_requests import Starter, pod_requests
 from fleetqueue.api.quantity import Amounts
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.api.usage_scores import CPU, MEMORY, RESOURCES
+from fleetqueue.api.usage_scores import RESOURCES
 
-POD_LEVEL_RESOURCES: Final = (CPU, MEMORY)
-"""What a pod may ask for as a whole; of those that we score, Kubernetes accepts no others."""
 NOTHING: Final[Amounts] = {}
 NO_LABELS: Final[dict[str, str]] = {}
 
@@ -38,7 +35,7 @@ class ScoredPod(Object):
 
     @classmethod
     def kept(cls, raw: Manifest) -> Self:
-        return cls.of(Pod.view(Pod.trim(raw)))
+        return cls.of(Pod.view(counted_fields(raw)))
 
     @classmethod
     def of(cls, pod: Pod) -> Self:
@@ -53,7 +50,30 @@ class ScoredPod(Object):
         return cls(metadata=metadata, node=sys.intern(node), takes=_shared(tuple(takes.items())))
 
 
-class Ledger:
+class ScoredNode(Node):
+    """A node as far as it counts."""
+
+    @classmethod
+    def trim(cls, raw: Manifest) -> Manifest:
+        """Keep what is read: the list of images is most of a node's size."""
+        return {
+            **super().trim(raw),
+            "spec": _only(raw.get("spec"), "unschedulable", "taints"),
+            "status": _only(raw.get("status"), "allocatable", "conditions"),
+        }
+
+
+def counted_fields(raw: Manifest) -> Manifest:
+    """Return a pod with only what counts, since all of it would take long to decode."""
+    spec = raw.get("spec") or {}
+    kept = _only(spec, "nodeName", "overhead", "resources")
+    for field in ("containers", "initContainers"):
+        if field in spec:
+            kept[field] = [_only(container, "resources", "restartPolicy") for container in spec[field] or ()]
+    return {**raw, "spec": kept, "status": _only(raw.get("status"), "phase")}
+
+
+class ClusterUsage:
     """The free resources of a cluster, brought up to date by each change instead of counted anew.
 
     Adding all pods up again for each that comes or goes is too slow.
@@ -102,9 +122,9 @@ class Ledger:
 
 def usage(pod: Pod) -> tuple[str, Amounts]:
     """Return which node a pod takes from, and how much of what is scored; nothing where it does not run, or no more."""
-    if not pod.spec.node_name or pod.is_deleting or pod.status.phase in ("Succeeded", "Failed"):
+    if not pod.spec.node_name or pod.is_deleting or pod.has_ended:
         return "", NOTHING
-    requested = requests_of(pod)
+    requested = pod.spec.requests()
     taken = {name: requested[name] for name in RESOURCES if requested.get(name)}
     return (pod.spec.node_name, taken) if taken else ("", NOTHING)
 
@@ -126,21 +146,11 @@ def is_ready(node: Node) -> bool:
     return ready is None or ready.is_true
 
 
-def requests_of(pod: Pod) -> Amounts:
-    """Return what the scheduler sets aside for a pod."""
-    spec, whole = pod.spec, pod.spec.resources.requests
-    return pod_requests(
-        (Starter(_requests(one), one.restart_policy == "Always") for one in spec.init_containers),
-        map(_requests, spec.containers),
-        whole={name: quantity.parse(whole[name]) for name in POD_LEVEL_RESOURCES if name in whole},
-        overhead=quantity.parse_all(spec.overhead),
-    )
-
-
 @lru_cache(maxsize=4096)
 def _shared(amounts: tuple[tuple[str, Decimal], ...]) -> Amounts:
     return dict(amounts)
 
 
-def _requests(container: Container) -> Amounts:
-    return quantity.parse_all(container.resources.requests)
+def _only(part: Manifest | None, *fields: str) -> Manifest:
+    """Keep these fields of a part, where it has them."""
+    return {field: part[field] for field in fields if field in part} if part else {}

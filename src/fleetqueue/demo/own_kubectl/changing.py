@@ -8,27 +8,27 @@ from fleetqueue.api.requests import JSON_PATCH, MERGE_PATCH, Request
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.client import REQUEST_SECONDS, STRATEGIC_PATCH
 from fleetqueue.demo.own_kubectl.line import Line
-from fleetqueue.demo.own_kubectl.problems import Problem
-from fleetqueue.demo.own_kubectl.targets import Cluster, Target, named
+from fleetqueue.demo.own_kubectl.problems import KubectlProblem
+from fleetqueue.demo.own_kubectl.targets import KubectlCluster, NamedObject, named
 from fleetqueue.embedded.apiserver.http.yaml_documents import load
 from fleetqueue.embedded.apiserver.http.yaml_error import YamlError
 
 PATCHES: Final = {"strategic": STRATEGIC_PATCH, "merge": MERGE_PATCH, "json": JSON_PATCH}
 
 
-async def label(cluster: Cluster, line: Line, stdin: str) -> str:
+async def label(cluster: KubectlCluster, line: Line, stdin: str) -> str:
     words, changes = _split(line.words)
-    told = []
+    output = []
     for target in await named(cluster, line, words):
         before = await _labels(cluster, target)
-        told += [f'label "{key}" not found.' for key, value in changes.items() if value is None and key not in before]
+        output += [f'label "{key}" not found.' for key, value in changes.items() if value is None and key not in before]
         _refuse_overwriting(before, changes, line)
         await _merge(cluster, target, {"labels": changes}, "kubectl-label")
-        told.append(f"{target} {_outcome(before, changes)}")
-    return "".join(f"{one}\n" for one in told)
+        output.append(f"{target} {_outcome(before, changes)}")
+    return "".join(f"{one}\n" for one in output)
 
 
-async def annotate(cluster: Cluster, line: Line, stdin: str) -> str:
+async def annotate(cluster: KubectlCluster, line: Line, stdin: str) -> str:
     words, changes = _split(line.words)
     targets = await named(cluster, line, words)
     for target in targets:
@@ -36,23 +36,25 @@ async def annotate(cluster: Cluster, line: Line, stdin: str) -> str:
     return "".join(f"{target} annotated\n" for target in targets)
 
 
-async def patch(cluster: Cluster, line: Line, stdin: str) -> str:
+async def patch(cluster: KubectlCluster, line: Line, stdin: str) -> str:
     content_type = PATCHES.get(line.flag("--type", "strategic"))
     if content_type is None:
-        raise Problem(f'error: --type must be one of [{" ".join(sorted(PATCHES))}], not "{line.flag("--type")}"')
+        raise KubectlProblem(f'error: --type must be one of [{" ".join(sorted(PATCHES))}], not "{line.flag("--type")}"')
     body = _read_patch(line.flag("--patch"))
-    told = []
+    output = []
     for target in await named(cluster, line, line.words):
         part = line.flag("--subresource")
         before = await cluster.client.get(target.kind.resource, target.name, target.namespace, part)
         after = await send(cluster, target, body, content_type, part=part, manager="kubectl-patch")
-        told.append(f"{target} patched{' (no change)' if before == after else ''}\n")
-    return "".join(told)
+        output.append(f"{target} patched{' (no change)' if before == after else ''}\n")
+    return "".join(output)
 
 
-async def scale(cluster: Cluster, line: Line, stdin: str) -> str:
+async def scale(cluster: KubectlCluster, line: Line, stdin: str) -> str:
     if not line.flag("--replicas").isdigit():
-        raise Problem("error: The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0")
+        raise KubectlProblem(
+            "error: The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0"
+        )
     targets = await named(cluster, line, line.words)
     body = {"spec": {"replicas": int(line.flag("--replicas"))}}
     for target in targets:
@@ -61,7 +63,7 @@ async def scale(cluster: Cluster, line: Line, stdin: str) -> str:
 
 
 async def send(
-    cluster: Cluster, target: Target, body: Any, content_type: str, *, part: str = "", manager: str
+    cluster: KubectlCluster, target: NamedObject, body: Any, content_type: str, *, part: str = "", manager: str
 ) -> Manifest:
     """Send a patch of any type; raises ApiError."""
     path = target.kind.resource.path(target.namespace, target.name, part)
@@ -69,20 +71,20 @@ async def send(
     response = await cluster.client.door.request(request, timeout=REQUEST_SECONDS)
     if response.status == 415:
         kind = f"{target.kind.resource.api_version}, Kind={target.kind.resource.kind}"
-        raise Problem(f"error: {content_type} is not supported by {kind}: {response.body['message']}")
+        raise KubectlProblem(f"error: {content_type} is not supported by {kind}: {response.body['message']}")
     if response.status >= 400:
         raise errors.from_status(response.status, response.body)
     patched: Manifest = response.body
     return patched
 
 
-async def _merge(cluster: Cluster, target: Target, metadata: Manifest, manager: str) -> None:
+async def _merge(cluster: KubectlCluster, target: NamedObject, metadata: Manifest, manager: str) -> None:
     await send(cluster, target, {"metadata": metadata}, MERGE_PATCH, manager=manager)
 
 
-async def _labels(cluster: Cluster, target: Target) -> Mapping[str, str]:
-    found = await cluster.client.get(target.kind.resource, target.name, target.namespace)
-    labels: Mapping[str, str] = found["metadata"].get("labels") or {}
+async def _labels(cluster: KubectlCluster, target: NamedObject) -> Mapping[str, str]:
+    obj = await cluster.client.get(target.kind.resource, target.name, target.namespace)
+    labels: Mapping[str, str] = obj["metadata"].get("labels") or {}
     return labels
 
 
@@ -91,7 +93,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str | None]]:
     is_change = [("=" in word or word.endswith("-")) for word in words]
     changes = [word for word, is_one in zip(words, is_change, strict=True) if is_one]
     if not changes:
-        raise Problem("error: at least one label update is required")
+        raise KubectlProblem("error: at least one label update is required")
     pairs = (word.partition("=") for word in changes)
     split = {key if equals else key[:-1]: value if equals else None for key, equals, value in pairs}
     return [word for word, is_one in zip(words, is_change, strict=True) if not is_one], split
@@ -102,7 +104,7 @@ def _refuse_overwriting(before: Mapping[str, str], changes: Mapping[str, str | N
         return
     for key, value in changes.items():
         if value is not None and before.get(key, value) != value:
-            raise Problem(f"error: '{key}' already has a value ({before[key]}), and --overwrite is false")
+            raise KubectlProblem(f"error: '{key}' already has a value ({before[key]}), and --overwrite is false")
 
 
 def _outcome(before: Mapping[str, str], changes: Mapping[str, str | None]) -> str:
@@ -115,8 +117,8 @@ def _outcome(before: Mapping[str, str], changes: Mapping[str, str | None]) -> st
 
 def _read_patch(text: str) -> Any:
     if not text:
-        raise Problem("error: must specify --patch or --patch-file containing the contents of the patch")
+        raise KubectlProblem("error: must specify --patch or --patch-file containing the contents of the patch")
     try:
         return load(text.encode())[0]
     except YamlError as error:
-        raise Problem(f'error: unable to parse "{text}": {error}') from None
+        raise KubectlProblem(f'error: unable to parse "{text}": {error}') from None

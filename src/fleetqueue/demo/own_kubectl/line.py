@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from fleetqueue.demo.own_kubectl.problems import Problem
+from fleetqueue.demo.own_kubectl.problems import KubectlProblem
 
 SHORT: Final = {
     "-A": "--all-namespaces",
@@ -43,7 +43,9 @@ class Line:
         """Return a duration such as `60s`; 0 where it is not given."""
         given = self.flag(name, "0s")
         if not _DURATION.fullmatch(given):
-            raise Problem(f'error: invalid argument "{given}" for "{name}" flag: time: invalid duration "{given}"')
+            raise KubectlProblem(
+                f'error: invalid argument "{given}" for "{name}" flag: time: invalid duration "{given}"'
+            )
         return sum(float(number) * UNITS[unit] for number, unit in re.findall(r"([0-9.]+)(ms|s|m|h)", given))
 
     @property
@@ -52,7 +54,7 @@ class Line:
 
 
 def read(arguments: Sequence[str]) -> Line:
-    """Read a command line; raises Problem."""
+    """Read a command line; raises KubectlProblem."""
     words: list[str] = []
     flags: dict[str, str] = {}
     coming = iter(arguments)
@@ -62,12 +64,12 @@ def read(arguments: Sequence[str]) -> Line:
             continue
         try:
             name, value = _flag(word, coming)
-        except Problem as problem:
+        except KubectlProblem as problem:
             verb = f" {words[0]}" if words else ""
-            raise Problem(f"{problem}\nSee 'kubectl{verb} --help' for usage.") from None
+            raise KubectlProblem(f"{problem}\nSee 'kubectl{verb} --help' for usage.") from None
         flags[name] = value
     if not words:
-        raise Problem("error: a command is missing")
+        raise KubectlProblem("error: a command is missing")
     return Line(words[0], tuple(words[1:]), flags)
 
 
@@ -77,11 +79,11 @@ def _flag(word: str, coming: Iterator[str]) -> tuple[str, str]:
     if name in SWITCHES:
         return name, value or "true"
     if name not in WITH_VALUE:
-        raise Problem(f"error: unknown flag: {name}")
+        raise KubectlProblem(f"error: unknown flag: {name}")
     if equals:
         return name, value
     try:
         return name, next(coming)
     except StopIteration:
-        told = name if word == name else f"'{word[1:]}' in {word}"
-        raise Problem(f"error: flag needs an argument: {told}") from None
+        flag = name if word == name else f"'{word[1:]}' in {word}"
+        raise KubectlProblem(f"error: flag needs an argument: {flag}") from None

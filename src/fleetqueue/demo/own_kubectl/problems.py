@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from fleetqueue.api import errors
 
 
-class Problem(Exception):
+class KubectlProblem(Exception):
     """A command cannot do what was asked; the text is what kubectl prints about it."""
 
 
-def told(error: errors.ApiError | errors.Unreachable | Problem, doing: str = "") -> str:
+def told(error: errors.ApiError | errors.Unreachable | KubectlProblem, doing: str = "") -> str:
     """Say an error as kubectl does; `doing` is what it had in hand: `error when creating "job.yaml": `."""
-    if isinstance(error, Problem):
+    if isinstance(error, KubectlProblem):
         return str(error)
     if isinstance(error, errors.Unreachable):
         return f"Unable to connect to the server: {error}"

@@ -7,9 +7,9 @@ from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.demo.own_kubectl.kinds import Kind, Kinds
+from fleetqueue.demo.own_kubectl.kinds import ServedKind, ServedKinds
 from fleetqueue.demo.own_kubectl.line import Line
-from fleetqueue.demo.own_kubectl.problems import Problem
+from fleetqueue.demo.own_kubectl.problems import KubectlProblem
 from fleetqueue.embedded.apiserver.http.yaml_documents import load
 from fleetqueue.embedded.apiserver.http.yaml_error import YamlError
 
@@ -17,10 +17,10 @@ STDIN: Final = "STDIN"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class NamedObject:
     """One object, by its name."""
 
-    kind: Kind
+    kind: ServedKind
     name: str
     namespace: str
 
@@ -29,10 +29,10 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class FileObject:
     """An object of a file, with the file for messages."""
 
-    kind: Kind
+    kind: ServedKind
     manifest: Manifest
     source: str
 
@@ -46,21 +46,23 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class KubectlCluster:
     """One cluster, as the commands see it."""
 
     client: Client
-    kinds: Kinds
+    kinds: ServedKinds
 
     def acting_as(self, manager: str) -> Client:
         """Return a client whose writes are noted under another name."""
         return Client(self.client.door, manager=manager)
 
 
-async def kinds_and_names(cluster: Cluster, words: Sequence[str]) -> tuple[list[Kind], list[tuple[Kind, str]]]:
-    """Read what stands behind a verb: kinds of which all are meant, or single objects; raises Problem."""
+async def kinds_and_names(
+    cluster: KubectlCluster, words: Sequence[str]
+) -> tuple[list[ServedKind], list[tuple[ServedKind, str]]]:
+    """Read what stands behind a verb: kinds of which all are meant, or single objects; raises KubectlProblem."""
     if not words:
-        raise Problem("error: Required resource not specified.")
+        raise KubectlProblem("error: Required resource not specified.")
     if "/" in words[0]:
         pairs = [word.split("/", 1) for word in words]
         return [], [(await cluster.kinds.called(kind), name) for kind, name in pairs]
@@ -68,49 +70,49 @@ async def kinds_and_names(cluster: Cluster, words: Sequence[str]) -> tuple[list[
     return (kinds, []) if not words[1:] else ([], [(kind, name) for kind in kinds for name in words[1:]])
 
 
-async def named(cluster: Cluster, line: Line, words: Sequence[str]) -> list[Target]:
-    """Return the objects that a command names one by one; raises Problem where it names none."""
+async def named(cluster: KubectlCluster, line: Line, words: Sequence[str]) -> list[NamedObject]:
+    """Return the objects that a command names one by one; raises KubectlProblem where it names none."""
     kinds, names = await kinds_and_names(cluster, words)
     if kinds:
-        raise Problem("error: resource(s) were provided, but no name was specified")
-    return [Target(kind, name, line.namespace if kind.resource.namespaced else "") for kind, name in names]
+        raise KubectlProblem("error: resource(s) were provided, but no name was specified")
+    return [NamedObject(kind, name, line.namespace if kind.resource.namespaced else "") for kind, name in names]
 
 
-async def written(cluster: Cluster, line: Line, stdin: str) -> AsyncIterator[Written]:
-    """Read the objects of the file that a command names; raises Problem."""
+async def written(cluster: KubectlCluster, line: Line, stdin: str) -> AsyncIterator[FileObject]:
+    """Read the objects of the file that a command names; raises KubectlProblem."""
     path = line.flag("--filename")
     source = STDIN if path == "-" else path
     for manifest in documents(stdin if path == "-" else _read(path), source):
         kind = await cluster.kinds.of(manifest, source)
-        yield Written(kind, _placed(kind, manifest, line), source)
+        yield FileObject(kind, _placed(kind, manifest, line), source)
 
 
 def documents(text: str, source: str) -> Iterator[Manifest]:
     """Read all objects of a text; the items of a List count as such."""
     for part in ("\n" + text).split("\n---"):
         try:
-            found, _ = load(part.encode())
+            document, _ = load(part.encode())
         except YamlError as error:
-            raise Problem(f"error: error parsing {source}: error converting YAML to JSON: {error}") from None
-        if found:
-            yield from found["items"] if found.get("kind") == "List" else [found]
+            raise KubectlProblem(f"error: error parsing {source}: error converting YAML to JSON: {error}") from None
+        if document:
+            yield from document["items"] if document.get("kind") == "List" else [document]
 
 
 def _read(path: str) -> str:
     try:
         return Path(path).read_text()
     except OSError:
-        raise Problem(f'error: the path "{path}" does not exist') from None
+        raise KubectlProblem(f'error: the path "{path}" does not exist') from None
 
 
-def _placed(kind: Kind, manifest: Manifest, line: Line) -> Manifest:
-    """Give an object its namespace; raises Problem where the command names another one than the object."""
+def _placed(kind: ServedKind, manifest: Manifest, line: Line) -> Manifest:
+    """Give an object its namespace; raises KubectlProblem where the command names another one than the object."""
     metadata = dict(manifest.get("metadata") or {})
     if not kind.resource.namespaced:
         return {**manifest, "metadata": metadata}
     given, asked = metadata.setdefault("namespace", line.namespace), line.flag("--namespace")
     if asked and given != asked:
-        raise Problem(
+        raise KubectlProblem(
             f'error: the namespace from the provided object "{given}" does not match the namespace "{asked}". '
             f"You must pass '--namespace={given}' to perform this operation."
         )

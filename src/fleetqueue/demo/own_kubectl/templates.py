@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 
 from fleetqueue.api import json_paths
-from fleetqueue.demo.own_kubectl.problems import Problem
+from fleetqueue.demo.own_kubectl.problems import KubectlProblem
 
 _PIECE: Final = re.compile(r"\{(?P<code>(?:\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[^{}'\"])*)\}|(?P<text>[^{]+)")
 _LITERAL: Final = re.compile(r"\"((?:\\.|[^\"\\])*)\"|'((?:\\.|[^'\\])*)'")
@@ -18,10 +18,10 @@ Pieces = Sequence[tuple[str, str]]
 
 
 def render(template: str, value: Any) -> str:
-    """Write a value by a template; raises Problem."""
+    """Write a value by a template; raises KubectlProblem."""
     written, rest = _written(list(_pieces(template)), value)
     if rest:
-        raise Problem("error: error executing jsonpath: not in range, nothing to end")
+        raise KubectlProblem("error: error executing jsonpath: not in range, nothing to end")
     return written
 
 
@@ -44,7 +44,7 @@ def _ranged(path: str, pieces: Pieces, value: Any) -> tuple[str, Pieces]:
     texts = [_written(pieces, item) for item in _found(path, value)]
     _, rest = texts[-1] if texts else _written(pieces, None)
     if not rest:
-        raise Problem("error: error parsing jsonpath: unterminated range")
+        raise KubectlProblem("error: error parsing jsonpath: unterminated range")
     return "".join(text for text, _ in texts), rest[1:]
 
 
@@ -52,17 +52,17 @@ def _found(path: str, value: Any) -> list[Any]:
     try:
         return json_paths.find(path, value)
     except json_paths.BadPath as error:
-        raise Problem(f"error: error parsing jsonpath {{{path}}}, {error}") from None
+        raise KubectlProblem(f"error: error parsing jsonpath {{{path}}}, {error}") from None
 
 
 def _pieces(template: str) -> Iterator[tuple[str, str]]:
     position = 0
     while position < len(template):
-        found = _PIECE.match(template, position)
-        if found is None:
-            raise Problem(f"error: error parsing jsonpath {template}, unclosed action")
-        position = found.end()
-        yield ("text", found["text"]) if found["text"] is not None else _code(found["code"].strip())
+        match = _PIECE.match(template, position)
+        if match is None:
+            raise KubectlProblem(f"error: error parsing jsonpath {template}, unclosed action")
+        position = match.end()
+        yield ("text", match["text"]) if match["text"] is not None else _code(match["code"].strip())
 
 
 def _code(code: str) -> tuple[str, str]:

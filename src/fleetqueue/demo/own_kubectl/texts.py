@@ -8,8 +8,8 @@ from typing import Any, Final
 import yaml
 
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.demo.own_kubectl.kinds import Kind
-from fleetqueue.demo.own_kubectl.problems import Problem
+from fleetqueue.demo.own_kubectl.kinds import ServedKind
+from fleetqueue.demo.own_kubectl.problems import KubectlProblem
 from fleetqueue.demo.own_kubectl.templates import render
 from fleetqueue.embedded.apiserver.http.yaml_documents import dump as as_one_line_per_value
 
@@ -36,11 +36,11 @@ def _needs_quotes(value: str) -> bool:
 _Dumper.add_representer(str, _text)
 
 
-def formatted(output: str, found: Sequence[tuple[Kind, Manifest]], *, as_list: bool) -> str:
-    """Write objects in another form than a table; raises Problem."""
+def formatted(output: str, entries: Sequence[tuple[ServedKind, Manifest]], *, as_list: bool) -> str:
+    """Write objects in another form than a table; raises KubectlProblem."""
     if output == "name":
-        return "".join(f"{kind.name}/{obj['metadata']['name']}\n" for kind, obj in found)
-    objects = [obj for _, obj in found]
+        return "".join(f"{kind.name}/{obj['metadata']['name']}\n" for kind, obj in entries)
+    objects = [obj for _, obj in entries]
     value = _list(objects) if as_list else objects[0]
     if output == "json":
         return as_json(value) + "\n"
@@ -48,7 +48,7 @@ def formatted(output: str, found: Sequence[tuple[Kind, Manifest]], *, as_list: b
         return as_yaml(value)
     if output.startswith("jsonpath="):
         return render(output.removeprefix("jsonpath="), value)
-    raise Problem(f'error: unable to match a printer suitable for the output format "{output}", {ALLOWED}')
+    raise KubectlProblem(f'error: unable to match a printer suitable for the output format "{output}", {ALLOWED}')
 
 
 def as_yaml(value: Any) -> str:
@@ -60,7 +60,7 @@ def as_json(value: Any, *, indent: int | None = 4) -> str:
     """Write JSON as Go does, which escapes what means something in HTML."""
     separators = None if indent else (",", ":")
     written = json.dumps(value, indent=indent, separators=separators, sort_keys=True, ensure_ascii=False)
-    return re.sub(r"[<>&]", lambda found: _HTML[found[0]], written)
+    return re.sub(r"[<>&]", lambda match: _HTML[match[0]], written)
 
 
 def _list(objects: Sequence[Manifest]) -> Manifest:

@@ -9,8 +9,8 @@ from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.demo.own_kubectl.line import Line
-from fleetqueue.demo.own_kubectl.problems import Problem
-from fleetqueue.demo.own_kubectl.targets import Cluster, Target, named
+from fleetqueue.demo.own_kubectl.problems import KubectlProblem
+from fleetqueue.demo.own_kubectl.targets import KubectlCluster, NamedObject, named
 from fleetqueue.demo.own_kubectl.templates import render
 
 A_WEEK: Final = 7 * 24 * 3600.0
@@ -21,7 +21,7 @@ WATCH_SECONDS: Final = 300
 Holds = Callable[[Manifest], bool]
 
 
-async def wait(cluster: Cluster, line: Line, stdin: str) -> str:
+async def wait(cluster: KubectlCluster, line: Line, stdin: str) -> str:
     what, limit = line.flag("--for"), line.seconds("--timeout") or 30.0
     met = []
     for target in await named(cluster, line, line.words):
@@ -31,17 +31,17 @@ async def wait(cluster: Cluster, line: Line, stdin: str) -> str:
     return "".join(met)
 
 
-async def within(limit: float, target: Target, waiting: Awaitable[None]) -> None:
-    """Wait so many seconds at most; raises Problem."""
+async def within(limit: float, target: NamedObject, waiting: Awaitable[None]) -> None:
+    """Wait so many seconds at most; raises KubectlProblem."""
     try:
         async with asyncio.timeout(limit):
             await waiting
     except TimeoutError:
         name = f"{target.kind.resource.plural}/{target.name}"
-        raise Problem(f"error: timed out waiting for the condition on {name}") from None
+        raise KubectlProblem(f"error: timed out waiting for the condition on {name}") from None
 
 
-async def gone(client: Client, target: Target, uid: str) -> None:
+async def gone(client: Client, target: NamedObject, uid: str) -> None:
     """Wait until an object has gone, or another one has taken its name."""
     async with aclosing(_states(client, target)) as states:
         async for state in states:
@@ -49,7 +49,7 @@ async def gone(client: Client, target: Target, uid: str) -> None:
                 return
 
 
-async def _awaited(client: Client, target: Target, what: str) -> None:
+async def _awaited(client: Client, target: NamedObject, what: str) -> None:
     if what == "delete":
         await gone(client, target, "")
         return
@@ -62,7 +62,7 @@ async def _awaited(client: Client, target: Target, what: str) -> None:
                 return
 
 
-async def _is_there(client: Client, target: Target) -> bool:
+async def _is_there(client: Client, target: NamedObject) -> bool:
     try:
         await client.get(target.kind.resource, target.name, target.namespace)
     except errors.NotFound:
@@ -81,7 +81,7 @@ def _condition(what: str) -> Holds:
     if kind == "jsonpath":
         path, _, value = rest.rpartition("=") if "}=" in rest else (rest, "", "")
         return lambda obj: render(path, obj) == value if value else bool(render(path, obj))
-    raise Problem(f'error: unrecognized condition: "{what}"')
+    raise KubectlProblem(f'error: unrecognized condition: "{what}"')
 
 
 def _status(obj: Manifest, name: str) -> str:
@@ -89,7 +89,7 @@ def _status(obj: Manifest, name: str) -> str:
     return next((str(one["status"]).lower() for one in conditions if str(one["type"]).lower() == name), "")
 
 
-async def _states(client: Client, target: Target) -> AsyncGenerator[Manifest | None]:
+async def _states(client: Client, target: NamedObject) -> AsyncGenerator[Manifest | None]:
     """Give an object as it is now and after each change; None while it is not there."""
     resource, fields = target.kind.resource, f"metadata.name={target.name}"
     while True:

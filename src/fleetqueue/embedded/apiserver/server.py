@@ -11,17 +11,16 @@ from multidict import CIMultiDict
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.admission.chain import Chain
-from fleetqueue.embedded.apiserver.admission.granting import Granting
+from fleetqueue.embedded.apiserver.admission.escalation import EscalationCheck
 from fleetqueue.embedded.apiserver.admission.in_process_webhooks import InProcessWebhooks
-from fleetqueue.embedded.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
-from fleetqueue.embedded.apiserver.admission.signers import Signers
+from fleetqueue.embedded.apiserver.admission.plugins import CertificateSigners, NamespaceLifecycle
 from fleetqueue.embedded.apiserver.auth.attributes import Attributes
-from fleetqueue.embedded.apiserver.auth.authentication import Authentication, Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import Authentication, RequestCredentials
 from fleetqueue.embedded.apiserver.auth.bootstrap_policy import cluster_role_bindings, cluster_roles
 from fleetqueue.embedded.apiserver.auth.rbac import Rbac
 from fleetqueue.embedded.apiserver.auth.service_account_tokens import ServiceAccountTokens
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Question, Stream
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, WatchStream
 from fleetqueue.embedded.apiserver.http.handler import Handler
 from fleetqueue.embedded.apiserver.http.impersonation import USER, impersonated
 from fleetqueue.embedded.apiserver.http.request_info import request_info
@@ -30,7 +29,7 @@ from fleetqueue.embedded.apiserver.registry.conversion import NO_CONVERTERS, Con
 from fleetqueue.embedded.apiserver.registry.establishing import Establishing
 from fleetqueue.embedded.apiserver.registry.expiring import Expiring
 from fleetqueue.embedded.apiserver.registry.resources import Resources
-from fleetqueue.embedded.apiserver.registry.store import Store
+from fleetqueue.embedded.apiserver.registry.store import RegistryStore
 from fleetqueue.embedded.apiserver.registry.writes import Write
 from fleetqueue.embedded.apiserver.storage import keys
 from fleetqueue.embedded.apiserver.storage.interface import Storage
@@ -56,8 +55,8 @@ class ApiServer:
         self.resources = Resources(built_in())
         self.rbac = Rbac(self._rbac_version, self._rbac_objects)
         self.webhooks = InProcessWebhooks(self._may)
-        rights = Granting(self.rbac, self.find), Signers(self._may)
-        self.store = Store(storage, Chain(NamespaceLifecycle(self._namespace), self.webhooks, *rights))
+        rights = EscalationCheck(self.rbac, self.find), CertificateSigners(self._may)
+        self.store = RegistryStore(storage, Chain(NamespaceLifecycle(self._namespace), self.webhooks, *rights))
         accounts = ServiceAccountTokens(secrets.signing_key, ISSUER, self._uid)
         self.authentication = Authentication(accounts, [ISSUER], secrets.tokens)
         self.establishing = Establishing(self.store, self.resources, SERVER, converters)
@@ -83,12 +82,12 @@ class ApiServer:
         path: str,
         query: Mapping[str, str],
         *,
-        credentials: Credentials,
+        credentials: RequestCredentials,
         body: Any = None,
         content_type: str = "application/json",
         agent: str = "",
         warnings: list[str] | None = None,
-    ) -> Answer | Stream:
+    ) -> ServerResponse | WatchStream:
         """Answer one request that comes without bytes; raises ApiError.
 
         Args:
@@ -98,8 +97,10 @@ class ApiServer:
         if credentials.impersonate:
             user = impersonated(user, CIMultiDict({USER: credentials.impersonate}), self.rbac)
         info = request_info(method, path, query)
-        told = [] if warnings is None else warnings
-        return await self.handler.answer(Question(info, user, query, body, content_type, agent, warnings=told))
+        messages = [] if warnings is None else warnings
+        return await self.handler.answer(
+            RequestContext(info, user, query, body, content_type, agent, warnings=messages)
+        )
 
     async def _ensure(self, group: str, version: str, plural: str, manifest: Manifest) -> None:
         served = self.resources.find(group, version, plural)

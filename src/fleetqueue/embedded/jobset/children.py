@@ -56,7 +56,7 @@ def sorted_out(jobs: Sequence[Manifest], restarts: int) -> Children:
 def statuses(job_set: Manifest, children: Children) -> list[Manifest]:
     """Count the Jobs of each part, in the order in which JobSet writes them."""
     counted = {
-        each["name"]: {"ready": 0, "succeeded": 0, "failed": 0, "active": 0, "suspended": 0} for each in parts(job_set)
+        part["name"]: {"ready": 0, "succeeded": 0, "failed": 0, "active": 0, "suspended": 0} for part in parts(job_set)
     }
     for job in children.active:
         count, status, spec = counted.get(labels(job).get(REPLICATED, ""), {}), job.get("status") or {}, job["spec"]
@@ -98,8 +98,8 @@ def owned_by(job_set: Manifest) -> Manifest:
 
 
 def parts(job_set: Manifest) -> list[Manifest]:
-    found: list[Manifest] = job_set["spec"].get("replicatedJobs") or []
-    return found
+    replicated_jobs: list[Manifest] = job_set["spec"].get("replicatedJobs") or []
+    return replicated_jobs
 
 
 def replicas(part: Manifest) -> int:
@@ -115,17 +115,17 @@ def subdomain(job_set: Manifest) -> str:
 
 
 def labels(job: Manifest) -> dict[str, str]:
-    found: dict[str, str] = job["metadata"].get("labels") or {}
-    return found
+    label_map: dict[str, str] = job["metadata"].get("labels") or {}
+    return label_map
 
 
 def _labels(job_set: Manifest, part: Manifest, index: int) -> dict[str, str]:
     metadata, everything = job_set["metadata"], parts(job_set)
     group = part.get("groupName") or DEFAULT_GROUP
     name = job_name(metadata["name"], part["name"], index)
-    same_group = [each for each in everything if (each.get("groupName") or DEFAULT_GROUP) == group]
+    same_group = [other for other in everything if (other.get("groupName") or DEFAULT_GROUP) == group]
     digest = hashlib.sha1(f"{metadata['namespace']}/{name}".encode(), usedforsecurity=False)
-    said: dict[str, Any] = {
+    label_values: dict[str, Any] = {
         "jobset-name": metadata["name"],
         "jobset-uid": metadata["uid"],
         "replicatedjob-name": part["name"],
@@ -142,14 +142,14 @@ def _labels(job_set: Manifest, part: Manifest, index: int) -> dict[str, str]:
     if coordinator := job_set["spec"].get("coordinator"):
         where = f"{coordinator.get('jobIndex', 0)}-{coordinator.get('podIndex', 0)}"
         host = f"{metadata['name']}-{coordinator['replicatedJob']}-{where}"
-        said["coordinator"] = f"{host}.{subdomain(job_set)}"
-    return {f"{PREFIX}{key}": str(value) for key, value in said.items()}
+        label_values["coordinator"] = f"{host}.{subdomain(job_set)}"
+    return {f"{PREFIX}{key}": str(value) for key, value in label_values.items()}
 
 
-def _before(some: Sequence[Manifest], part: Manifest) -> int:
+def _before(siblings: Sequence[Manifest], part: Manifest) -> int:
     """Count the Jobs of the parts before one."""
-    names = [each["name"] for each in some]
-    return sum(replicas(each) for each in some[: names.index(part["name"])])
+    names = [sibling["name"] for sibling in siblings]
+    return sum(replicas(sibling) for sibling in siblings[: names.index(part["name"])])
 
 
 def _labelled(metadata: Manifest, own: dict[str, str]) -> Manifest:

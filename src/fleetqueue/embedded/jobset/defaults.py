@@ -30,7 +30,7 @@ def completed(job_set: Manifest) -> Manifest:
         **job_set["spec"],
     }
     spec["network"] = {"enableDNSHostnames": True, "publishNotReadyAddresses": True, **(spec.get("network") or {})}
-    spec["replicatedJobs"] = [_part(each) for each in spec.get("replicatedJobs") or ()]
+    spec["replicatedJobs"] = [_part(part) for part in spec.get("replicatedJobs") or ()]
     if policy := spec.get("failurePolicy"):
         rules = [{"name": f"failurePolicyRule{i}", **rule} for i, rule in enumerate(policy.get("rules") or ())]
         spec["failurePolicy"] = {**policy, **({"rules": rules} if rules else {})}

@@ -16,7 +16,7 @@ from fleetqueue.api.jobset_v1alpha2 import JOBSET_CONTROLLER, JobSet
 from fleetqueue.api.meta import Object, key_of, precondition_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.jobset.children import NAME, REPLICATED, labels, owned_by, parts, subdomain
-from fleetqueue.embedded.jobset.plan import Plan, plan
+from fleetqueue.embedded.jobset.plan import JobSetPlan, plan
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder
@@ -33,20 +33,18 @@ class Service(Object):
     resource: ClassVar = Resource("", "v1", "Service", "services")
 
 
-class ChildJob(Job):
-    """A Job that a JobSet made; of a cluster's other Jobs nothing is heard."""
-
-
 class JobSetController(Controller):
     name = "jobsets"
 
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
         super().__init__(hub, metrics)
         self.events = SeriesRecorder(hub.client, "jobset")
-        hub.informer(ChildJob, labels=NAME).store.add_index(BY_JOB_SET, _job_set_of)
+        self.jobs = hub.informer(Job, labels=NAME).store
+        """The Jobs that JobSets made; of a cluster's other Jobs nothing is heard."""
+        self.jobs.add_index(BY_JOB_SET, _job_set_of)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return Watch(JobSet, by_key), Watch(ChildJob, _job_set_of, labels=NAME), Watch(Service, _job_set_of)
+        return Watch(JobSet, by_key), Watch(Job, _job_set_of, labels=NAME), Watch(Service, _job_set_of)
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
@@ -62,7 +60,7 @@ class JobSetController(Controller):
         if result.again_in is not None:
             raise errors.RetryLater(result.again_in, "it is deleted then")
 
-    async def _act(self, view: JobSet, raw: Manifest, result: Plan) -> None:
+    async def _act(self, view: JobSet, raw: Manifest, result: JobSetPlan) -> None:
         client = self.hub.client
         for job in result.delete:
             if "deletionTimestamp" not in job["metadata"]:
@@ -90,7 +88,7 @@ class JobSetController(Controller):
         wanted: Manifest = {"nodeSelector": spec["nodeSelector"]} if spec.get("nodeSelector") else {}
         for field in FORWARDED[1:]:
             have = live["spec"].get(field) or []
-            more = [each for each in spec.get(field) or () if each not in have]
+            more = [item for item in spec.get(field) or () if item not in have]
             if more:
                 wanted[field] = [*have, *more]
         await self._patch(job, {"spec": {"suspend": False, "template": {"metadata": metadata, "spec": wanted}}})
@@ -101,7 +99,7 @@ class JobSetController(Controller):
         where = metadata["name"], metadata["namespace"]
         return await self.hub.client.merge(Job.resource, *where, patch, subresource=subresource)
 
-    async def _write_status(self, view: JobSet, raw: Manifest, result: Plan) -> None:
+    async def _write_status(self, view: JobSet, raw: Manifest, result: JobSetPlan) -> None:
         if result.status == {"restarts": 0, **(raw.get("status") or {})} and "status" in raw:
             return
         patch = {"metadata": view.precondition, "status": result.status}
@@ -112,9 +110,8 @@ class JobSetController(Controller):
             await say(view, reason, note, action="Reconciling")
 
     def _jobs(self, key: str, uid: str) -> list[Manifest]:
-        store = self.hub.informer(ChildJob, labels=NAME).store
-        found = [raw for view in store.by_index(BY_JOB_SET, key) if (raw := store.raw(view.key)) is not None]
-        return [raw for raw in found if any(o["uid"] == uid for o in raw["metadata"].get("ownerReferences") or ())]
+        jobs = [raw for view in self.jobs.by_index(BY_JOB_SET, key) if (raw := self.jobs.raw(view.key)) is not None]
+        return [raw for raw in jobs if any(o["uid"] == uid for o in raw["metadata"].get("ownerReferences") or ())]
 
 
 def _job_set_of(obj: Object) -> Iterable[str]:

@@ -33,7 +33,7 @@ EXCLUSIVE: Final = ({IN_PROGRESS, STARTED},)
 
 
 @dataclass(slots=True)
-class Plan:
+class JobSetPlan:
     status: Manifest
     create: list[Manifest] = field(default_factory=list)
     delete: list[Manifest] = field(default_factory=list)
@@ -47,27 +47,29 @@ class Plan:
 
     def tell(self, kind: str, value: str, reason: str, message: str, now: datetime, *, warns: bool = False) -> None:
         """Set a condition; one that was never true is not written as false."""
-        told = self.status.get("conditions") or []
-        known = next((each for each in told if each["type"] == kind), None)
+        conditions = self.status.get("conditions") or []
+        known = next((condition for condition in conditions if condition["type"] == kind), None)
         if known is None and value == "False":
             return
         if known is not None and (known["status"], known["reason"], known["message"]) == (value, reason, message):
             return
         since = known["lastTransitionTime"] if known is not None and known["status"] == value else timestamp(now)
         new = {"type": kind, "status": value, "reason": reason, "message": message, "lastTransitionTime": since}
-        told = [_excluded(each, kind, value) for each in told if each["type"] != kind or known is None]
-        place = [each["type"] for each in self.status.get("conditions") or ()]
-        told.insert(place.index(kind) if kind in place else len(told), new)
-        self.status["conditions"] = told
+        conditions = [
+            _excluded(condition, kind, value) for condition in conditions if condition["type"] != kind or known is None
+        ]
+        place = [condition["type"] for condition in self.status.get("conditions") or ()]
+        conditions.insert(place.index(kind) if kind in place else len(conditions), new)
+        self.status["conditions"] = conditions
         self.says.append((WARNING if warns else NORMAL, reason, message))
 
 
-def plan(job_set: Manifest, jobs: Sequence[Manifest], now: datetime) -> Plan:
+def plan(job_set: Manifest, jobs: Sequence[Manifest], now: datetime) -> JobSetPlan:
     """Return what is to be done about a JobSet and its Jobs."""
     live = job_set.get("status") or {}
     children = sorted_out(jobs, live.get("restarts", 0))
     counted = statuses(job_set, children)
-    result = Plan({"restarts": 0, **live, "replicatedJobsStatus": counted})
+    result = JobSetPlan({"restarts": 0, **live, "replicatedJobsStatus": counted})
     if _has_ended(live):
         result.delete = children.active
         _expire(job_set, live, result, now)
@@ -82,7 +84,7 @@ def plan(job_set: Manifest, jobs: Sequence[Manifest], now: datetime) -> Plan:
     return result
 
 
-def _run(job_set: Manifest, children: Children, counted: list[Manifest], result: Plan, now: datetime) -> None:
+def _run(job_set: Manifest, children: Children, counted: list[Manifest], result: JobSetPlan, now: datetime) -> None:
     result.needs_service = bool((job_set["spec"].get("network") or {}).get("enableDNSHostnames", True))
     waits = _create(job_set, children, counted, result)
     in_order, is_suspended = _is_in_order(job_set), _is_suspended(job_set)
@@ -101,7 +103,7 @@ def _run(job_set: Manifest, children: Children, counted: list[Manifest], result:
         result.tell(SUSPENDED, "False", "ResumeJobs", "jobset is resumed", now)
 
 
-def _create(job_set: Manifest, children: Children, counted: list[Manifest], result: Plan) -> bool:
+def _create(job_set: Manifest, children: Children, counted: list[Manifest], result: JobSetPlan) -> bool:
     """Choose the Jobs to make; return whether others wait for those."""
     there, policy = children.names(), job_set["spec"].get("failurePolicy") or {}
     if children.previous and policy.get("restartStrategy") == "BlockingRecreate":
@@ -120,7 +122,7 @@ def _create(job_set: Manifest, children: Children, counted: list[Manifest], resu
     return False
 
 
-def _resume(job_set: Manifest, children: Children, counted: list[Manifest], result: Plan) -> bool:
+def _resume(job_set: Manifest, children: Children, counted: list[Manifest], result: JobSetPlan) -> bool:
     """Choose the Jobs to resume; return whether others wait for those."""
     for part in parts(job_set):
         in_order = _is_in_order(job_set)
@@ -133,7 +135,7 @@ def _resume(job_set: Manifest, children: Children, counted: list[Manifest], resu
     return False
 
 
-def _fail(job_set: Manifest, children: Children, result: Plan, now: datetime) -> None:
+def _fail(job_set: Manifest, children: Children, result: JobSetPlan, now: datetime) -> None:
     policy = job_set["spec"].get("failurePolicy")
     if policy is None:
         _end_badly(result, "FailedJobs", "jobset failed due to one or more job failures", _first(children.failed), now)
@@ -150,7 +152,7 @@ def _fail(job_set: Manifest, children: Children, result: Plan, now: datetime) ->
         _restart(result, action, reason, job, now)
 
 
-def _restart(result: Plan, action: str, reason: str, job: Manifest, now: datetime) -> None:
+def _restart(result: JobSetPlan, action: str, reason: str, job: Manifest, now: datetime) -> None:
     result.status["restarts"] = result.status.get("restarts", 0) + 1
     if action == "RestartJobSet":
         result.status["restartsCountTowardsMax"] = result.status.get("restartsCountTowardsMax", 0) + 1
@@ -159,13 +161,13 @@ def _restart(result: Plan, action: str, reason: str, job: Manifest, now: datetim
     result.says.append((WARNING, f"{action}FailurePolicyAction", message))
 
 
-def _end_badly(result: Plan, reason: str, message: str, job: Manifest, now: datetime) -> None:
+def _end_badly(result: JobSetPlan, reason: str, message: str, job: Manifest, now: datetime) -> None:
     result.tell(FAILED, "True", reason, _naming(message, job), now, warns=True)
     result.tell(RESTARTING, "False", "JobSetFailed", "jobset failed", now)
     result.status["terminalState"] = FAILED
 
 
-def _succeed(job_set: Manifest, children: Children, result: Plan, now: datetime) -> bool:
+def _succeed(job_set: Manifest, children: Children, result: JobSetPlan, now: datetime) -> bool:
     policy = job_set["spec"].get("successPolicy") or {}
     named = policy.get("targetReplicatedJobs") or [part["name"] for part in parts(job_set)]
     done = sum(labels(job).get(REPLICATED) in named for job in children.successful)
@@ -178,11 +180,13 @@ def _succeed(job_set: Manifest, children: Children, result: Plan, now: datetime)
     return True
 
 
-def _expire(job_set: Manifest, live: Manifest, result: Plan, now: datetime) -> None:
+def _expire(job_set: Manifest, live: Manifest, result: JobSetPlan, now: datetime) -> None:
     seconds = job_set["spec"].get("ttlSecondsAfterFinished")
     if seconds is None:
         return
-    ends = [each["lastTransitionTime"] for each in live["conditions"] if each["type"] in (COMPLETED, FAILED)]
+    ends = [
+        condition["lastTransitionTime"] for condition in live["conditions"] if condition["type"] in (COMPLETED, FAILED)
+    ]
     left = (datetime.fromisoformat(max(ends)) + timedelta(seconds=seconds) - now).total_seconds()
     result.deletes_itself, result.again_in = left <= 0, left if left > 0 else None
 
@@ -202,7 +206,7 @@ def _fits(rule: Manifest, job: Manifest) -> bool:
     patterns = rule.get("onJobFailureMessagePatterns") or []
     return (
         (not reasons or failure.get("reason", "") in reasons)
-        and (not patterns or any(re.search(each, failure.get("message", "")) for each in patterns))
+        and (not patterns or any(re.search(pattern, failure.get("message", "")) for pattern in patterns))
         and (not named or labels(job).get(REPLICATED) in named)
     )
 
@@ -212,8 +216,10 @@ def _first(failed: Sequence[Manifest]) -> Manifest:
 
 
 def _failure(job: Manifest) -> Manifest:
-    told: list[Manifest] = (job.get("status") or {}).get("conditions") or []
-    return next((each for each in told if each["type"] == "Failed" and each["status"] == "True"), {})
+    conditions: list[Manifest] = (job.get("status") or {}).get("conditions") or []
+    return next(
+        (condition for condition in conditions if condition["type"] == "Failed" and condition["status"] == "True"), {}
+    )
 
 
 def _naming(message: str, job: Manifest) -> str:
@@ -222,8 +228,8 @@ def _naming(message: str, job: Manifest) -> str:
 
 def _may_start(job_set: Manifest, part: Manifest, counted: Sequence[Manifest]) -> bool:
     """Tell whether the parts that a part waits for have come so far."""
-    sizes = {each["name"]: replicas(each) for each in parts(job_set)}
-    by_name = {each["name"]: each for each in counted}
+    sizes = {entry["name"]: replicas(entry) for entry in parts(job_set)}
+    by_name = {entry["name"]: entry for entry in counted}
     for needed in part.get("dependsOn") or ():
         status = by_name[needed["name"]]
         fields = ("succeeded",) if needed["status"] == "Complete" else ("failed", "ready", "succeeded")
@@ -233,12 +239,12 @@ def _may_start(job_set: Manifest, part: Manifest, counted: Sequence[Manifest]) -
 
 
 def _has_started(part: Manifest, counted: Sequence[Manifest]) -> bool:
-    status = next(each for each in counted if each["name"] == part["name"])
+    status = next(part_status for part_status in counted if part_status["name"] == part["name"])
     return bool(replicas(part) == status["failed"] + status["ready"] + status["succeeded"])
 
 
 def _are_all_ready(job_set: Manifest, counted: Sequence[Manifest]) -> bool:
-    ready: int = sum(each["ready"] + each["succeeded"] for each in counted)
+    ready: int = sum(status["ready"] + status["succeeded"] for status in counted)
     return sum(map(replicas, parts(job_set))) == ready
 
 
@@ -251,8 +257,8 @@ def _is_suspended(job_set: Manifest) -> bool:
 
 
 def _has_ended(status: Manifest) -> bool:
-    told = status.get("conditions") or ()
-    return any(each["type"] in (COMPLETED, FAILED) and each["status"] == "True" for each in told)
+    conditions = status.get("conditions") or ()
+    return any(condition["type"] in (COMPLETED, FAILED) and condition["status"] == "True" for condition in conditions)
 
 
 def _excluded(condition: Manifest, kind: str, value: str) -> Manifest:

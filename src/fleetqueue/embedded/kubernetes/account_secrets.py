@@ -1,4 +1,4 @@
-"""Fill secrets that ask for the token of a service account, and delete them with their account.
+"""Fill secrets of type service-account-token, and delete them with their account.
 
 Reads:   Secret of type kubernetes.io/service-account-token, ServiceAccount
 Writes:  the same Secrets
@@ -9,9 +9,9 @@ import base64
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
-from fleetqueue.api import core_v1, errors
+from fleetqueue.api import errors
 from fleetqueue.api.authentication_v1 import SUBRESOURCE, issued_token
-from fleetqueue.api.core_v1 import ServiceAccount
+from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.api.meta import key_of, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
@@ -23,17 +23,14 @@ from fleetqueue.runtime.metrics import Metrics
 TYPE: Final = "kubernetes.io/service-account-token"
 ACCOUNT: Final = "kubernetes.io/service-account.name"
 ACCOUNT_UID: Final = "kubernetes.io/service-account.uid"
+OF_TYPE: Final = f"type={TYPE}"
 BY_ACCOUNT: Final = "account"
 YEAR: Final = 365 * 24 * 3600
 """Seconds. Such secrets hold tokens that do not end; the API itself issues none that do not."""
 
 
-class AccountSecret(core_v1.Secret):
-    """Of all secrets only those that ask for a token; others may follow all of them."""
-
-
-Sign = Callable[[ServiceAccount, AccountSecret], Awaitable[str]]
-"""Issues the token that a secret asks for."""
+Sign = Callable[[ServiceAccount, Secret], Awaitable[str]]
+"""Issues the token for a secret."""
 
 log = Log("account-secrets")
 
@@ -45,27 +42,29 @@ class AccountSecretController(Controller):
         super().__init__(hub, metrics)
         self.ca = ca
         self.sign = sign or requested_from(hub.client)
-        hub.informer(AccountSecret, fields=f"type={TYPE}").store.add_index(BY_ACCOUNT, account_of)
+        self.secrets = hub.informer(Secret, fields=OF_TYPE).store
+        """Those of type service-account-token."""
+        self.secrets.add_index(BY_ACCOUNT, account_of)
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
-            Watch(AccountSecret, by_key, fields=f"type={TYPE}"),
+            Watch(Secret, by_key, fields=OF_TYPE),
             Watch(
                 ServiceAccount,
-                lambda account: [s.key for s in self.hub.by_index(AccountSecret, BY_ACCOUNT, account.key)],
+                lambda account: [s.key for s in self.secrets.by_index(BY_ACCOUNT, account.key)],
             ),
         )
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
-        secret = self.hub.get(AccountSecret, name, namespace)
+        secret = self.secrets.get(key)
         account_key = next(iter(account_of(secret)), "") if secret is not None else ""
         if secret is None or secret.is_deleting or not account_key:
             return
         account = await self._account(account_key)
         known = secret.metadata.annotations.get(ACCOUNT_UID, "")
         if account is None or known not in ("", account.uid):
-            await self.hub.client.delete(AccountSecret.resource, name, namespace, uid=secret.uid)
+            await self.hub.client.delete(Secret.resource, name, namespace, uid=secret.uid)
             log.info("secret of a missing account deleted", secret=key)
             return
         wanted = {"ca.crt": _text(self.ca), "namespace": _text(namespace)}
@@ -76,7 +75,7 @@ class AccountSecretController(Controller):
             await self._fill(secret, account, missing)
 
     async def _account(self, key: str) -> ServiceAccount | None:
-        """Return an account, asked for where the cache has none: a secret is not deleted by a stale cache."""
+        """Return an account, read from the API where the cache has none: a secret is not deleted by a stale cache."""
         namespace, name = split_key(key)
         cached = self.hub.get(ServiceAccount, name, namespace)
         if cached is not None:
@@ -86,18 +85,18 @@ class AccountSecretController(Controller):
         except errors.NotFound:
             return None
 
-    async def _fill(self, secret: AccountSecret, account: ServiceAccount, data: dict[str, str]) -> None:
+    async def _fill(self, secret: Secret, account: ServiceAccount, data: dict[str, str]) -> None:
         metadata = {
             **secret.precondition,
             "annotations": {ACCOUNT_UID: account.uid},
         }
         patch = {"metadata": metadata, "data": data}
-        await self.hub.client.merge(AccountSecret.resource, secret.name, secret.namespace, patch)
+        await self.hub.client.merge(Secret.resource, secret.name, secret.namespace, patch)
         log.info("account secret filled", secret=secret.key, account=account.key)
 
 
-def account_of(secret: AccountSecret) -> Iterable[str]:
-    """Return the key of the account whose token a secret asks for."""
+def account_of(secret: Secret) -> Iterable[str]:
+    """Return the key of the account whose token a secret is for."""
     name = secret.metadata.annotations.get(ACCOUNT, "")
     return [key_of(secret.namespace, name)] if name and secret.type == TYPE else []
 
@@ -105,7 +104,7 @@ def account_of(secret: AccountSecret) -> Iterable[str]:
 def requested_from(client: Client) -> Sign:
     """Let the API server issue tokens, bound to the secret that holds them."""
 
-    async def sign(account: ServiceAccount, secret: AccountSecret) -> str:
+    async def sign(account: ServiceAccount, secret: Secret) -> str:
         bound = {"kind": "Secret", "apiVersion": "v1", "name": secret.name, "uid": secret.uid}
         request: Manifest = {
             "apiVersion": "authentication.k8s.io/v1",

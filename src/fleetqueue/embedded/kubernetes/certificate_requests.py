@@ -1,4 +1,4 @@
-"""Sign the certificates that somebody has approved for clients of the API server.
+"""Sign approved certificate requests for clients of the API server.
 
 Reads:   CertificateSigningRequest
 Writes:  its status: the certificate, or why there is none
@@ -18,12 +18,12 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import raw_of, write_status
+from fleetqueue.runtime.statuses import live_status, write_status
 
 NEEDED: Final = "client auth"
 
 Signer = Callable[[bytes, int | None], Awaitable[bytes]]
-"""Makes a certificate (PEM) from a request (PEM) and the seconds that it is asked for; ValueError where it cannot."""
+"""Makes a certificate (PEM) from a request (PEM) and its requested seconds; ValueError where it cannot."""
 
 log = Log("certificate-requests")
 
@@ -49,7 +49,7 @@ class CertificateRequestController(Controller):
                 certificate = await self.sign(request.request, request.spec.expiration_seconds)
             except ValueError as error:
                 problem = str(error)
-        live = raw_of(self.hub, request).get("status") or {}
+        live = live_status(self.hub, request)
         if problem:
             failed = [*(live.get("conditions") or ()), _failure(problem)]
             await write_status(self.hub, request, live, {**live, "conditions": failed})
@@ -62,9 +62,9 @@ class CertificateRequestController(Controller):
 
 def waits_for_us(request: CertificateSigningRequest) -> bool:
     """Tell whether a request is approved, and nothing came of it yet."""
-    said = request.status.conditions
-    is_over = bool(request.status.certificate) or is_true(said, "Failed") or is_true(said, "Denied")
-    return request.spec.signer_name == CLIENT_SIGNER and is_true(said, "Approved") and not is_over
+    conditions = request.status.conditions
+    is_over = bool(request.status.certificate) or is_true(conditions, "Failed") or is_true(conditions, "Denied")
+    return request.spec.signer_name == CLIENT_SIGNER and is_true(conditions, "Approved") and not is_over
 
 
 def usage_problem(request: CertificateSigningRequest) -> str:
@@ -77,5 +77,5 @@ def usage_problem(request: CertificateSigningRequest) -> str:
 
 def _failure(why: str) -> dict[str, str]:
     moment = timestamp(clock.now())
-    said = {"type": "Failed", "status": "True", "reason": "SignerValidationFailure", "message": why}
-    return {**said, "lastUpdateTime": moment, "lastTransitionTime": moment}
+    condition = {"type": "Failed", "status": "True", "reason": "SignerValidationFailure", "message": why}
+    return {**condition, "lastUpdateTime": moment, "lastTransitionTime": moment}

@@ -6,28 +6,15 @@ Mirrors: kubernetes pkg/controller/clusterroleaggregation
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from fleetqueue.api import rbac_v1
-from fleetqueue.api.meta import Object, View
-from fleetqueue.api.selectors import LabelSelector
+from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 
 MANAGER: Final = "clusterrole-aggregation-controller"
 
 log = Log("cluster-roles")
-
-
-class AggregationRule(View):
-    cluster_role_selectors: tuple[LabelSelector, ...] = ()
-
-
-class ClusterRole(Object):
-    resource: ClassVar = rbac_v1.ClusterRole.resource
-
-    rules: tuple[dict[str, Any], ...] = ()
-    aggregation_rule: AggregationRule | None = None
 
 
 class ClusterRoleController(Controller):

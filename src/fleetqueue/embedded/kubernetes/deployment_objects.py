@@ -23,7 +23,7 @@ class RollingUpdate(View):
     max_unavailable: int | str = "25%"
 
 
-class Strategy(View):
+class DeploymentStrategy(View):
     type: str = "RollingUpdate"
     rolling_update: RollingUpdate = RollingUpdate()
 
@@ -34,7 +34,7 @@ class DeploymentSpec(View):
     min_ready_seconds: int = 0
     progress_deadline_seconds: int = 600
     revision_history_limit: int = 10
-    strategy: Strategy = Strategy()
+    strategy: DeploymentStrategy = DeploymentStrategy()
     selector: dict[str, Any] = msgspec.field(default_factory=dict)
     template: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -70,8 +70,8 @@ class Deployment(Object):
         """How many may be missing; where neither more nor fewer were allowed, nothing could ever move."""
         if self.recreates:
             return 0
-        found = _part(self.spec.strategy.rolling_update.max_unavailable, self.spec.replicas, up=False)
-        return found if found or self.max_surge else 1
+        count = _part(self.spec.strategy.rolling_update.max_unavailable, self.spec.replicas, up=False)
+        return count if count or self.max_surge else 1
 
 
 def template_hash(template: Manifest) -> str:

@@ -41,10 +41,10 @@ def wanted_status(
 
 def seconds_to_timeout(deployment: Deployment, status: Manifest, now: datetime) -> float | None:
     """Return when a rollout that does not get on is given up; None where none is under way."""
-    said = next((c for c in status.get("conditions") or () if c["type"] == PROGRESSING), None)
-    if said is None or said["reason"] in (DONE, TIMED_OUT) or deployment.spec.paused:
+    condition = next((c for c in status.get("conditions") or () if c["type"] == PROGRESSING), None)
+    if condition is None or condition["reason"] in (DONE, TIMED_OUT) or deployment.spec.paused:
         return None
-    since = datetime.fromisoformat(said["lastUpdateTime"])
+    since = datetime.fromisoformat(condition["lastUpdateTime"])
     return (since + timedelta(seconds=deployment.spec.progress_deadline_seconds) - now).total_seconds()
 
 
@@ -58,18 +58,18 @@ def _progress(
     deployment: Deployment, numbers: dict[str, int], live: Manifest, new: ReplicaSet | None, now: datetime
 ) -> Condition | None:
     """Return how the rollout gets on; None where that is said already."""
-    said = find(deployment.status.conditions, PROGRESSING)
+    progress = find(deployment.status.conditions, PROGRESSING)
     what = f'ReplicaSet "{new.name}"' if new is not None else f'Deployment "{deployment.name}"'
     if deployment.spec.paused:
         return Condition(type=PROGRESSING, reason="DeploymentPaused", message="Deployment is paused")
-    if said is None and new is not None:
+    if progress is None and new is not None:
         return Condition.true(PROGRESSING, "NewReplicaSetCreated", f'Created new replica set "{new.name}"')
-    is_settled = numbers["replicas"] == numbers["updatedReplicas"] and said is not None and said.reason == DONE
+    is_settled = numbers["replicas"] == numbers["updatedReplicas"] and progress is not None and progress.reason == DONE
     if is_settled:
         return None
     if _is_complete(deployment, numbers):
         return Condition.true(PROGRESSING, DONE, f"{what} has successfully progressed.")
-    if _moves(live, numbers) or (said is not None and said.reason == DONE):
+    if _moves(live, numbers) or (progress is not None and progress.reason == DONE):
         return Condition.true(PROGRESSING, "ReplicaSetUpdated", f"{what} is progressing.")
     left = seconds_to_timeout(deployment, live, now)
     if left is not None and left <= 0:
@@ -95,16 +95,16 @@ def _moves(live: Manifest, numbers: dict[str, int]) -> bool:
 
 def _said(conditions: list[Manifest], condition: Condition, now: datetime, *, is_news: bool = False) -> list[Manifest]:
     """Return the conditions with one of them said: its times move when its status, or what it says, does."""
-    found = next((c for c in conditions if c["type"] == condition.type), None)
-    if found is not None and (found["status"], found["reason"]) == (condition.status, condition.reason) and not is_news:
+    known = next((c for c in conditions if c["type"] == condition.type), None)
+    if known is not None and (known["status"], known["reason"]) == (condition.status, condition.reason) and not is_news:
         return conditions
-    is_same = found is not None and found["status"] == condition.status
+    is_same = known is not None and known["status"] == condition.status
     new = {
         "type": condition.type,
         "status": condition.status,
         "reason": condition.reason,
         "message": condition.message,
         "lastUpdateTime": timestamp(now),
-        "lastTransitionTime": found["lastTransitionTime"] if found is not None and is_same else timestamp(now),
+        "lastTransitionTime": known["lastTransitionTime"] if known is not None and is_same else timestamp(now),
     }
     return [*(c for c in conditions if c["type"] != condition.type), new]

@@ -29,7 +29,7 @@ from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import raw_of, write_status
+from fleetqueue.runtime.statuses import live_status, write_status
 
 BY_DEPLOYMENT: Final = "deployment"
 LAG_SECONDS: Final = 1.0
@@ -38,7 +38,7 @@ log = Log("deployments")
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ScaleChange:
     found: ReplicaSet
     replicas: int
 
@@ -75,7 +75,7 @@ class DeploymentController(Controller):
         for scale in decide(deployment, sets, new):
             await self._scale(deployment, scale)
         await self._clean_up(deployment, sets, new)
-        live = raw_of(self.hub, deployment).get("status") or {}
+        live = live_status(self.hub, deployment)
         wanted = deployment_status.wanted_status(deployment, live, sets, new, clock.now())
         revision = new.metadata.annotations.get(REVISION, "") if new is not None else ""
         notes = {REVISION: revision} if revision else {}
@@ -100,17 +100,17 @@ class DeploymentController(Controller):
             note = f"Scaled up replica set {name} from 0 to {replicas}"
             await self.events.normal(deployment, "ScalingReplicaSet", note)
 
-    async def _scale(self, deployment: Deployment, scale: Scale) -> None:
-        found, before = scale.found, scale.found.spec.replicas
+    async def _scale(self, deployment: Deployment, scale: ScaleChange) -> None:
+        replica_set, before = scale.found, scale.found.spec.replicas
         metadata = {
-            **found.precondition,
+            **replica_set.precondition,
             "annotations": scale_annotations(deployment),
         }
         patch = {"metadata": metadata, "spec": {"replicas": scale.replicas}}
-        answer = await self.hub.client.merge(found.resource, found.name, found.namespace, patch)
+        answer = await self.hub.client.merge(replica_set.resource, replica_set.name, replica_set.namespace, patch)
         self.set_writes.wrote(deployment.key, answer)
         which = "up" if scale.replicas > before else "down"
-        note = f"Scaled {which} replica set {found.name} from {before} to {scale.replicas}"
+        note = f"Scaled {which} replica set {replica_set.name} from {before} to {scale.replicas}"
         await self.events.normal(deployment, "ScalingReplicaSet", note)
 
     async def _clean_up(self, deployment: Deployment, sets: Sequence[ReplicaSet], new: ReplicaSet | None) -> None:
@@ -125,8 +125,8 @@ class DeploymentController(Controller):
 def newest(deployment: Deployment, sets: Iterable[ReplicaSet]) -> ReplicaSet | None:
     """Return the ReplicaSet of the present template."""
     wanted = without_hash(deployment.spec.template)
-    found = [one for one in sets if without_hash(one.spec.template) == wanted]
-    return min(found, key=lambda one: (one.metadata.creation_timestamp, one.name), default=None)
+    matches = [one for one in sets if without_hash(one.spec.template) == wanted]
+    return min(matches, key=lambda one: (one.metadata.creation_timestamp, one.name), default=None)
 
 
 def first_size(deployment: Deployment, sets: Iterable[ReplicaSet]) -> int:
@@ -135,7 +135,7 @@ def first_size(deployment: Deployment, sets: Iterable[ReplicaSet]) -> int:
     return max(0, min(deployment.spec.replicas, room))
 
 
-def decide(deployment: Deployment, sets: Sequence[ReplicaSet], new: ReplicaSet | None) -> list[Scale]:
+def decide(deployment: Deployment, sets: Sequence[ReplicaSet], new: ReplicaSet | None) -> list[ScaleChange]:
     """Choose the next sizes. No I/O: every branch is one row of a test table."""
     old = [one for one in sets if one is not new]
     if deployment.spec.paused:
@@ -145,32 +145,32 @@ def decide(deployment: Deployment, sets: Sequence[ReplicaSet], new: ReplicaSet |
     if deployment.recreates:
         return _to_nothing(old) or _grown(deployment, new, deployment.spec.replicas)
     if new.spec.replicas > deployment.spec.replicas:
-        return [Scale(new, deployment.spec.replicas)]
+        return [ScaleChange(new, deployment.spec.replicas)]
     grown = _grown(deployment, new, new.spec.replicas + first_size(deployment, sets))
     return grown or _shrunk(deployment, old, new)
 
 
-def _grown(deployment: Deployment, new: ReplicaSet, size: int) -> list[Scale]:
+def _grown(deployment: Deployment, new: ReplicaSet, size: int) -> list[ScaleChange]:
     size = min(size, deployment.spec.replicas)
-    return [Scale(new, size)] if size != new.spec.replicas else []
+    return [ScaleChange(new, size)] if size != new.spec.replicas else []
 
 
-def _shrunk(deployment: Deployment, old: Sequence[ReplicaSet], new: ReplicaSet) -> list[Scale]:
+def _shrunk(deployment: Deployment, old: Sequence[ReplicaSet], new: ReplicaSet) -> list[ScaleChange]:
     """Make the old ones smaller: by what is not available in them anyway, then by what may be missing."""
     least = deployment.spec.replicas - deployment.max_unavailable
     unready = new.spec.replicas - new.status.available_replicas
     spare = sum(one.spec.replicas for one in (*old, new)) - least - unready
-    scales: list[Scale] = []
+    scales: list[ScaleChange] = []
     for one in sorted(old, key=lambda one: (one.status.available_replicas, revision_of(one))):
         cut = min(one.spec.replicas, max(spare, 0))
         if cut:
-            scales.append(Scale(one, one.spec.replicas - cut))
+            scales.append(ScaleChange(one, one.spec.replicas - cut))
             spare -= cut
     return scales
 
 
-def _to_nothing(sets: Iterable[ReplicaSet]) -> list[Scale]:
-    return [Scale(one, 0) for one in sets if one.spec.replicas]
+def _to_nothing(sets: Iterable[ReplicaSet]) -> list[ScaleChange]:
+    return [ScaleChange(one, 0) for one in sets if one.spec.replicas]
 
 
 def _must_wait(deployment: Deployment, old: Sequence[ReplicaSet]) -> bool:
@@ -182,17 +182,17 @@ def _run(sets: Iterable[ReplicaSet]) -> bool:
     return any(one.spec.replicas or one.status.replicas for one in sets)
 
 
-def revision_of(found: ReplicaSet) -> int:
-    text = found.metadata.annotations.get(REVISION, "")
+def revision_of(replica_set: ReplicaSet) -> int:
+    text = replica_set.metadata.annotations.get(REVISION, "")
     return int(text) if text.isdecimal() else 0
 
 
-def deployment_of(found: ReplicaSet) -> Iterable[str]:
+def deployment_of(replica_set: ReplicaSet) -> Iterable[str]:
     """Wake the Deployment that a ReplicaSet belongs to."""
-    owner = _owner(found)
+    owner = _owner(replica_set)
     if owner.kind == "Deployment":
-        yield key_of(found.namespace, owner.name)
+        yield key_of(replica_set.namespace, owner.name)
 
 
-def _owner(found: ReplicaSet) -> OwnerReference:
-    return next((one for one in found.metadata.owner_references if one.controller), OwnerReference())
+def _owner(replica_set: ReplicaSet) -> OwnerReference:
+    return next((one for one in replica_set.metadata.owner_references if one.controller), OwnerReference())

@@ -1,4 +1,4 @@
-"""Which kinds a cluster serves, asked of the cluster itself: one version of each, with what can be done to it."""
+"""Which kinds a cluster serves, by its discovery API: one version of each, with what can be done to it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from fleetqueue.client import Client
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class DiscoveredKind:
     resource: Resource
     verbs: frozenset[str]
 
@@ -19,18 +19,18 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    kinds: Sequence[Kind]
+class DiscoveryResult:
+    kinds: Sequence[DiscoveredKind]
     """Each in one version."""
     served: Sequence[Resource] = ()
     """Each in all its versions."""
     failures: Sequence[str] = ()
-    """What could not be asked, and why; the kinds of it are missing."""
+    """Which groups failed, and why; their kinds are missing."""
 
 
-async def discover(client: Client) -> Found:
-    """Ask for every group; one that does not answer does not hide the others."""
-    kinds: list[Kind] = []
+async def discover(client: Client) -> DiscoveryResult:
+    """Read every group; one that fails does not hide the others."""
+    kinds: list[DiscoveredKind] = []
     failures: list[str] = []
     groups = (await client.read("/apis")).get("groups") or ()
     preferred = [("", "v1"), *((group["name"], group["preferredVersion"]["version"]) for group in groups)]
@@ -48,19 +48,19 @@ async def discover(client: Client) -> Found:
             failures.append(f"{path}: {error}")
             continue
         kinds += _kinds(group, version, document.get("resources") or ())
-    return Found(_once(kinds), [kind.resource for kind in kinds], failures)
+    return DiscoveryResult(_once(kinds), [kind.resource for kind in kinds], failures)
 
 
-def _kinds(group: str, version: str, listed: Iterable[dict[str, Any]]) -> Iterable[Kind]:
+def _kinds(group: str, version: str, listed: Iterable[dict[str, Any]]) -> Iterable[DiscoveredKind]:
     for entry in listed:
         if "/" not in entry["name"]:
             resource = Resource(group, version, entry["kind"], entry["name"], bool(entry["namespaced"]))
-            yield Kind(resource, frozenset(entry.get("verbs") or ()))
+            yield DiscoveredKind(resource, frozenset(entry.get("verbs") or ()))
 
 
-def _once(kinds: Iterable[Kind]) -> Sequence[Kind]:
+def _once(kinds: Iterable[DiscoveredKind]) -> Sequence[DiscoveredKind]:
     """Keep the first version of each kind: the preferred one where it has it."""
-    found: dict[tuple[str, str], Kind] = {}
+    first_kinds: dict[tuple[str, str], DiscoveredKind] = {}
     for kind in kinds:
-        found.setdefault((kind.resource.group, kind.resource.plural), kind)
-    return tuple(found.values())
+        first_kinds.setdefault((kind.resource.group, kind.resource.plural), kind)
+    return tuple(first_kinds.values())

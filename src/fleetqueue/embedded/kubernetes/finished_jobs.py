@@ -1,4 +1,4 @@
-"""Delete Jobs that ended longer ago than they asked to be kept (`ttlSecondsAfterFinished`).
+"""Delete Jobs that ended longer ago than their `ttlSecondsAfterFinished`.
 
 Reads:   Job
 Writes:  Job (delete)
@@ -11,9 +11,9 @@ from typing import Any
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.batch_v1 import COMPLETE, FAILED, Job
 from fleetqueue.api.conditions import find
 from fleetqueue.api.meta import split_key
-from fleetqueue.embedded.kubernetes.job_objects import COMPLETE, FAILED, Job
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 

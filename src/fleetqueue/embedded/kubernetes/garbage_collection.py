@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
-from fleetqueue.api.meta import precondition_of
+from fleetqueue.api.meta import OwnerReference, precondition_of
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.embedded.kubernetes.discovery import Kind, discover
-from fleetqueue.embedded.kubernetes.owner_graph import FOREGROUND, ORPHAN, Linked, Owner, OwnerGraph, linked
+from fleetqueue.embedded.kubernetes.discovery import DiscoveredKind, discover
+from fleetqueue.embedded.kubernetes.owner_graph import FOREGROUND, ORPHAN, OwnedObject, OwnerGraph, owned_object_class
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.informer import Informer
@@ -36,7 +36,7 @@ log = Log("garbage-collection")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GarbageDecision:
     """What is to be done with an object by what its owners are."""
 
     delete: str = ""
@@ -51,7 +51,7 @@ class GarbageCollectionController(Controller):
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
         super().__init__(hub, metrics)
         self.graph = OwnerGraph()
-        self._informers: dict[str, Informer[Linked]] = {}
+        self._informers: dict[str, Informer[OwnedObject]] = {}
         self._following: dict[str, asyncio.Task[None]] = {}
         self._resources: dict[tuple[str, str], Resource] = {}
         self._is_filled = False
@@ -87,10 +87,10 @@ class GarbageCollectionController(Controller):
 
     async def _follow_kinds(self) -> None:
         """Begin to follow new kinds, and end with those that have gone."""
-        found = await discover(self.hub.client)
-        wanted = {str(kind.resource): kind.resource for kind in found.kinds if _is_followed(kind)}
-        self._resources = {(resource.api_version, resource.kind): resource for resource in found.served}
-        for name in [name for name in self._following if name not in wanted and not found.failures]:
+        discovery = await discover(self.hub.client)
+        wanted = {str(kind.resource): kind.resource for kind in discovery.kinds if _is_followed(kind)}
+        self._resources = {(resource.api_version, resource.kind): resource for resource in discovery.served}
+        for name in [name for name in self._following if name not in wanted and not discovery.failures]:
             self._following.pop(name).cancel()
             for obj in self._informers.pop(name).store.all():
                 self.graph.change(obj, None)
@@ -99,11 +99,13 @@ class GarbageCollectionController(Controller):
                 self._follow(name, resource)
         await self._synced()
         self._sweep()
-        if found.failures:
-            raise errors.RetryLater(SYNC_SECONDS, "; ".join(found.failures))
+        if discovery.failures:
+            raise errors.RetryLater(SYNC_SECONDS, "; ".join(discovery.failures))
 
     def _follow(self, name: str, resource: Resource) -> None:
-        informer = self._informers[name] = Informer(self.hub.client, linked(resource), cluster=self.hub.name)
+        informer = self._informers[name] = Informer(
+            self.hub.client, owned_object_class(resource), cluster=self.hub.name
+        )
         informer.subscribe(self._changed)
         self._following[name] = self._tasks.create_task(informer.run(), name=f"owners of {name}")
 
@@ -124,14 +126,14 @@ class GarbageCollectionController(Controller):
             self.wake(obj.id)
         self._homeless.clear()
 
-    def _changed(self, old: Linked | None, new: Linked | None) -> None:
+    def _changed(self, old: OwnedObject | None, new: OwnedObject | None) -> None:
         for obj in self.graph.change(old, new):
             if self._is_filled and obj.id not in self._homeless:
                 self.wake(obj.id)
 
     # Objects
 
-    async def _judge(self, obj: Linked) -> None:
+    async def _judge(self, obj: OwnedObject) -> None:
         """Delete an object none of whose owners is left, or let it forget those that are not."""
         owners = {owner.uid: await self._found(obj, owner) for owner in obj.owners}
         verdict = judge(obj, owners, has_dependents=bool(self.graph.dependents(obj.uid)))
@@ -140,8 +142,8 @@ class GarbageCollectionController(Controller):
         if verdict.delete:
             await self._delete(obj, verdict.delete)
 
-    async def _found(self, obj: Linked, owner: Owner) -> Linked | None:
-        """Return the owner that an object means, asked for where it is not known; None where there is none."""
+    async def _found(self, obj: OwnedObject, owner: OwnerReference) -> OwnedObject | None:
+        """Return an owner of an object, read from the API where it is not known; None where there is none."""
         known = self.graph.get(owner.uid)
         if known is not None and known.namespace in ("", obj.namespace):
             return known
@@ -155,39 +157,39 @@ class GarbageCollectionController(Controller):
             live = await self.hub.client.get(resource, owner.name, obj.namespace if resource.namespaced else "")
         except errors.NotFound:
             return None
-        found = linked(resource).view(live)
-        return found if found.uid == owner.uid else None
+        live_owner = owned_object_class(resource).view(live)
+        return live_owner if live_owner.uid == owner.uid else None
 
-    async def _wait_for_dependents(self, obj: Linked) -> None:
+    async def _wait_for_dependents(self, obj: OwnedObject) -> None:
         """Let an owner go that has no dependents left which it has to wait for."""
         if not any(blocks(dependent, obj) for dependent in self.graph.dependents(obj.uid)):
             await self._remove_finalizer(obj, FOREGROUND)
 
-    async def _leave_orphans(self, obj: Linked) -> None:
+    async def _leave_orphans(self, obj: OwnedObject) -> None:
         for dependent in self.graph.dependents(obj.uid):
             await self._drop_owners(dependent, {obj.uid})
         await self._remove_finalizer(obj, ORPHAN)
 
-    async def _delete(self, obj: Linked, propagation: str) -> None:
+    async def _delete(self, obj: OwnedObject, propagation: str) -> None:
         try:
             await self.hub.client.delete(obj.resource, obj.name, obj.namespace, uid=obj.uid, propagation=propagation)
         except errors.NotFound:
             return
         log.info("owner is gone, object deleted", object=obj.id, propagation=propagation)
 
-    async def _drop_owners(self, obj: Linked, uids: Iterable[str]) -> None:
+    async def _drop_owners(self, obj: OwnedObject, uids: Iterable[str]) -> None:
         live = await self._live(obj)
         owners = [owner for owner in live.get("ownerReferences") or () if owner["uid"] not in uids]
         if len(owners) != len(live.get("ownerReferences") or ()):
             await self._patch(obj, live, ownerReferences=owners or None)
 
-    async def _remove_finalizer(self, obj: Linked, finalizer: str) -> None:
+    async def _remove_finalizer(self, obj: OwnedObject, finalizer: str) -> None:
         live = await self._live(obj)
         finalizers = [name for name in live.get("finalizers") or () if name != finalizer]
         if len(finalizers) != len(live.get("finalizers") or ()):
             await self._patch(obj, live, finalizers=finalizers or None)
 
-    async def _live(self, obj: Linked) -> Manifest:
+    async def _live(self, obj: OwnedObject) -> Manifest:
         """Return the metadata of the very object as it is now; empty where it has gone."""
         try:
             metadata: Manifest = (await self.hub.client.get(obj.resource, obj.name, obj.namespace))["metadata"]
@@ -195,25 +197,25 @@ class GarbageCollectionController(Controller):
             return {}
         return metadata if metadata["uid"] == obj.uid else {}
 
-    async def _patch(self, obj: Linked, live: Manifest, **fields: Any) -> None:
+    async def _patch(self, obj: OwnedObject, live: Manifest, **fields: Any) -> None:
         metadata = {**precondition_of(live), **fields}
         await self.hub.client.merge(obj.resource, obj.name, obj.namespace, {"metadata": metadata})
 
 
-def judge(obj: Linked, owners: dict[str, Linked | None], *, has_dependents: bool) -> Verdict:
+def judge(obj: OwnedObject, owners: dict[str, OwnedObject | None], *, has_dependents: bool) -> GarbageDecision:
     """Decide about an object by its owners: those that stand, that are gone, and that wait for it to go."""
     gone = {uid for uid, owner in owners.items() if owner is None}
     waiting = {uid for uid, owner in owners.items() if owner is not None and owner.is_waiting}
     if not owners or not (gone or waiting):
-        return Verdict()
+        return GarbageDecision()
     if len(owners) > len(gone) + len(waiting):
-        return Verdict(drop=frozenset(gone | waiting))
+        return GarbageDecision(drop=frozenset(gone | waiting))
     if waiting and has_dependents:
-        return Verdict("Foreground")
-    return Verdict(_asked_before(obj.metadata.finalizers))
+        return GarbageDecision("Foreground")
+    return GarbageDecision(_asked_before(obj.metadata.finalizers))
 
 
-def blocks(dependent: Linked, owner: Linked) -> bool:
+def blocks(dependent: OwnedObject, owner: OwnedObject) -> bool:
     """Tell whether an owner has to wait for a dependent; two that wait for each other would wait for ever."""
     is_mutual = dependent.is_waiting and any(one.uid == dependent.uid for one in owner.owners)
     return not is_mutual and any(one.uid == owner.uid and one.block_owner_deletion for one in dependent.owners)
@@ -225,5 +227,5 @@ def _asked_before(finalizers: Sequence[str]) -> str:
     return "Foreground" if FOREGROUND in finalizers else "Background"
 
 
-def _is_followed(kind: Kind) -> bool:
+def _is_followed(kind: DiscoveredKind) -> bool:
     return kind.can("delete", "list", "watch") and kind.resource.plural != EVENTS

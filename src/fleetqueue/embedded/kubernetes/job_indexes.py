@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence, Set
 
-from fleetqueue.embedded.kubernetes.job_objects import INDEX, Job
-from fleetqueue.embedded.kubernetes.pods import Pod
+from fleetqueue.api.batch_v1 import INDEX, Job
+from fleetqueue.api.core_v1 import Pod
 
 
 def index_of(pod: Pod) -> int | None:
@@ -21,12 +21,12 @@ def valid_index(pod: Pod, job: Job) -> bool:
 
 def parse(text: str, completions: int) -> frozenset[int]:
     """Read intervals; what is no interval, or beyond the last index, is left out."""
-    found: set[int] = set()
+    indexes: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
         if first.isdecimal() and (not last or last.isdecimal()):
-            found.update(range(int(first), min(int(last or first), completions - 1) + 1))
-    return frozenset(found)
+            indexes.update(range(int(first), min(int(last or first), completions - 1) + 1))
+    return frozenset(indexes)
 
 
 def render(indexes: Iterable[int]) -> str:
@@ -42,13 +42,13 @@ def render(indexes: Iterable[int]) -> str:
 
 def first_pending(taken: Set[int], completions: int, count: int) -> Sequence[int]:
     """Return the lowest indexes that nobody has."""
-    found: list[int] = []
+    indexes: list[int] = []
     for index in range(completions):
-        if len(found) == count:
+        if len(indexes) == count:
             break
         if index not in taken:
-            found.append(index)
-    return found
+            indexes.append(index)
+    return indexes
 
 
 def _span(first: int, last: int) -> str:

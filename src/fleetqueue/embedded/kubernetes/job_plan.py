@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from fleetqueue.api.batch_v1 import CONTROLLER_UID, INDEX, JOB_NAME, TRACKING, Job
 from fleetqueue.api.conditions import Condition
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kubernetes import job_index_failures, job_indexes
-from fleetqueue.embedded.kubernetes.job_objects import CONTROLLER_UID, INDEX, JOB_NAME, TRACKING, Job
-from fleetqueue.embedded.kubernetes.job_tally import Failures, Tally, ending, next_failures, seconds_to_deadline
-from fleetqueue.embedded.kubernetes.pods import Pod, from_template, prefix_of
+from fleetqueue.embedded.kubernetes import job_indexes, job_policies
+from fleetqueue.embedded.kubernetes.job_tally import Failures, JobPodCounts, ending, next_failures, seconds_to_deadline
+from fleetqueue.embedded.kubernetes.pods import from_template, prefix_of, removal_cost
 
 MOST_AT_ONCE: Final = 500
 """Pods that one look creates or deletes, so that a large Job does not keep the others waiting."""
@@ -19,7 +20,7 @@ NONE: Final = Failures()
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class JobPlan:
     ending: Condition | None = None
     delete: Sequence[Pod] = ()
     is_counted: bool = True
@@ -31,30 +32,30 @@ class Plan:
     """Seconds until something is due without any change."""
 
 
-def decide(job: Job, pods: Sequence[Pod], counted: Tally, before: Failures, now: datetime) -> Plan:
+def decide(job: Job, pods: Sequence[Pod], counted: JobPodCounts, before: Failures, now: datetime) -> JobPlan:
     """Choose what to do with a Job's pods. No I/O: every branch is one row of a test table."""
     failures = next_failures(before, counted)
     deadline = seconds_to_deadline(job, now)
     end = ending(job, pods, counted, now)
     if end is not None:
-        return Plan(end, delete=counted.active, failures=failures)
+        return JobPlan(end, delete=counted.active, failures=failures)
     if job.is_deleting:
-        return Plan(failures=failures)
+        return JobPlan(failures=failures)
     if job.spec.suspend:
-        return Plan(delete=_cheapest(counted.active, len(counted.active)), is_counted=False, failures=failures)
+        return JobPlan(delete=_cheapest(counted.active, len(counted.active)), is_counted=False, failures=failures)
     wanted = wanted_active(job, counted)
     surplus = _surplus(job, counted.active, wanted)[:MOST_AT_ONCE]
     if surplus:
-        return Plan(delete=surplus, is_counted=False, failures=failures, look_again=deadline)
+        return JobPlan(delete=surplus, is_counted=False, failures=failures, look_again=deadline)
     missing = wanted - len(counted.active)
     if job.replaces_only_failed:
         missing -= len(counted.terminating)
     create, pause = _to_create(job, counted, min(missing, MOST_AT_ONCE), failures, now)
     waits = [seconds for seconds in (pause, deadline) if seconds is not None]
-    return Plan(create=create, failures=failures, look_again=min(waits, default=None))
+    return JobPlan(create=create, failures=failures, look_again=min(waits, default=None))
 
 
-def wanted_active(job: Job, counted: Tally) -> int:
+def wanted_active(job: Job, counted: JobPodCounts) -> int:
     """Return how many pods are to run."""
     if job.completions is None:
         return len(counted.active) if counted.succeeded else job.parallelism
@@ -72,7 +73,7 @@ def pod_of(job: Job, index: int | None, suffix: str, replaced: Pod | None = None
         names = {CONTROLLER_UID: job.uid, JOB_NAME: job.name, "controller-uid": job.uid, "job-name": job.name}
         metadata["labels"] = {**names, **metadata.get("labels", {})}
     if index is not None:
-        notes = job_index_failures.annotations(job, replaced)
+        notes = job_policies.annotations(job, replaced)
         metadata["annotations"] = {**metadata.get("annotations", {}), INDEX: str(index), **notes}
         metadata["labels"] = {**metadata.get("labels", {}), INDEX: str(index)}
         pod["spec"] = {**_with_index(pod["spec"]), "hostname": f"{job.name}-{index}"}
@@ -83,7 +84,7 @@ def _surplus(job: Job, active: Sequence[Pod], wanted: int) -> list[Pod]:
     """Return the pods that are too many: without a place or twice on one, then the cheapest."""
     misplaced: list[Pod] = []
     kept: dict[Any, Pod] = {}
-    for pod in sorted(active, key=lambda pod: pod.cheapness, reverse=True):
+    for pod in sorted(active, key=removal_cost, reverse=True):
         place = job_indexes.index_of(pod) if job.is_indexed else pod.uid
         if place in kept or not job_indexes.valid_index(pod, job):
             misplaced.append(pod)
@@ -93,11 +94,11 @@ def _surplus(job: Job, active: Sequence[Pod], wanted: int) -> list[Pod]:
 
 
 def _cheapest(pods: Sequence[Pod], count: int) -> list[Pod]:
-    return sorted(pods, key=lambda pod: pod.cheapness)[: max(count, 0)]
+    return sorted(pods, key=removal_cost)[: max(count, 0)]
 
 
 def _to_create(
-    job: Job, counted: Tally, count: int, failures: Failures, now: datetime
+    job: Job, counted: JobPodCounts, count: int, failures: Failures, now: datetime
 ) -> tuple[Sequence[int | None], float | None]:
     """Return which pods are made now, one for each index, and after how many seconds others are."""
     if count <= 0:
@@ -111,7 +112,7 @@ def _to_create(
     return [index for index, seconds in waits.items() if seconds <= 0], min(pauses, default=None)
 
 
-def _pending_indexes(job: Job, counted: Tally, count: int) -> Sequence[int | None]:
+def _pending_indexes(job: Job, counted: JobPodCounts, count: int) -> Sequence[int | None]:
     held = [*counted.active, *(counted.terminating if job.replaces_only_failed else ())]
     taken = counted.indexes | counted.failed_indexes
     taken |= {index for pod in held if (index := job_indexes.index_of(pod)) is not None}
@@ -119,7 +120,7 @@ def _pending_indexes(job: Job, counted: Tally, count: int) -> Sequence[int | Non
 
 
 def _with_index(spec: Manifest) -> Manifest:
-    """Return a pod's spec whose containers are told their index."""
+    """Return a pod's spec whose containers have their index as a variable."""
     parts = ("initContainers", "containers")
     return {**spec, **{part: [_told(one) for one in spec[part]] for part in parts if spec.get(part)}}
 

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from fleetqueue.api.conditions import Condition, timestamp
-from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kubernetes import job_indexes, job_policies
-from fleetqueue.embedded.kubernetes.job_objects import (
+from fleetqueue.api.batch_v1 import (
     COMPLETE,
     FAILED,
     FAILURE_TARGET,
@@ -20,8 +17,11 @@ from fleetqueue.embedded.kubernetes.job_objects import (
     SUSPENDED,
     Job,
 )
-from fleetqueue.embedded.kubernetes.job_tally import Tally, is_failed, is_tracked
-from fleetqueue.embedded.kubernetes.pods import SUCCEEDED, Pod
+from fleetqueue.api.conditions import Condition, timestamp
+from fleetqueue.api.core_v1 import SUCCEEDED, Pod
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.kubernetes import job_indexes, job_policies
+from fleetqueue.embedded.kubernetes.job_tally import JobPodCounts, is_failed, is_tracked
 
 MOST_UNCOUNTED: Final = 500
 REACHED: Final = ("CompletionsReached", "Reached expected number of succeeded pods")
@@ -39,7 +39,7 @@ def noted(
     job: Job,
     live: Manifest,
     pods: Sequence[Pod],
-    counted: Tally,
+    counted: JobPodCounts,
     numbers: Numbers,
     end: Condition | None,
     now: datetime,
@@ -101,14 +101,14 @@ def suspension(job: Job, live: Manifest, now: datetime) -> Manifest | None:
 
     Time spent suspended does not count as active: the start is forgotten, and set anew.
     """
-    said = next((c for c in live.get("conditions") or () if c["type"] == SUSPENDED), None)
+    previous = next((c for c in live.get("conditions") or () if c["type"] == SUSPENDED), None)
     if job.spec.suspend:
         condition = Condition.true(SUSPENDED, "JobSuspended", "Job suspended")
     else:
         condition = Condition.false(SUSPENDED, "JobResumed", "Job resumed")
-        if said is None:
+        if previous is None:
             return None
-    if said is not None and said["status"] == condition.status:
+    if previous is not None and previous["status"] == condition.status:
         return None
     status = {**live, "conditions": with_condition(live.get("conditions") or [], condition, now)}
     status.pop("startTime", None)
@@ -117,13 +117,13 @@ def suspension(job: Job, live: Manifest, now: datetime) -> Manifest | None:
 
 def with_condition(conditions: Sequence[Manifest], condition: Condition, now: datetime) -> list[Manifest]:
     """Return the conditions with one of them said; it keeps its times where it says what it said."""
-    said = {field: getattr(condition, field) for field in ("type", "status", "reason", "message")}
-    found = next((c for c in conditions if c["type"] == condition.type), None)
-    if found is not None and all(found.get(field) == value for field, value in said.items()):
+    content = {field: getattr(condition, field) for field in ("type", "status", "reason", "message")}
+    previous = next((c for c in conditions if c["type"] == condition.type), None)
+    if previous is not None and all(previous.get(field) == value for field, value in content.items()):
         return list(conditions)
     moment = timestamp(now)
-    new = {**said, "lastProbeTime": moment, "lastTransitionTime": moment}
-    return [new if c["type"] == condition.type else c for c in conditions] if found else [*conditions, new]
+    new = {**content, "lastProbeTime": moment, "lastTransitionTime": moment}
+    return [new if c["type"] == condition.type else c for c in conditions] if previous else [*conditions, new]
 
 
 def tidy(status: Manifest) -> Manifest:
@@ -136,7 +136,7 @@ def _times(job: Job, live: Manifest, now: datetime) -> Manifest:
     return {} if live.get("startTime") or job.spec.suspend else {"startTime": timestamp(now)}
 
 
-def _may_go(job: Job, pod: Pod, counted: Tally, end: Condition | None) -> bool:
+def _may_go(job: Job, pod: Pod, counted: JobPodCounts, end: Condition | None) -> bool:
     if job.is_deleting or end is not None or pod.status.phase == SUCCEEDED:
         return True
     return is_failed(job, pod) and pod not in counted.kept.values()

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from fleetqueue.api.batch_v1 import FAILURE_TARGET, SUCCESS_CRITERIA_MET, TRACKING, Job
 from fleetqueue.api.conditions import Condition, find
-from fleetqueue.embedded.kubernetes import job_index_failures, job_indexes, job_policies
-from fleetqueue.embedded.kubernetes.job_objects import FAILURE_TARGET, SUCCESS_CRITERIA_MET, TRACKING, Job
-from fleetqueue.embedded.kubernetes.pods import SUCCEEDED, Pod
+from fleetqueue.api.core_v1 import SUCCEEDED, Pod
+from fleetqueue.embedded.kubernetes import job_indexes, job_policies
+from fleetqueue.embedded.kubernetes.pods import ended_at, restarts
 
 FIRST_BACKOFF: Final = 10.0
 """Seconds until a failed pod is replaced; twice as long with each further failure in a row."""
@@ -29,7 +30,7 @@ class Failures:
     @classmethod
     def of_index(cls, last: Pod | None) -> "Failures":
         """Return those of one index, by its last failed pod."""
-        return cls() if last is None else cls(job_index_failures.count_of(last) + 1, last.ended_at)
+        return cls() if last is None else cls(job_policies.count_of(last) + 1, ended_at(last))
 
     def seconds_left(self, now: datetime) -> float:
         """Return for how long no pod is to be made yet."""
@@ -40,7 +41,7 @@ class Failures:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class JobPodCounts:
     active: Sequence[Pod]
     terminating: Sequence[Pod]
     new_succeeded: Sequence[Pod]
@@ -70,7 +71,7 @@ def is_tracked(pod: Pod) -> bool:
     return TRACKING in pod.metadata.finalizers
 
 
-def tally(job: Job, pods: Sequence[Pod]) -> Tally:
+def tally(job: Job, pods: Sequence[Pod]) -> JobPodCounts:
     uncounted = job.status.uncounted_terminated_pods
     fresh = [pod for pod in pods if is_tracked(pod) and job_indexes.valid_index(pod, job)]
     succeeded = [pod for pod in fresh if pod.status.phase == SUCCEEDED and pod.uid not in uncounted.succeeded]
@@ -78,10 +79,10 @@ def tally(job: Job, pods: Sequence[Pod]) -> Tally:
     failed = [pod for pod in all_failed if pod.uid not in uncounted.failed]
     active = [pod for pod in pods if pod.is_active]
     indexes = _succeeded_indexes(job, fresh) if job.is_indexed else frozenset()
-    given_up = job_index_failures.failed_indexes(job, all_failed)
+    given_up = job_policies.failed_indexes(job, all_failed)
     total = job.status.succeeded + len(succeeded) + len(uncounted.succeeded)
     counted = sum(job_policies.counts(job, pod) for pod in failed)
-    return Tally(
+    return JobPodCounts(
         active=active,
         terminating=[pod for pod in pods if pod.is_terminating],
         new_succeeded=succeeded,
@@ -90,21 +91,21 @@ def tally(job: Job, pods: Sequence[Pod]) -> Tally:
         failed=job.status.failed + counted + len(uncounted.failed),
         indexes=indexes,
         failed_indexes=given_up,
-        kept=job_index_failures.kept_pods(all_failed, active, indexes | given_up) if job.counts_by_index else {},
+        kept=job_policies.kept_pods(all_failed, active, indexes | given_up) if job.counts_by_index else {},
     )
 
 
-def next_failures(before: Failures, counted: Tally) -> Failures:
+def next_failures(before: Failures, counted: JobPodCounts) -> Failures:
     """Return the failures in a row, with those that are new."""
-    ends = sorted(pod.ended_at for pod in counted.new_failed)
+    ends = sorted(ended_at(pod) for pod in counted.new_failed)
     if not counted.new_succeeded:
         return Failures(before.count + len(ends), ends[-1]) if ends else before
-    success = max(pod.ended_at for pod in counted.new_succeeded)
+    success = max(ended_at(pod) for pod in counted.new_succeeded)
     later = [end for end in ends if end > success]
     return Failures(len(later), later[-1]) if later else Failures()
 
 
-def ending(job: Job, pods: Sequence[Pod], counted: Tally, now: datetime) -> Condition | None:
+def ending(job: Job, pods: Sequence[Pod], counted: JobPodCounts, now: datetime) -> Condition | None:
     """Return how the Job ends (FailureTarget or SuccessCriteriaMet), as it was decided before or is now.
 
     That enough pods have succeeded is decided apart, when it is known that none is left running.
@@ -130,7 +131,7 @@ def ending(job: Job, pods: Sequence[Pod], counted: Tally, now: datetime) -> Cond
     return Condition.true(SUCCESS_CRITERIA_MET, "SuccessPolicy", enough) if enough is not None else None
 
 
-def is_complete(job: Job, counted: Tally, active: int) -> bool:
+def is_complete(job: Job, counted: JobPodCounts, active: int) -> bool:
     """Tell whether enough pods have succeeded, and none is left."""
     enough = 1 if job.completions is None else job.completions
     return counted.succeeded >= enough and active == 0
@@ -153,5 +154,5 @@ def _succeeded_indexes(job: Job, fresh: Sequence[Pod]) -> frozenset[int]:
 def _restarted_too_often(job: Job, pods: Sequence[Pod]) -> bool:
     if not job.restarts_in_place:
         return False
-    restarts = sum(pod.restarts for pod in pods if pod.status.phase in ("Running", "Pending"))
-    return restarts > 0 if job.spec.backoff_limit == 0 else restarts >= job.spec.backoff_limit
+    count = sum(restarts(pod) for pod in pods if pod.status.phase in ("Running", "Pending"))
+    return count > 0 if job.spec.backoff_limit == 0 else count >= job.spec.backoff_limit

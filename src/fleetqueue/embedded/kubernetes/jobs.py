@@ -1,4 +1,4 @@
-"""Run Jobs: keep as many pods as a Job asks for, count how they end, and say when it is over.
+"""Run Jobs: keep as many pods as a Job wants, count how they end, and say when it is over.
 
 Reads:   Job, Pod
 Writes:  Pod (create, delete, the tracking finalizer), Job status, Events
@@ -13,23 +13,22 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.batch_v1 import SUCCESS_CRITERIA_MET, TRACKING, Job
 from fleetqueue.api.conditions import Condition
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.meta import key_of, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kubernetes import job_status
-from fleetqueue.embedded.kubernetes.batches import at_once, slow_start
-from fleetqueue.embedded.kubernetes.job_objects import SUCCESS_CRITERIA_MET, TRACKING, Job
-from fleetqueue.embedded.kubernetes.job_plan import Plan, decide, pod_of
-from fleetqueue.embedded.kubernetes.job_tally import Failures, Tally, is_complete, is_tracked, tally
+from fleetqueue.embedded.kubernetes.job_plan import JobPlan, decide, pod_of
+from fleetqueue.embedded.kubernetes.job_tally import Failures, JobPodCounts, is_complete, is_tracked, tally
 from fleetqueue.embedded.kubernetes.own_writes import OwnWrites
-from fleetqueue.embedded.kubernetes.pod_changes import PodChanges
-from fleetqueue.embedded.kubernetes.pods import Pod
+from fleetqueue.embedded.kubernetes.pod_control import PodControl, at_once, slow_start
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import raw_of, write_status
+from fleetqueue.runtime.statuses import live_status, write_status
 
 BY_JOB: Final = "job"
 LAG_SECONDS: Final = 1.0
@@ -45,7 +44,7 @@ class JobController(Controller):
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
         super().__init__(hub, metrics)
         self.events = CountingRecorder(hub.client, "job-controller")
-        self.pods = PodChanges(hub, self.events)
+        self.pods = PodControl(hub, self.events)
         hub.informer(Pod).store.add_index(BY_JOB, job_of)
         self.job_writes = OwnWrites(hub.informer(Job).store)
         self._failures: dict[str, Failures] = {}
@@ -64,7 +63,7 @@ class JobController(Controller):
         namespace, name = split_key(key)
         job = self.hub.get(Job, name, namespace)
         pods = self.hub.by_index(Pod, BY_JOB, key)
-        if job is not None and not job.is_ours:
+        if job is not None and not job.is_for_job_controller:
             return
         uid = job.uid if job is not None else ""
         own = [pod for pod in pods if _owner(pod) == uid]
@@ -91,12 +90,12 @@ class JobController(Controller):
 
     # Pods
 
-    async def _delete(self, job: Job, plan: Plan, pod: Pod) -> None:
+    async def _delete(self, job: Job, plan: JobPlan, pod: Pod) -> None:
         if not plan.is_counted:
             await self._release(job.key, pod)
         await self.pods.delete(job, pod)
 
-    async def _create(self, job: Job, counted: Tally, index: int | None) -> None:
+    async def _create(self, job: Job, counted: JobPodCounts, index: int | None) -> None:
         replaced = counted.kept.get(index) if index is not None else None
         manifest = pod_of(job, index, clock.suffix(), replaced)
         await self.pods.create(job, manifest)
@@ -105,7 +104,7 @@ class JobController(Controller):
         await at_once(pods, partial(self._release, owner))
 
     async def _release(self, owner: str, pod: Pod) -> None:
-        """Let a pod go whose end is written down, or whose Job no longer asks for it."""
+        """Let a pod go whose end is written down, or whose Job no longer wants it."""
         if not is_tracked(pod):
             return
         patch = {"metadata": {"uid": pod.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING]}}
@@ -118,10 +117,10 @@ class JobController(Controller):
     # Status
 
     async def _track(
-        self, job: Job, pods: Sequence[Pod], counted: Tally, plan: Plan, numbers: job_status.Numbers
+        self, job: Job, pods: Sequence[Pod], counted: JobPodCounts, plan: JobPlan, numbers: job_status.Numbers
     ) -> None:
         """Note who has ended, let those pods go, and count them: in this order, see `job_status`."""
-        live: Manifest = raw_of(self.hub, job).get("status") or {}
+        live: Manifest = live_status(self.hub, job)
         end, status = plan.ending, live
         if end is None and is_complete(job, counted, numbers.active) and not job.is_deleting:
             end = Condition.true(SUCCESS_CRITERIA_MET, *job_status.REACHED)
@@ -157,7 +156,7 @@ class JobController(Controller):
 
 def _ours(job: Job) -> Job | None:
     """Return a Job that is run here: what becomes of one that others run wakes nobody."""
-    return job if job.is_ours else None
+    return job if job.is_for_job_controller else None
 
 
 def job_of(pod: Pod) -> Iterable[str]:

@@ -7,17 +7,17 @@ Mirrors: kubernetes pkg/controller/namespace
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from fleetqueue import clock
-from fleetqueue.api import conditions, core_v1, errors
+from fleetqueue.api import conditions, errors
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object, View
+from fleetqueue.api.core_v1 import Namespace, Pod
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.embedded.kubernetes.discovery import Found, Kind, discover
+from fleetqueue.embedded.kubernetes.discovery import DiscoveredKind, DiscoveryResult, discover
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
-from fleetqueue.runtime.statuses import raw_of, write_status
+from fleetqueue.runtime.statuses import live_status, write_status
 
 FINALIZER: Final = "kubernetes"
 TERMINATING: Final = "Terminating"
@@ -37,24 +37,8 @@ SAID_WHEN_WELL: Final = {
 log = Log("namespaces")
 
 
-class NamespaceSpec(View):
-    finalizers: tuple[str, ...] = ()
-
-
-class NamespaceStatus(View):
-    phase: str = ""
-    conditions: tuple[Condition, ...] = ()
-
-
-class Namespace(Object):
-    resource: ClassVar = core_v1.Namespace.resource
-
-    spec: NamespaceSpec = NamespaceSpec()
-    status: NamespaceStatus = NamespaceStatus()
-
-
 @dataclass(slots=True)
-class Leftovers:
+class RemainingContent:
     """What a namespace still holds after its content was deleted."""
 
     counts: dict[Resource, int] = field(default_factory=dict)
@@ -75,7 +59,7 @@ class NamespaceController(Controller):
         if namespace is None or not namespace.is_deleting or FINALIZER not in namespace.spec.finalizers:
             return
         if namespace.status.phase != TERMINATING:  # from here on nothing new may be made in it
-            live = raw_of(self.hub, namespace).get("status") or {}
+            live = live_status(self.hub, namespace)
             await write_status(self.hub, namespace, live, {**live, "phase": TERMINATING})
             return
         left = await self._clear(key, await discover(self.hub.client))
@@ -86,19 +70,19 @@ class NamespaceController(Controller):
             raise errors.RetryLater(WAIT_SECONDS, "some of its content is still there")
         await self._finalize(key)
 
-    async def _clear(self, namespace: str, found: Found) -> Leftovers:
+    async def _clear(self, namespace: str, discovery: DiscoveryResult) -> RemainingContent:
         """Delete everything; pods first, since what they use must not go before they do."""
-        left = Leftovers(undiscovered=found.failures)
-        kinds = [kind for kind in found.kinds if kind.resource.namespaced and kind.can("delete", "list")]
-        for kind in (kind for kind in kinds if kind.resource == core_v1.Pod.resource):
+        left = RemainingContent(undiscovered=discovery.failures)
+        kinds = [kind for kind in discovery.kinds if kind.resource.namespaced and kind.can("delete", "list")]
+        for kind in (kind for kind in kinds if kind.resource == Pod.resource):
             await self._clear_kind(namespace, kind, left)
         if left.counts or left.failures:
             return left
-        for kind in (kind for kind in kinds if kind.resource != core_v1.Pod.resource):
+        for kind in (kind for kind in kinds if kind.resource != Pod.resource):
             await self._clear_kind(namespace, kind, left)
         return left
 
-    async def _clear_kind(self, namespace: str, kind: Kind, left: Leftovers) -> None:
+    async def _clear_kind(self, namespace: str, kind: DiscoveredKind, left: RemainingContent) -> None:
         client, resource = self.hub.client, kind.resource
         try:
             items = (await client.list(resource, namespace)).items
@@ -124,8 +108,8 @@ class NamespaceController(Controller):
             except errors.NotFound:
                 continue
 
-    async def _tell(self, namespace: Namespace, left: Leftovers) -> None:
-        live = raw_of(self.hub, namespace).get("status") or {}
+    async def _tell(self, namespace: Namespace, left: RemainingContent) -> None:
+        live = live_status(self.hub, namespace)
         wanted = wanted_conditions(left)
         if not conditions.same(wanted, namespace.status.conditions):
             dated = conditions.dated(wanted, namespace.status.conditions, now=clock.now())
@@ -139,7 +123,7 @@ class NamespaceController(Controller):
         log.info("namespace finalized", namespace=name)
 
 
-def wanted_conditions(left: Leftovers) -> list[Condition]:
+def wanted_conditions(left: RemainingContent) -> list[Condition]:
     """Say how the deletion goes, in the words of Kubernetes; what is well is said, too."""
     bad: dict[str, tuple[str, str]] = {}
     if left.undiscovered:
@@ -149,16 +133,16 @@ def wanted_conditions(left: Leftovers) -> list[Condition]:
         message = f"Failed to delete all resource types, {len(left.failures)} remaining: "
         bad["NamespaceDeletionContentFailure"] = ("ContentDeletionFailed", message + ", ".join(sorted(left.failures)))
     if left.counts:
-        each = sorted(f"{r.plural}.{r.group} has {count} resource instances" for r, count in left.counts.items())
+        details = sorted(f"{r.plural}.{r.group} has {count} resource instances" for r, count in left.counts.items())
         bad["NamespaceContentRemaining"] = (
             "SomeResourcesRemain",
-            f"Some resources are remaining: {', '.join(each)}",
+            f"Some resources are remaining: {', '.join(details)}",
         )
     if left.finalizers:
-        each = sorted(f"{name} in {count} resource instances" for name, count in left.finalizers.items())
+        details = sorted(f"{name} in {count} resource instances" for name, count in left.finalizers.items())
         bad["NamespaceFinalizersRemaining"] = (
             "SomeFinalizersRemain",
-            f"Some content in the namespace has finalizers remaining: {', '.join(each)}",
+            f"Some content in the namespace has finalizers remaining: {', '.join(details)}",
         )
     return [
         Condition.true(kind, *bad[kind]) if kind in bad else Condition.false(kind, *well)

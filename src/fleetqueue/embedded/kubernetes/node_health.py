@@ -1,4 +1,4 @@
-"""Notice nodes that are not heard of any more, and taint those that are not well, so that pods stay away or leave.
+"""Notice nodes whose kubelet no longer reports, and taint those that are not well, so that pods stay away or leave.
 
 Reads:   Node, Lease in kube-node-lease, Pod
 Writes:  Node conditions and taints, the condition Ready of pods, Events
@@ -15,28 +15,20 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.core_v1 import READY, Node, Pod
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kubernetes.node_objects import (
-    CORDONED,
-    LEASE_NAMESPACE,
-    NO_EXECUTE,
-    NO_SCHEDULE,
-    NOT_READY,
-    READY,
-    UNKNOWN,
-    UNREACHABLE,
-    Node,
-    NodeLease,
-)
-from fleetqueue.embedded.kubernetes.pods import BY_NODE, Pod, node_of, with_condition
+from fleetqueue.api.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE, UNSCHEDULABLE
+from fleetqueue.embedded.kubernetes.pods import BY_NODE, node_of, with_condition
 from fleetqueue.embedded.kubernetes.settings import KubernetesSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import raw_of
 
+LEASE_NAMESPACE: Final = "kube-node-lease"
+UNKNOWN: Final = "Unknown"
 KUBELETS: Final = (READY, "MemoryPressure", "DiskPressure", "PIDPressure")
 """The conditions that a kubelet writes."""
 NEVER_HEARD: Final = ("NodeStatusNeverUpdated", "Kubelet never posted node status.")
@@ -66,7 +58,7 @@ class NodeHealthController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         """Leases wake nobody: they are looked at when one may have run out."""
-        return (Watch(NodeLease, lambda lease: (), namespace=LEASE_NAMESPACE),)
+        return (Watch(Lease, lambda lease: (), namespace=LEASE_NAMESPACE),)
 
     def subscribe(self) -> None:
         super().subscribe()
@@ -105,8 +97,8 @@ class NodeHealthController(Controller):
             raise errors.RetryLater(left, "it has to be heard of until then")
 
     def _seconds_left(self, node: Node) -> float:
-        """Return until when the node has to be heard of."""
-        lease = self.hub.get(NodeLease, node.name, LEASE_NAMESPACE)
+        """Return until when the kubelet has to report."""
+        lease = self.hub.get(Lease, node.name, LEASE_NAMESPACE)
         grace = self.settings.node_grace if node.ready is not None else self.settings.node_start_grace
         return (last_heard(node, lease) + timedelta(seconds=grace) - clock.now()).total_seconds()
 
@@ -128,7 +120,7 @@ class NodeHealthController(Controller):
         """Say of the pods of a lost node that they are not ready: nobody else does."""
         for pod in self.hub.by_index(Pod, BY_NODE, node.name):
             if pod.is_ready:
-                conditions = raw_of(self.hub, pod)["status"]["conditions"]
+                conditions = self.hub.raw(pod)["status"]["conditions"]
                 ready = next(condition for condition in conditions if condition["type"] == READY)
                 unready = with_condition(conditions, {**ready, "status": "False"}, clock.now())
                 patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": unready}}
@@ -136,11 +128,11 @@ class NodeHealthController(Controller):
                 await self.events.warning(pod, "NodeNotReady", "Node is not ready")
 
     def _raw(self, node: Node, part: str) -> Manifest:
-        found: Manifest = raw_of(self.hub, node).get(part) or {}
-        return found
+        section: Manifest = self.hub.raw(node).get(part) or {}
+        return section
 
 
-def last_heard(node: Node, lease: NodeLease | None) -> datetime:
+def last_heard(node: Node, lease: Lease | None) -> datetime:
     """Return when a node last said anything, by its lease or its status; else when it was made."""
     beat = node.ready.last_heartbeat_time if node.ready is not None else None
     moments = (node.metadata.creation_timestamp, beat, lease.spec.renew_time if lease is not None else None)
@@ -149,24 +141,26 @@ def last_heard(node: Node, lease: NodeLease | None) -> datetime:
 
 def unknown_conditions(node: Node, live: Sequence[Manifest], now: datetime) -> list[Manifest]:
     """Return the conditions of a node whose kubelet is silent: what it said may not be true any more."""
-    said = {condition["type"]: condition for condition in live}
+    by_type = {condition["type"]: condition for condition in live}
     created = timestamp(node.metadata.creation_timestamp or now)
     for kind in KUBELETS:
-        reason, message = SILENT if kind in said else NEVER_HEARD
-        before = said.get(kind) or {"type": kind, "lastHeartbeatTime": created}
+        reason, message = SILENT if kind in by_type else NEVER_HEARD
+        before = by_type.get(kind) or {"type": kind, "lastHeartbeatTime": created}
         if before.get("status") != UNKNOWN:
             new = {"status": UNKNOWN, "reason": reason, "message": message, "lastTransitionTime": timestamp(now)}
-            said[kind] = {**before, **new}
-    return list(said.values())
+            by_type[kind] = {**before, **new}
+    return list(by_type.values())
 
 
 def wanted_taints(node: Node, live: Sequence[Manifest], *, may_evict: bool, now: datetime) -> list[Manifest]:
     """Return the taints that fit a node's conditions, and those of others as they are."""
     keys = [key for (kind, status), key in TAINTS.items() if _says(node, kind, status)]
-    wanted = {(key, NO_SCHEDULE) for key in keys} | ({(CORDONED, NO_SCHEDULE)} if node.spec.unschedulable else set())
+    wanted = {(key, NO_SCHEDULE) for key in keys} | (
+        {(UNSCHEDULABLE, NO_SCHEDULE)} if node.spec.unschedulable else set()
+    )
     if may_evict:
         wanted |= {(key, NO_EXECUTE) for key in keys if key in (NOT_READY, UNREACHABLE)}
-    ours = {(key, NO_SCHEDULE) for key in (*TAINTS.values(), CORDONED)}
+    ours = {(key, NO_SCHEDULE) for key in (*TAINTS.values(), UNSCHEDULABLE)}
     ours |= {(key, NO_EXECUTE) for key in (NOT_READY, UNREACHABLE)}
     kept = [taint for taint in live if _id(taint) in wanted or _id(taint) not in ours]
     missing = sorted(wanted - {_id(taint) for taint in kept}, reverse=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from types import new_class
 from typing import ClassVar, Final, cast
 
-from fleetqueue.api.meta import Object, ObjectMeta, View
+from fleetqueue.api.meta import Object, OwnerReference
 from fleetqueue.api.scheme import Manifest, Resource
 
 FOREGROUND: Final = "foregroundDeletion"
@@ -19,22 +19,8 @@ ORPHAN: Final = "orphan"
 KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "finalizers", "ownerReferences")
 
 
-class Owner(View):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    block_owner_deletion: bool = False
-
-
-class Links(ObjectMeta):
-    owner_references: tuple[Owner, ...] = ()  # type: ignore[assignment] # with whether they block
-
-
-class Linked(Object):
+class OwnedObject(Object):
     """An object of any kind, of which only the metadata is read; `of` makes the class for one kind."""
-
-    metadata: Links
 
     @classmethod
     def trim(cls, raw: Manifest) -> Manifest:
@@ -42,7 +28,7 @@ class Linked(Object):
         return {"metadata": {field: metadata[field] for field in KEPT if field in metadata}}
 
     @property
-    def owners(self) -> Sequence[Owner]:
+    def owners(self) -> Sequence[OwnerReference]:
         return self.metadata.owner_references
 
     @property
@@ -60,27 +46,28 @@ class Linked(Object):
         return f"{self.resource} {self.key}"
 
 
-def linked(resource: Resource) -> type[Linked]:
+def owned_object_class(resource: Resource) -> type[OwnedObject]:
     """Make the class of one kind."""
     body = {"resource": resource, "__annotations__": {"resource": ClassVar[Resource]}}
     return cast(
-        type[Linked], new_class(f"Linked{resource.kind}", (Linked,), exec_body=lambda space: space.update(body))
+        type[OwnedObject],
+        new_class(f"Owned{resource.kind}", (OwnedObject,), exec_body=lambda space: space.update(body)),
     )
 
 
 class OwnerGraph:
     def __init__(self) -> None:
-        self._by_uid: dict[str, Linked] = {}
+        self._by_uid: dict[str, OwnedObject] = {}
         self._dependents: dict[str, dict[str, None]] = {}
         """From an owner's uid to the uids of what names it."""
 
-    def get(self, uid: str) -> Linked | None:
+    def get(self, uid: str) -> OwnedObject | None:
         return self._by_uid.get(uid)
 
-    def dependents(self, uid: str) -> list[Linked]:
+    def dependents(self, uid: str) -> list[OwnedObject]:
         return [self._by_uid[dependent] for dependent in self._dependents.get(uid, ())]
 
-    def change(self, old: Linked | None, new: Linked | None) -> list[Linked]:
+    def change(self, old: OwnedObject | None, new: OwnedObject | None) -> list[OwnedObject]:
         """Take a change; return who has to be looked at."""
         if old is not None:
             self._forget(old)
@@ -90,11 +77,11 @@ class OwnerGraph:
                 self._dependents.setdefault(owner.uid, {})[new.uid] = None
         return list(self._concerned(old, new))
 
-    def all_concerned(self) -> list[Linked]:
+    def all_concerned(self) -> list[OwnedObject]:
         """Return who has to be looked at, of all there are."""
         return [obj for obj in self._by_uid.values() if self._concerns(obj)]
 
-    def _concerned(self, old: Linked | None, new: Linked | None) -> Iterable[Linked]:
+    def _concerned(self, old: OwnedObject | None, new: OwnedObject | None) -> Iterable[OwnedObject]:
         if new is not None and self._concerns(new):
             yield new
         for obj in (old, new):
@@ -108,13 +95,13 @@ class OwnerGraph:
         if new is not None and new.is_waiting and not (old is not None and old.is_waiting):
             yield from self.dependents(new.uid)
 
-    def _concerns(self, obj: Linked) -> bool:
+    def _concerns(self, obj: OwnedObject) -> bool:
         if obj.is_waiting or obj.is_leaving_orphans:
             return True
         owners = [self._by_uid.get(owner.uid) for owner in obj.owners]
         return any(owner is None or owner.is_waiting or not _may_own(owner, obj) for owner in owners)
 
-    def _forget(self, obj: Linked) -> None:
+    def _forget(self, obj: OwnedObject) -> None:
         self._by_uid.pop(obj.uid, None)
         for owner in obj.owners:
             dependents = self._dependents.get(owner.uid, {})
@@ -123,5 +110,5 @@ class OwnerGraph:
                 self._dependents.pop(owner.uid, None)
 
 
-def _may_own(owner: Linked, obj: Linked) -> bool:
+def _may_own(owner: OwnedObject, obj: OwnedObject) -> bool:
     return owner.namespace in ("", obj.namespace)

@@ -10,17 +10,18 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.meta import split_key
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kubernetes.batches import at_once
-from fleetqueue.embedded.kubernetes.node_objects import OUT_OF_SERVICE, Node
-from fleetqueue.embedded.kubernetes.pods import BY_NODE, Pod, node_of, with_condition
+from fleetqueue.api.taints import OUT_OF_SERVICE
+from fleetqueue.embedded.kubernetes.pod_control import at_once
+from fleetqueue.embedded.kubernetes.pods import BY_NODE, node_of, with_condition
 from fleetqueue.embedded.kubernetes.settings import KubernetesSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import raw_of
+from fleetqueue.runtime.statuses import live_status
 
 ENDED: Final = "ended"
 """The key that stands for: too many pods have ended. No pod has it, since a pod has a namespace."""
@@ -124,9 +125,9 @@ class PodGarbageController(Controller):
     async def _fail(self, pod: Pod, condition: Manifest | None) -> None:
         status: Manifest = {"phase": "Failed", "observedGeneration": pod.metadata.generation}
         if condition is not None:
-            live = (raw_of(self.hub, pod).get("status") or {}).get("conditions") or []
-            said = {**condition, "observedGeneration": pod.metadata.generation}
-            status["conditions"] = with_condition(live, said, clock.now())
+            live = live_status(self.hub, pod).get("conditions") or []
+            new_condition = {**condition, "observedGeneration": pod.metadata.generation}
+            status["conditions"] = with_condition(live, new_condition, clock.now())
         patch = {"metadata": {"uid": pod.uid}, "status": status}
         await self.hub.client.merge(Pod.resource, pod.name, pod.namespace, patch, subresource="status")
 

@@ -1,122 +1,47 @@
-"""Pods as the controllers that make and count them see them."""
+"""Pods for the controllers that make and count them: when one ended, what its removal costs, how it is made."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
-from typing import Any, ClassVar, Final
+from datetime import datetime
+from typing import Any, Final
 
-from fleetqueue.api import core_v1
-from fleetqueue.api.conditions import Condition, find, is_true, timestamp
-from fleetqueue.api.meta import Object, ObjectMeta, OwnerReference, View, owner_reference
+from fleetqueue.api.conditions import find, timestamp
+from fleetqueue.api.core_v1 import READY, Pod
+from fleetqueue.api.meta import Object, owner_reference
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.api.tolerations import Toleration
 
-SUCCEEDED: Final = "Succeeded"
-FAILED: Final = "Failed"
-READY: Final = "Ready"
 BY_NODE: Final = "node"
 LONGEST_PREFIX: Final = 58
 """Characters of a name before the five that are drawn: 63 fit into a label."""
 PHASES: Final = {"Pending": 0, "": 1, "Unknown": 1, "Running": 2}
 
 
-class Terminated(View):
-    exit_code: int = 0
-    finished_at: datetime | None = None
+def restarts(pod: Pod) -> int:
+    """Return how often containers of a pod have been started again."""
+    return sum(status.restart_count for status in (*pod.status.init_container_statuses, *pod.status.container_statuses))
 
 
-class ContainerState(View):
-    terminated: Terminated | None = None
+def ended_at(pod: Pod) -> datetime:
+    """Return when a pod ended: by its containers, or its readiness, or its deletion, or at worst its creation."""
+    names = {one.name for one in pod.spec.init_containers if one.is_sidecar}
+    sidecars = [one for one in pod.status.init_container_statuses if one.name in names]
+    ends = [status.state.terminated for status in (*pod.status.container_statuses, *sidecars)]
+    times = [end.finished_at for end in ends if end is not None and end.finished_at is not None]
+    if times and len(times) == len(ends):
+        return max(times)
+    ready = find(pod.status.conditions, READY)
+    if ready is not None and not ready.is_true and ready.last_transition_time is not None:
+        return ready.last_transition_time
+    moment = pod.deleted_at or pod.metadata.creation_timestamp
+    assert moment is not None
+    return moment
 
 
-class ContainerStatus(View):
-    name: str = ""
-    restart_count: int = 0
-    state: ContainerState = ContainerState()
-
-
-class PodMeta(ObjectMeta):
-    deletion_grace_period_seconds: int = 0
-
-
-class InitContainer(View):
-    name: str = ""
-    restart_policy: str = ""
-
-
-class PodSpec(View):
-    node_name: str = ""
-    init_containers: tuple[InitContainer, ...] = ()
-    tolerations: tuple[Toleration, ...] = ()
-
-    @property
-    def sidecars(self) -> set[str]:
-        """The names of those that run beside the containers, and end after them."""
-        return {one.name for one in self.init_containers if one.restart_policy == "Always"}
-
-
-class PodStatus(View):
-    phase: str = ""
-    conditions: tuple[Condition, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
-    init_container_statuses: tuple[ContainerStatus, ...] = ()
-
-
-class Pod(Object):
-    resource: ClassVar = core_v1.Pod.resource
-
-    metadata: PodMeta
-    spec: PodSpec = PodSpec()
-    status: PodStatus = PodStatus()
-
-    @property
-    def controller(self) -> OwnerReference | None:
-        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
-
-    @property
-    def has_ended(self) -> bool:
-        return self.status.phase in (SUCCEEDED, FAILED)
-
-    @property
-    def is_active(self) -> bool:
-        return not self.has_ended and not self.is_deleting
-
-    @property
-    def is_terminating(self) -> bool:
-        return not self.has_ended and self.is_deleting
-
-    @property
-    def is_ready(self) -> bool:
-        return is_true(self.status.conditions, READY)
-
-    @property
-    def restarts(self) -> int:
-        both = (*self.status.init_container_statuses, *self.status.container_statuses)
-        return sum(status.restart_count for status in both)
-
-    @property
-    def ended_at(self) -> datetime:
-        """When it ended: by its containers, or its readiness, or its deletion, or at worst its creation."""
-        sidecars = [one for one in self.status.init_container_statuses if one.name in self.spec.sidecars]
-        ends = [status.state.terminated for status in (*self.status.container_statuses, *sidecars)]
-        times = [end.finished_at for end in ends if end is not None and end.finished_at is not None]
-        if times and len(times) == len(ends):
-            return max(times)
-        ready = find(self.status.conditions, READY)
-        if ready is not None and not ready.is_true and ready.last_transition_time is not None:
-            return ready.last_transition_time
-        deleted, created = self.metadata.deletion_timestamp, self.metadata.creation_timestamp
-        if deleted is not None:
-            return deleted - timedelta(seconds=self.metadata.deletion_grace_period_seconds)
-        assert created is not None
-        return created
-
-    @property
-    def cheapness(self) -> tuple[Any, ...]:
-        """Sort by it: the first ones cost the least when they are removed."""
-        created = self.metadata.creation_timestamp
-        age = -created.timestamp() if created else 0.0
-        phase = PHASES.get(self.status.phase, 1)
-        return bool(self.spec.node_name), phase, self.is_ready, -self.restarts, age, self.name
+def removal_cost(pod: Pod) -> tuple[Any, ...]:
+    """Sort by it: the first ones cost the least when they are removed."""
+    created = pod.metadata.creation_timestamp
+    age = -created.timestamp() if created else 0.0
+    phase = PHASES.get(pod.status.phase, 1)
+    return bool(pod.spec.node_name), phase, pod.is_ready, -restarts(pod), age, pod.name
 
 
 def node_of(pod: Pod) -> Iterable[str]:

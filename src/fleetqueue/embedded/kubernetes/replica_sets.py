@@ -1,4 +1,4 @@
-"""Keep as many pods of one template as a ReplicaSet asks for.
+"""Keep as many pods of one template as a ReplicaSet wants.
 
 Reads:   ReplicaSet, Pod
 Writes:  Pod (create, delete), ReplicaSet status, Events
@@ -17,16 +17,16 @@ import msgspec
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import find, timestamp
+from fleetqueue.api.core_v1 import READY, Pod
 from fleetqueue.api.meta import Object, View, key_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.embedded.kubernetes.batches import at_once, slow_start
-from fleetqueue.embedded.kubernetes.pod_changes import PodChanges
-from fleetqueue.embedded.kubernetes.pods import READY, Pod, from_template, prefix_of
+from fleetqueue.embedded.kubernetes.pod_control import PodControl, at_once, slow_start
+from fleetqueue.embedded.kubernetes.pods import from_template, prefix_of, removal_cost
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import raw_of, write_status
+from fleetqueue.runtime.statuses import live_status, write_status
 
 BY_REPLICA_SET: Final = "replica-set"
 LAG_SECONDS: Final = 1.0
@@ -61,7 +61,7 @@ class ReplicaSetController(Controller):
 
     def __init__(self, hub: Cluster, metrics: Metrics) -> None:
         super().__init__(hub, metrics)
-        self.pods = PodChanges(hub, CountingRecorder(hub.client, "replicaset-controller"))
+        self.pods = PodControl(hub, CountingRecorder(hub.client, "replicaset-controller"))
         hub.informer(Pod).store.add_index(BY_REPLICA_SET, replica_set_of)
 
     def watches(self) -> Iterable[Watch[Any]]:
@@ -75,67 +75,75 @@ class ReplicaSetController(Controller):
         if self.pods.writes.are_unseen(key):
             raise errors.RetryLater(LAG_SECONDS, "the cache does not show our own writes yet")
         namespace, name = split_key(key)
-        found = self.hub.get(ReplicaSet, name, namespace)
-        if found is None:
+        replica_set = self.hub.get(ReplicaSet, name, namespace)
+        if replica_set is None:
             return
-        mine = [pod for pod in self.hub.by_index(Pod, BY_REPLICA_SET, key) if _uid_of_owner(pod) == found.uid]
+        mine = [pod for pod in self.hub.by_index(Pod, BY_REPLICA_SET, key) if _uid_of_owner(pod) == replica_set.uid]
         active = [pod for pod in mine if pod.is_active]
-        failure = None if found.is_deleting else await self._scale(found, active)
-        live = raw_of(self.hub, found).get("status") or {}
-        await write_status(self.hub, found, live, wanted_status(found, live, mine, failure, clock.now()))
+        failure = None if replica_set.is_deleting else await self._scale(replica_set, active)
+        live = live_status(self.hub, replica_set)
+        await write_status(self.hub, replica_set, live, wanted_status(replica_set, live, mine, failure, clock.now()))
         if failure is not None:
             raise failure
-        wait = seconds_to_available(found, active, clock.now())
+        wait = seconds_to_available(replica_set, active, clock.now())
         if wait is not None:
             raise errors.RetryLater(wait, "a pod must be ready for a while to be available")
 
-    async def _scale(self, found: ReplicaSet, active: Sequence[Pod]) -> errors.ApiError | None:
+    async def _scale(self, replica_set: ReplicaSet, active: Sequence[Pod]) -> errors.ApiError | None:
         """Create what is missing, delete what is too much; return why a pod could not be made."""
-        missing = found.spec.replicas - len(active)
-        surplus = sorted(active, key=lambda pod: pod.cheapness)[: max(-missing, 0)][:MOST_AT_ONCE]
-        await at_once(surplus, partial(self.pods.delete, found))
-        _, failure = await slow_start(range(min(missing, MOST_AT_ONCE)), partial(self._create, found))
+        missing = replica_set.spec.replicas - len(active)
+        surplus = sorted(active, key=removal_cost)[: max(-missing, 0)][:MOST_AT_ONCE]
+        await at_once(surplus, partial(self.pods.delete, replica_set))
+        _, failure = await slow_start(range(min(missing, MOST_AT_ONCE)), partial(self._create, replica_set))
         return failure
 
-    async def _create(self, found: ReplicaSet, number: int) -> None:
-        prefix = prefix_of(found.name)
-        await self.pods.create(found, from_template(found, found.spec.template, prefix + clock.suffix(), prefix))
+    async def _create(self, replica_set: ReplicaSet, number: int) -> None:
+        prefix = prefix_of(replica_set.name)
+        await self.pods.create(
+            replica_set, from_template(replica_set, replica_set.spec.template, prefix + clock.suffix(), prefix)
+        )
 
 
 def wanted_status(
-    found: ReplicaSet, live: Manifest, pods: Sequence[Pod], failure: errors.ApiError | None, now: datetime
+    replica_set: ReplicaSet, live: Manifest, pods: Sequence[Pod], failure: errors.ApiError | None, now: datetime
 ) -> Manifest:
     """Say how many pods there are, how many of them are ready, and for long enough."""
     active = [pod for pod in pods if pod.is_active]
-    labels = ((found.spec.template.get("metadata") or {}).get("labels") or {}).items()
+    labels = ((replica_set.spec.template.get("metadata") or {}).get("labels") or {}).items()
     numbers = {
         "fullyLabeledReplicas": sum(labels <= pod.metadata.labels.items() for pod in active),
         "readyReplicas": sum(pod.is_ready for pod in active),
-        "availableReplicas": sum(is_available(found, pod, now) for pod in active),
+        "availableReplicas": sum(is_available(replica_set, pod, now) for pod in active),
     }
     status: Manifest = {
         "replicas": len(active),
         **{name: number for name, number in numbers.items() if number},
         "terminatingReplicas": sum(pod.is_terminating for pod in pods),
-        "observedGeneration": found.metadata.generation,
+        "observedGeneration": replica_set.metadata.generation,
     }
     others = [condition for condition in live.get("conditions") or () if condition["type"] != FAILURE]
-    said = next((condition for condition in live.get("conditions") or () if condition["type"] == FAILURE), None)
+    previous = next((condition for condition in live.get("conditions") or () if condition["type"] == FAILURE), None)
     if failure is not None:
         new = {"type": FAILURE, "status": "True", "reason": "FailedCreate", "message": str(failure)}
-        others.append(said or {**new, "lastTransitionTime": timestamp(now)})
+        others.append(previous or {**new, "lastTransitionTime": timestamp(now)})
     return {**status, "conditions": others} if others else status
 
 
-def is_available(found: ReplicaSet, pod: Pod, now: datetime) -> bool:
+def is_available(replica_set: ReplicaSet, pod: Pod, now: datetime) -> bool:
     since = _ready_since(pod)
-    return since is not None and since + timedelta(seconds=found.spec.min_ready_seconds) <= now
+    return since is not None and since + timedelta(seconds=replica_set.spec.min_ready_seconds) <= now
 
 
-def seconds_to_available(found: ReplicaSet, pods: Iterable[Pod], now: datetime) -> float | None:
+def seconds_to_available(replica_set: ReplicaSet, pods: Iterable[Pod], now: datetime) -> float | None:
     """Return when the next ready pod becomes available without any change; None where there is none."""
-    moments = [since for pod in pods if (since := _ready_since(pod)) is not None and not is_available(found, pod, now)]
-    return (min(moments) + timedelta(seconds=found.spec.min_ready_seconds) - now).total_seconds() if moments else None
+    moments = [
+        since for pod in pods if (since := _ready_since(pod)) is not None and not is_available(replica_set, pod, now)
+    ]
+    return (
+        (min(moments) + timedelta(seconds=replica_set.spec.min_ready_seconds) - now).total_seconds()
+        if moments
+        else None
+    )
 
 
 def replica_set_of(pod: Pod) -> Iterable[str]:

@@ -8,9 +8,8 @@ Mirrors: kubernetes pkg/controller/serviceaccount, pkg/controller/certificates/r
 from collections.abc import Iterable
 from typing import Any, Final
 
-from fleetqueue.api import core_v1
-from fleetqueue.api.core_v1 import ServiceAccount
-from fleetqueue.embedded.kubernetes.namespaces import Namespace
+from fleetqueue.api.core_v1 import ConfigMap, Namespace, ServiceAccount
+from fleetqueue.api.meta import key_of
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
@@ -18,13 +17,10 @@ from fleetqueue.runtime.metrics import Metrics
 
 DEFAULT_ACCOUNT: Final = "default"
 ROOT_CA: Final = "kube-root-ca.crt"
+NAMED_ROOT_CA: Final = f"metadata.name={ROOT_CA}"
 CA_KEY: Final = "ca.crt"
 
 log = Log("service-accounts")
-
-
-class RootCa(core_v1.ConfigMap):
-    """The one ConfigMap of each namespace that is followed here; others may follow all of them."""
 
 
 class ServiceAccountController(Controller):
@@ -39,7 +35,7 @@ class ServiceAccountController(Controller):
         return (
             Watch(Namespace, by_key),
             Watch(ServiceAccount, lambda account: [account.namespace] if account.name == DEFAULT_ACCOUNT else []),
-            Watch(RootCa, lambda found: [found.namespace], fields=f"metadata.name={ROOT_CA}"),
+            Watch(ConfigMap, lambda config_map: [config_map.namespace], fields=NAMED_ROOT_CA),
         )
 
     async def reconcile(self, key: str) -> None:
@@ -54,10 +50,10 @@ class ServiceAccountController(Controller):
     async def _publish_ca(self, namespace: str) -> None:
         if not self.ca:
             return
-        found = self.hub.get(RootCa, ROOT_CA, namespace)
+        config_map = self.hub.informer(ConfigMap, fields=NAMED_ROOT_CA).store.get(key_of(namespace, ROOT_CA))
         data = {CA_KEY: self.ca}
-        if found is None:
-            await self.hub.client.create(RootCa.resource, RootCa.manifest(ROOT_CA, namespace, data=data))
-        elif found.data != data:
-            wrong = {key: None for key in found.data if key not in data}
-            await self.hub.client.merge(RootCa.resource, ROOT_CA, namespace, {"data": {**wrong, **data}})
+        if config_map is None:
+            await self.hub.client.create(ConfigMap.resource, ConfigMap.manifest(ROOT_CA, namespace, data=data))
+        elif config_map.data != data:
+            wrong = {key: None for key in config_map.data if key not in data}
+            await self.hub.client.merge(ConfigMap.resource, ROOT_CA, namespace, {"data": {**wrong, **data}})

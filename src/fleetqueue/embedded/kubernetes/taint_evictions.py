@@ -11,15 +11,15 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api.tolerations import Toleration
-from fleetqueue.embedded.kubernetes.node_objects import NO_EXECUTE, NOT_READY, UNREACHABLE, Node, Taint
-from fleetqueue.embedded.kubernetes.pods import BY_NODE, Pod, node_of, with_condition
+from fleetqueue.api.core_v1 import Node, Pod
+from fleetqueue.api.taints import NO_EXECUTE, NOT_READY, UNREACHABLE, Taint, Toleration
+from fleetqueue.embedded.kubernetes.pods import BY_NODE, node_of, with_condition
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import raw_of
+from fleetqueue.runtime.statuses import live_status
 
 DEFAULT: Final = tuple(
     Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=300)
@@ -51,13 +51,13 @@ class TaintEvictionController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
-            Watch(Node, lambda node: [node.name] if node.evicting or node.name in self._waiting else []),
+            Watch(Node, lambda node: [node.name] if _evicting(node) or node.name in self._waiting else []),
             Watch(Pod, self._tainted_node_of),
         )
 
     def _tainted_node_of(self, pod: Pod) -> Iterable[str]:
         node = self.hub.get(Node, pod.spec.node_name) if pod.spec.node_name else None
-        return [node.name] if node is not None and node.evicting else []
+        return [node.name] if node is not None and _evicting(node) else []
 
     async def reconcile(self, key: str) -> None:
         taints = self._taints(key)
@@ -81,7 +81,7 @@ class TaintEvictionController(Controller):
     def _taints(self, name: str) -> list[tuple[Taint, datetime]]:
         """Return the taints of a node that make pods leave, each with the moment of its coming."""
         node, seen = self.hub.get(Node, name), self._since.pop(name, {})
-        taints = node.evicting if node is not None else ()
+        taints = _evicting(node) if node is not None else ()
         dated = [(taint, taint.time_added or seen.get(taint.key) or clock.now()) for taint in taints]
         if dated:
             self._since[name] = {taint.key: since for taint, since in dated}
@@ -89,7 +89,7 @@ class TaintEvictionController(Controller):
 
     async def _evict(self, pod: Pod) -> None:
         await self.events.normal(pod, REASON, f"Marking for deletion Pod {pod.key}")
-        live = (raw_of(self.hub, pod).get("status") or {}).get("conditions") or []
+        live = live_status(self.hub, pod).get("conditions") or []
         disrupted = {**DISRUPTED, "observedGeneration": pod.metadata.generation}
         status = {"conditions": with_condition(live, disrupted, clock.now())}
         patch = {"metadata": {"uid": pod.uid}, "status": status}
@@ -99,6 +99,11 @@ class TaintEvictionController(Controller):
         except errors.NotFound:
             return
         log.info("pod evicted", pod=pod.key, node=pod.spec.node_name)
+
+
+def _evicting(node: Node) -> Sequence[Taint]:
+    """Return the taints for which pods have to go that do not tolerate them."""
+    return [taint for taint in node.spec.taints if taint.effect == NO_EXECUTE]
 
 
 def eviction_time(tolerations: Sequence[Toleration], taints: Sequence[tuple[Taint, datetime]]) -> datetime | None:

@@ -29,7 +29,7 @@ def controllers(
     sign_token: Sign | None = None,
     sign_certificate: Signer | None = None,
 ) -> Sequence[Controller]:
-    """Return the controllers of one cluster; without a signer, certificates are left to somebody else."""
+    """Return the controllers of one cluster; without a signer, certificates are not signed."""
     signing = [CertificateRequestController(cluster, metrics, sign=sign_certificate)] if sign_certificate else []
     return (
         NamespaceController(cluster, metrics),

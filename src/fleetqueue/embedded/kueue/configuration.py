@@ -17,7 +17,7 @@ from fleetqueue.embedded.kueue.settings import (
     BATCH_JOB,
     SYSTEM_NAMESPACES,
     KueueSettings,
-    MultiKueueSettings,
+    MultiKueueConfiguration,
     PodsReadySettings,
 )
 from fleetqueue.embedded.kueue.webhooks.field_errors import NEGATIVE, duplicate, invalid, unsupported
@@ -68,8 +68,8 @@ def read(text: str) -> KueueSettings:
         settings = _settings(given)
     except (TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
         raise BadConfiguration(f"{CONFIG_KEY}: {error}") from None
-    if found := [*_faults(given, settings)]:
-        raise BadConfiguration(f"{CONFIG_KEY}: {'; '.join(found)}")
+    if problems := [*_faults(given, settings)]:
+        raise BadConfiguration(f"{CONFIG_KEY}: {'; '.join(problems)}")
     return settings
 
 
@@ -119,11 +119,11 @@ def _pods_ready(given: Section) -> PodsReadySettings | None:
     )
 
 
-def _multikueue(section: Section) -> MultiKueueSettings:
-    default = MultiKueueSettings()
+def _multikueue(section: Section) -> MultiKueueConfiguration:
+    default = MultiKueueConfiguration()
     profiles = _section(section, "clusterProfile")
     providers = profiles.get("accessProviders") or profiles.get("credentialsProviders") or ()
-    return MultiKueueSettings(
+    return MultiKueueConfiguration(
         gc_interval=seconds(section.get("gcInterval", default.gc_interval)),
         origin=section.get("origin") or default.origin,
         worker_lost_timeout=seconds(section.get("workerLostTimeout", default.worker_lost_timeout)),

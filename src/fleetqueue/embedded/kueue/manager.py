@@ -1,4 +1,4 @@
-"""A Kueue manager as one thing that can be started: its configuration, its controllers, its say in writes."""
+"""A Kueue manager as one thing that can be started: its configuration, its controllers, its webhooks."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -42,8 +42,8 @@ class KueueManager:
 
         Args:
             find: reads objects for its webhooks.
-            install: gives its webhooks their say in writes.
-            more: controllers of other rooms that run in the same manager, such as MultiKueue.
+            install: installs its webhooks.
+            more: controllers of other packages that run in the same manager, such as MultiKueue.
         """
         self.cluster = cluster
         self.metrics = metrics
@@ -59,7 +59,7 @@ class KueueManager:
             log.warning("kind of job is not served", framework=framework)
         controllers = [*wiring.controllers(self.cluster, self.metrics, settings), *self.more]
         self._manager = Manager(self.cluster, controllers)
-        with self._having_a_say(settings):
+        with self._installed_webhooks(settings):
             await self._manager.run()
 
     def why_not_ready(self) -> str:
@@ -68,7 +68,7 @@ class KueueManager:
         return "" if is_ready else "its caches are not filled yet"
 
     @contextmanager
-    def _having_a_say(self, settings: KueueSettings) -> Iterator[None]:
+    def _installed_webhooks(self, settings: KueueSettings) -> Iterator[None]:
         installed = hooks(settings, wiring.INTEGRATIONS, self.find)
         self.install(installed)
         log.info("webhooks installed", count=len(installed))
@@ -80,10 +80,10 @@ class KueueManager:
 
 async def served(client: Client, frameworks: Collection[str]) -> tuple[str, ...]:
     """Return those of some frameworks whose kinds a cluster serves."""
-    found = []
+    served_frameworks = []
     for integration in wiring.INTEGRATIONS:
         if integration.framework in frameworks:
             with suppress(errors.NotFound):
                 await client.read(f"/apis/{integration.kind.resource.api_version}")
-                found.append(integration.framework)
-    return tuple(found)
+                served_frameworks.append(integration.framework)
+    return tuple(served_frameworks)

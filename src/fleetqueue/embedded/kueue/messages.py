@@ -13,9 +13,9 @@ RETENTION = "Deleted finished workload due to elapsed retention"
 LONGEST_NOTE = 1024
 
 
-def checks(found: Sequence[kueue.CheckState], state: str) -> str:
+def checks(check_states: Sequence[kueue.CheckState], state: str) -> str:
     """Name the checks in some state, each with what it says."""
-    named = [_quoted(check) for check in sorted(found, key=lambda check: check.name)]
+    named = [_quoted(check) for check in sorted(check_states, key=lambda check: check.name)]
     noun = "AdmissionChecks" if len(named) > 1 else "AdmissionCheck"
     return f"{noun} in {state} state: {'; '.join(named)}"
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
-"""The finalizer of what somebody still needs."""
+"""The finalizer of what is in use."""
 PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
 MAXIMUM_EXECUTION_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 POD_SET: Final = "kueue.x-k8s.io/podset"

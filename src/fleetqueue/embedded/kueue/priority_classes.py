@@ -28,12 +28,12 @@ class PriorityClassController(Controller):
         return (Watch(WorkloadPriorityClass, by_key),)
 
     async def reconcile(self, key: str) -> None:
-        found = self.hub.get(WorkloadPriorityClass, key)
-        if found is None:
+        priority_class = self.hub.get(WorkloadPriorityClass, key)
+        if priority_class is None:
             return
         for workload in self.hub.by_index(kueue.QueuedWorkload, BY_CLASS, key):
-            if workload.spec.priority != found.value:
-                patch = {"metadata": workload.precondition, "spec": {"priority": found.value}}
+            if workload.spec.priority != priority_class.value:
+                patch = {"metadata": workload.precondition, "spec": {"priority": priority_class.value}}
                 await self.hub.client.merge(workload.resource, workload.name, workload.namespace, patch)
 
 

@@ -9,19 +9,19 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.scheduling import amounts
-from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Problem, Quantities, Usage
+from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, InactiveReason, Quantities, QueueUsageStats
 
 TERMINATING = "Can't admit new workloads; clusterQueue is terminating"
 NO_NEW_WORKLOADS = "Can't submit new workloads to clusterQueue"
 
 
-def activity(queue: kueue.ClusterQueue, problems: Sequence[Problem]) -> Condition:
+def activity(queue: kueue.ClusterQueue, problems: Sequence[InactiveReason]) -> Condition:
     """Say whether a ClusterQueue admits, and if not, why."""
     if queue.is_deleting:
         return Condition.false(kueue.ACTIVE, "Terminating", TERMINATING)
     if problems:
-        told = ", ".join(problem.message for problem in problems)
-        return Condition.false(kueue.ACTIVE, problems[0].reason, f"Can't admit new workloads: {told}.")
+        details = ", ".join(problem.message for problem in problems)
+        return Condition.false(kueue.ACTIVE, problems[0].reason, f"Can't admit new workloads: {details}.")
     return Condition.true(kueue.ACTIVE, "Ready", "Can admit new workloads")
 
 
@@ -36,29 +36,31 @@ def local_activity(queue: kueue.LocalQueue, target: kueue.ClusterQueue | None) -
     return Condition.true(kueue.ACTIVE, "Ready", "Can submit new workloads to localQueue")
 
 
-def standing(queue: kueue.ClusterQueue, usage: Usage) -> Manifest:
+def standing(queue: kueue.ClusterQueue, usage: QueueUsageStats) -> Manifest:
     """Return the numbers of a ClusterQueue."""
     groups, in_cohort = queue.spec.resource_groups, bool(queue.spec.cohort_name)
     flavors = _flavors(groups)
     return _numbers(
         usage,
         usage.pending,
-        [_borrowing(each, usage.reservation, in_cohort) for each in flavors],
-        [_borrowing(each, usage.usage, in_cohort) for each in flavors],
+        [_borrowing(flavor, usage.reservation, in_cohort) for flavor in flavors],
+        [_borrowing(flavor, usage.usage, in_cohort) for flavor in flavors],
     )
 
 
-def local_standing(queue: kueue.LocalQueue, target: kueue.ClusterQueue | None, usage: Usage) -> Manifest:
-    """Return the numbers of a LocalQueue; one that is stopped has nobody waiting."""
+def local_standing(queue: kueue.LocalQueue, target: kueue.ClusterQueue | None, usage: QueueUsageStats) -> Manifest:
+    """Return the numbers of a LocalQueue; one that is stopped has no pending Workloads."""
     pending = usage.pending if queue.spec.stop_policy == "None" else 0
     if target is None:
-        return _numbers(Usage(), pending, [], [])
+        return _numbers(QueueUsageStats(), pending, [], [])
     flavors = _flavors(target.spec.resource_groups)
-    reserved, used = ([_plain(each, some) for each in flavors] for some in (usage.reservation, usage.usage))
+    reserved, used = (
+        [_plain(flavor, quantities) for flavor in flavors] for quantities in (usage.reservation, usage.usage)
+    )
     return _numbers(usage, pending, reserved, used)
 
 
-def _numbers(usage: Usage, pending: int, reserved: Sequence[Manifest], used: Sequence[Manifest]) -> Manifest:
+def _numbers(usage: QueueUsageStats, pending: int, reserved: Sequence[Manifest], used: Sequence[Manifest]) -> Manifest:
     counts = {
         "pendingWorkloads": pending,
         "reservingWorkloads": usage.reserving,
@@ -80,7 +82,7 @@ def _plain(flavor: kueue.FlavorQuotas, used: Quantities) -> Manifest:
 
 def _borrowing(flavor: kueue.FlavorQuotas, used: Quantities, in_cohort: bool) -> Manifest:
     resources = []
-    for resource in sorted(flavor.resources, key=lambda each: each.name):
+    for resource in sorted(flavor.resources, key=lambda quota: quota.name):
         name = resource.name
         over = used.get(FlavorResource(flavor.name, name), 0) - amounts.amount(name, resource.nominal_quota)
         borrowed = amounts.written(name, max(over, 0)) if in_cohort else "0"

@@ -1,13 +1,16 @@
-"""Write how ClusterQueues and LocalQueues stand, and keep a ClusterQueue until nobody holds quota in it.
+"""Write how ClusterQueues and LocalQueues stand, and keep what is in use.
 
-Reads:   ClusterQueue, LocalQueue, and the scheduler's queue usage
-Writes:  ClusterQueue status and finalizer, LocalQueue status
-Mirrors: Kueue pkg/controller/core (clusterqueue, localqueue)
+A ClusterQueue is kept until no Workload holds quota in it, a ResourceFlavor or AdmissionCheck until no ClusterQueue
+names it.
+
+Reads:   ClusterQueue, LocalQueue, ResourceFlavor, AdmissionCheck, and the scheduler's queue usage
+Writes:  ClusterQueue status and finalizer, LocalQueue status, the finalizers of ResourceFlavors and AdmissionChecks
+Mirrors: Kueue pkg/controller/core (clusterqueue, localqueue, resourceflavor, admissioncheck)
 
 Left out: the status of Cohorts, which only tells of fair sharing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -16,11 +19,12 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import queue_status
-from fleetqueue.embedded.kueue.measures import LifeMeasures
+from fleetqueue.embedded.kueue.metrics import SchedulerMetrics, WorkloadMetrics
 from fleetqueue.embedded.kueue.names import IN_USE
 from fleetqueue.embedded.kueue.scheduling.admission_status import with_condition
-from fleetqueue.embedded.kueue.scheduling.measures import Measures
+from fleetqueue.embedded.kueue.scheduling.cluster_configuration import check_names
 from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsage
+from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.metrics import Metrics
@@ -35,7 +39,13 @@ class ClusterQueueController(Controller):
     name = "clusterqueues"
 
     def __init__(
-        self, hub: Cluster, metrics: Metrics, queue_usage: QueueUsage, *, measures: Measures, life: LifeMeasures
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        queue_usage: QueueUsage,
+        *,
+        measures: SchedulerMetrics,
+        life: WorkloadMetrics,
     ) -> None:
         super().__init__(hub, metrics)
         self.queue_usage = queue_usage
@@ -62,10 +72,10 @@ class ClusterQueueController(Controller):
             return
         if not queue.is_deleting and await self.hub.add_finalizer(queue, IN_USE):
             return  # the change wakes us
-        told = queue_status.activity(queue, self.queue_usage.problems(key))
-        status = "terminating" if queue.is_deleting else "active" if told.is_true else "pending"
+        condition = queue_status.activity(queue, self.queue_usage.problems(key))
+        status = "terminating" if queue.is_deleting else "active" if condition.is_true else "pending"
         self.life.of_queue(key, usage, status)
-        await _write(self.hub, queue, queue_status.standing(queue, usage), told)
+        await _write(self.hub, queue, queue_status.standing(queue, usage), condition)
 
     def _told(self, kind: str, key: str) -> None:
         if kind == kueue.ClusterQueue.resource.kind:
@@ -118,14 +128,57 @@ def _look_soon(work: WorkQueue, changed: Object | None) -> None:
         work.add_after(changed.key, GATHERING)
 
 
-async def _write(hub: Cluster, queue: Object, numbers: Manifest, told: Condition) -> None:
+async def _write(hub: Cluster, queue: Object, numbers: Manifest, condition: Condition) -> None:
     """Bring a queue's status to what is wanted; conditions of others stay."""
-    raw = hub.informer(type(queue)).store.raw(queue.key) or {}
+    raw = hub.raw(queue)
     live: Manifest = raw.get("status") or {}
     conditions = {"conditions": live.get("conditions") or []}
     generation = queue.metadata.generation
-    said = with_condition(conditions, told.type, told.status, told.reason, told.message, generation, clock.now())
-    patch = replacement(live, {**numbers, **said})
+    updated_conditions = with_condition(
+        conditions, condition.type, condition.status, condition.reason, condition.message, generation, clock.now()
+    )
+    patch = replacement(live, {**numbers, **updated_conditions})
     if patch:
         body = {"metadata": queue.precondition, "status": patch}
         await hub.client.merge(queue.resource, queue.name, queue.namespace, body, subresource="status")
+
+
+BY_FLAVOR: Final = "flavor"
+BY_CHECK: Final = "check"
+
+Named = Callable[[kueue.ClusterQueue], Iterable[str]]
+
+
+class InUseController(Controller):
+    """Holds objects of one kind that ClusterQueues name."""
+
+    def __init__(self, hub: Cluster, metrics: Metrics, kind: type[Any], index: str, named: Named) -> None:
+        super().__init__(hub, metrics)
+        self.name = f"{kind.resource.plural}-in-use"
+        self.kind = kind
+        self.index = index
+        self.named = named
+        hub.informer(kueue.ClusterQueue).store.add_index(index, named)
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        return Watch(self.kind, by_key), Watch(kueue.ClusterQueue, self.named, facts=self._facts)
+
+    def _facts(self, queue: kueue.ClusterQueue) -> list[str]:
+        return [*self.named(queue)]
+
+    async def reconcile(self, key: str) -> None:
+        obj = self.hub.get(self.kind, key)
+        if obj is None:
+            return
+        if not obj.is_deleting:
+            await self.hub.add_finalizer(obj, IN_USE)
+        elif not self.hub.by_index(kueue.ClusterQueue, self.index, key):
+            await self.hub.remove_finalizer(obj, IN_USE)
+
+
+def flavors_in_use(hub: Cluster, metrics: Metrics) -> InUseController:
+    return InUseController(hub, metrics, kueue.ResourceFlavor, BY_FLAVOR, flavor_names)
+
+
+def checks_in_use(hub: Cluster, metrics: Metrics) -> InUseController:
+    return InUseController(hub, metrics, kueue.AdmissionCheck, BY_CHECK, check_names)

@@ -28,7 +28,7 @@ class PodsReadySettings:
 
 
 @dataclass(frozen=True, slots=True)
-class MultiKueueSettings:
+class MultiKueueConfiguration:
     gc_interval: float = 60.0
     """Seconds between two looks for leftovers; 0 never looks."""
     origin: str = "multikueue"
@@ -56,11 +56,11 @@ class KueueSettings:
     )
     """In which namespaces jobs are managed."""
     pods_ready: PodsReadySettings | None = PodsReadySettings()
-    """None where nobody waits for pods."""
+    """None where it does not wait for pods."""
     keep_finished: float | None = None
     """Seconds for which a finished Workload is kept; None is for ever."""
     keep_deactivated: float | None = None
     """Seconds for which a job is kept whose Workload Kueue has deactivated."""
-    multikueue: MultiKueueSettings = MultiKueueSettings()
+    multikueue: MultiKueueConfiguration = MultiKueueConfiguration()
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     """What was switched on or off by name."""

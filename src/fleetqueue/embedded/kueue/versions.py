@@ -89,10 +89,10 @@ def _newer_workload_spec(spec: Manifest) -> Manifest:
 
 def _older_workload_spec(spec: Manifest) -> Manifest:
     after = without(spec, "priorityClassRef")
-    found = spec.get("priorityClassRef") or {}
+    class_ref = spec.get("priorityClassRef") or {}
     for source, kind in _PRIORITY_CLASSES.items():
-        if without(found, "name") == kind:
-            after = {**after, "priorityClassSource": source, "priorityClassName": found.get("name", "")}
+        if without(class_ref, "name") == kind:
+            after = {**after, "priorityClassSource": source, "priorityClassName": class_ref.get("name", "")}
     return after
 
 
@@ -109,9 +109,9 @@ def _older_workload_status(status: Manifest) -> Manifest:
 def _with_topologies(status: Manifest, change: Change) -> Manifest:
     """Return the status with the place of every pod set in another form."""
     assigned = (status.get("admission") or {}).get("podSetAssignments") or ()
-    if not any("topologyAssignment" in each for each in assigned):
+    if not any("topologyAssignment" in assignment for assignment in assigned):
         return status
-    after = [changed(each, "topologyAssignment", change) for each in assigned]
+    after = [changed(assignment, "topologyAssignment", change) for assignment in assigned]
     return {**status, "admission": {**status["admission"], "podSetAssignments": after}}
 
 

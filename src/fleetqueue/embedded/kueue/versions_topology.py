@@ -49,10 +49,10 @@ def _value(level: Manifest, place: int) -> str:
 def sliced(assignment: Manifest) -> Manifest:
     """Return a v1beta1 assignment as v1beta2 has it."""
     levels, domains = assignment.get("levels") or [], assignment.get("domains") or []
-    found = [_slice(levels, run) for run in _runs(levels, domains)]
-    if len(found) > 1 and len(domains) <= MOST_DOMAINS:
-        found = min(found, [_slice(levels, domains)], key=lambda slices: len(orjson.dumps(slices)))
-    return {"levels": levels, **({"slices": found} if found else {})}
+    topology_slices = [_slice(levels, run) for run in _runs(levels, domains)]
+    if len(topology_slices) > 1 and len(domains) <= MOST_DOMAINS:
+        topology_slices = min(topology_slices, [_slice(levels, domains)], key=lambda slices: len(orjson.dumps(slices)))
+    return {"levels": levels, **({"slices": topology_slices} if topology_slices else {})}
 
 
 def _runs(levels: Sequence[str], domains: Domains) -> Iterator[Domains]:
@@ -68,7 +68,7 @@ def _name_beginnings(domains: Domains) -> list[str]:
     known = [_beginnings(domain["values"][-1]) for domain in domains]
     times = Counter(beginning for beginnings in known for beginning in beginnings)
     for depth in range(max(map(len, known), default=0), 0, -1):
-        keys = [next((one for one in reversed(each[:depth]) if times[one] > 1), "") for each in known]
+        keys = [next((one for one in reversed(prefixes[:depth]) if times[one] > 1), "") for prefixes in known]
         runs = [sum(1 for _ in group) for _, group in groupby(keys)]
         if sum(-(-length // MOST_DOMAINS) for length in runs) <= MOST_SLICES:
             return keys

@@ -8,17 +8,15 @@ watch priority classes; and to create and patch events.
 
 from collections.abc import Sequence
 
-from fleetqueue.embedded.kueue.in_use import checks_in_use, flavors_in_use
-from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobs
-from fleetqueue.embedded.kueue.jobs.controller import JobController
+from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobIntegration
+from fleetqueue.embedded.kueue.jobs.controller import JobReconciler
 from fleetqueue.embedded.kueue.jobs.integration import Integration
-from fleetqueue.embedded.kueue.jobs.job_set import JobSets
-from fleetqueue.embedded.kueue.measures import LifeMeasures
+from fleetqueue.embedded.kueue.jobs.job_set import JobSetIntegration
+from fleetqueue.embedded.kueue.metrics import SchedulerMetrics, WorkloadMetrics
 from fleetqueue.embedded.kueue.priority_classes import PriorityClassController
-from fleetqueue.embedded.kueue.queues import ClusterQueueController, LocalQueueController
+from fleetqueue.embedded.kueue.queues import ClusterQueueController, LocalQueueController, checks_in_use, flavors_in_use
 from fleetqueue.embedded.kueue.scheduling import wiring as scheduling
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
-from fleetqueue.embedded.kueue.scheduling.measures import Measures
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.workloads import WorkloadController
@@ -26,7 +24,7 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
-INTEGRATIONS: tuple[Integration, ...] = (BatchJobs(), JobSets())
+INTEGRATIONS: tuple[Integration, ...] = (BatchJobIntegration(), JobSetIntegration())
 """The kinds of jobs that can be managed."""
 
 
@@ -34,7 +32,7 @@ def controllers(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> Sequ
     """Return the controllers of one manager. The scheduler comes first: its cache is right before others are woken."""
     pods_ready = settings.pods_ready
     cache = Cache(SchedulingSettings(order_by_eviction=pods_ready is None or pods_ready.by_eviction))
-    measures, life = Measures(metrics.registry), LifeMeasures(metrics.registry)
+    measures, life = SchedulerMetrics(metrics.registry), WorkloadMetrics(metrics.registry)
     return (
         *scheduling.controllers(hub, metrics, cache, measures),
         WorkloadController(hub, metrics, cache, measures=measures, life=life, settings=settings),
@@ -47,7 +45,7 @@ def controllers(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> Sequ
     )
 
 
-def _of_jobs(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> list[JobController]:
-    enabled = [each for each in INTEGRATIONS if each.framework in settings.frameworks]
-    kinds = [each.kind for each in enabled]
-    return [JobController(hub, metrics, each, settings, kinds) for each in enabled]
+def _of_jobs(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> list[JobReconciler]:
+    enabled = [integration for integration in INTEGRATIONS if integration.framework in settings.frameworks]
+    kinds = [integration.kind for integration in enabled]
+    return [JobReconciler(hub, metrics, integration, settings, kinds) for integration in enabled]

@@ -6,53 +6,53 @@ Mirrors: Kueue pkg/controller/core/workload_controller.go (Reconcile)
 Left out: the devices that pods claim (dynamic resource allocation), and preemption gates.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import FALSE, TRUE
+from fleetqueue.api.conditions import FALSE, TRUE, timestamp
 from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import messages
 from fleetqueue.embedded.kueue import names as n
-from fleetqueue.embedded.kueue.deadlines import deadlines
-from fleetqueue.embedded.kueue.required_checks import required, synced
-from fleetqueue.embedded.kueue.workload_state import Step, WorkloadState, admitted_or_not, is_true
+from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names, required_checks
+from fleetqueue.embedded.kueue.workload_state import WorkloadState, WorkloadStep, admitted_or_not, is_true
+from fleetqueue.embedded.kueue.workload_timeouts import deadlines
 
-Rule = Callable[[WorkloadState], Step | None]
+Rule = Callable[[WorkloadState], WorkloadStep | None]
 
 
-def decide(state: WorkloadState) -> Step:
+def decide(state: WorkloadState) -> WorkloadStep:
     """Return what is to be done about a Workload now."""
-    return next((step for rule in RULES if (step := rule(state)) is not None), Step())
+    return next((step for rule in RULES if (step := rule(state)) is not None), WorkloadStep())
 
 
-def _orphan(state: WorkloadState) -> Step | None:
+def _orphan(state: WorkloadState) -> WorkloadStep | None:
     view = state.view
     if view.metadata.owner_references or not (view.is_deleting or view.metadata.labels.get(kueue.JOB_UID_LABEL)):
         return None
     if not view.is_deleting and not view.is_finished:
         message = "The workload's owner no longer exists"
-        return Step(status=state.with_condition(kueue.FINISHED, TRUE, "OwnerNotFound", message))
+        return WorkloadStep(status=state.with_condition(kueue.FINISHED, TRUE, "OwnerNotFound", message))
     if n.IN_USE in view.metadata.finalizers:
-        return Step(releases=True)
-    return Step() if view.is_deleting else None
+        return WorkloadStep(releases=True)
+    return WorkloadStep() if view.is_deleting else None
 
 
-def _finished(state: WorkloadState) -> Step | None:
+def _finished(state: WorkloadState) -> WorkloadStep | None:
     if not state.is_true(kueue.FINISHED):
         return None
     keep = state.settings.keep_finished
     if keep is None or state.view.is_deleting:
-        return Step()
+        return WorkloadStep()
     left = keep - state.since(kueue.FINISHED).total_seconds()
     if left > 0:
-        return Step(again_in=left)
-    return Step(deletes=True, releases=True, events=[(NORMAL, "Deleted", messages.RETENTION)])
+        return WorkloadStep(again_in=left)
+    return WorkloadStep(deletes=True, releases=True, events=[(NORMAL, "Deleted", messages.RETENTION)])
 
 
-def _retry_time(state: WorkloadState) -> Step | None:
+def _retry_time(state: WorkloadState) -> WorkloadStep | None:
     """Note until when the checks that ask for another try want to wait."""
     until = max(
         (when for check in state.status.get("admissionChecks") or () if (when := _retry_at(check))), default=None
@@ -63,63 +63,71 @@ def _retry_time(state: WorkloadState) -> Step | None:
     if known is not None and known >= until:
         return None
     requeue = {**(state.status.get("requeueState") or {}), "requeueAt": conditions.timestamp(until)}
-    return Step(status={**state.status, "requeueState": requeue})
+    return WorkloadStep(status={**state.status, "requeueState": requeue})
 
 
-def _deactivation(state: WorkloadState) -> Step | None:
+def _deactivation(state: WorkloadState) -> WorkloadStep | None:
     if state.view.spec.active and state.is_true(n.DEACTIVATION_TARGET):
-        return Step(deactivates=True)
+        return WorkloadStep(deactivates=True)
     return None
 
 
-def _back_off(state: WorkloadState) -> Step | None:
+def _back_off(state: WorkloadState) -> WorkloadStep | None:
     until = state.view.status.requeue_state.requeue_at
     if not state.view.spec.active or until is None:
         return None
     left = (until - state.now).total_seconds()
     if left > 0:
-        return Step(again_in=left)
+        return WorkloadStep(again_in=left)
     if state.has_quota or state.is_admitted:
         return None
-    return Step(status=_without_requeue_time(state.status))
+    return WorkloadStep(status=_without_requeue_time(state.status))
 
 
-def _requeued(state: WorkloadState) -> Step | None:
+def _requeued(state: WorkloadState) -> WorkloadStep | None:
     """Let those queue again who were held out and may come back."""
-    told = state.condition(kueue.REQUEUED)
-    if not state.view.spec.active or told is None or told.status != FALSE:
+    condition = state.condition(kueue.REQUEUED)
+    if not state.view.spec.active or condition is None or condition.status != FALSE:
         return None
-    if told.reason == n.DEACTIVATED:
+    if condition.reason == n.DEACTIVATED:
         return state.requeued("Reactivated", "The workload was reactivated")
-    if told.reason in (n.PODS_READY_TIMEOUT, n.ADMISSION_CHECK):
+    if condition.reason in (n.PODS_READY_TIMEOUT, n.ADMISSION_CHECK):
         return state.requeued("BackoffFinished", "The workload backoff was finished")
     return None
 
 
-def _deactivated(state: WorkloadState) -> Step | None:
+def _deactivated(state: WorkloadState) -> WorkloadStep | None:
     if state.view.spec.active:
         return None
-    told = state.condition(n.DEACTIVATION_TARGET)
+    deactivation = state.condition(n.DEACTIVATION_TARGET)
     rest = {field: value for field, value in state.status.items() if field != "requeueState"}
-    if told is not None:
-        rest["conditions"] = [each for each in rest["conditions"] if each["type"] != n.DEACTIVATION_TARGET]
+    if deactivation is not None:
+        rest["conditions"] = [
+            condition for condition in rest["conditions"] if condition["type"] != n.DEACTIVATION_TARGET
+        ]
     if not state.is_evicted:
-        message = f"{messages.DEACTIVATED} due to {told.message}" if told is not None else messages.DEACTIVATED
-        return state.evict(n.DEACTIVATED, message, cause=told.reason if told is not None else "", status=rest)
-    return Step(status=rest) if "requeueState" in state.status else None
+        message = (
+            f"{messages.DEACTIVATED} due to {deactivation.message}"
+            if deactivation is not None
+            else messages.DEACTIVATED
+        )
+        return state.evict(
+            n.DEACTIVATED, message, cause=deactivation.reason if deactivation is not None else "", status=rest
+        )
+    return WorkloadStep(status=rest) if "requeueState" in state.status else None
 
 
-def _local_queue_restarted(state: WorkloadState) -> Step | None:
+def _local_queue_restarted(state: WorkloadState) -> WorkloadStep | None:
     runs = state.queues.local_queue is not None and state.queue_stop == "None"
     if runs and _is_held(state, n.LOCAL_QUEUE_STOPPED):
         return state.requeued("LocalQueueRestarted", "The LocalQueue was restarted after being stopped")
     return None
 
 
-def _gate(state: WorkloadState) -> Step | None:
+def _gate(state: WorkloadState) -> WorkloadStep | None:
     gate = state.view.metadata.annotations.get(kueue.ADMISSION_GATED_BY, "")
-    told = state.condition(kueue.QUOTA_RESERVED)
-    is_told = told is not None and told.reason == n.GATED
+    condition = state.condition(kueue.QUOTA_RESERVED)
+    is_told = condition is not None and condition.reason == n.GATED
     if bool(gate) == is_told:
         return None
     if gate:
@@ -128,26 +136,26 @@ def _gate(state: WorkloadState) -> Step | None:
     else:
         step = state.without_quota(kueue.PENDING, "AdmissionGatedBy cleared, waiting for quota reservation")
         reason, note = "AdmissionGateCleared", "Admission gate cleared, workload is now admissible"
-    return Step(status=step.status if step is not None else None, events=[(NORMAL, reason, note)])
+    return WorkloadStep(status=step.status if step is not None else None, events=[(NORMAL, reason, note)])
 
 
-def _cluster_queue_restarted(state: WorkloadState) -> Step | None:
+def _cluster_queue_restarted(state: WorkloadState) -> WorkloadStep | None:
     queue = state.queues.cluster_queue
     if queue is not None and queue.spec.stop_policy == "None" and _is_held(state, n.CLUSTER_QUEUE_STOPPED):
         return state.requeued("ClusterQueueRestarted", "The ClusterQueue was restarted after being stopped")
     return None
 
 
-def _checks(state: WorkloadState) -> Step | None:
+def _checks(state: WorkloadState) -> WorkloadStep | None:
     if state.queues.cluster_queue is None:
         return None
-    wanted = required(state.queues.cluster_queue, state.view.status.admission)
-    found = state.status.get("admissionChecks") or []
-    checks = synced(found, wanted, state.now)
-    return None if checks is None else Step(checks=checks)
+    wanted = required_check_names(state.queues.cluster_queue, state.view.status.admission)
+    current_checks = state.status.get("admissionChecks") or []
+    checks = synced_checks(current_checks, wanted, state.now)
+    return None if checks is None else WorkloadStep(checks=checks)
 
 
-def _admission_state(state: WorkloadState) -> Step | None:
+def _admission_state(state: WorkloadState) -> WorkloadStep | None:
     if state.is_admitted:
         return None
     status = state.status
@@ -157,28 +165,30 @@ def _admission_state(state: WorkloadState) -> Step | None:
     status = admitted_or_not(status, state.generation, state.now)
     if status == state.status:
         return None
-    said = {each["type"]: each for each in status["conditions"]}
-    if not is_true(said, kueue.ADMITTED) or state.view.status.admission is None:
-        return Step(status=status)
+    by_type = {condition["type"]: condition for condition in status["conditions"]}
+    if not is_true(by_type, kueue.ADMITTED) or state.view.status.admission is None:
+        return WorkloadStep(status=status)
     waited = state.since(kueue.QUOTA_RESERVED).total_seconds()
     note = messages.admitted(state.view.status.admission.cluster_queue, waited)
-    return Step(status=status, events=[(NORMAL, kueue.ADMITTED, note)], admits=True)
+    return WorkloadStep(status=status, events=[(NORMAL, kueue.ADMITTED, note)], admits=True)
 
 
-def _failed_checks(state: WorkloadState) -> Step | None:
+def _failed_checks(state: WorkloadState) -> WorkloadStep | None:
     checks = state.view.status.admission_checks
     if not state.has_quota or state.is_evicted:
         return None
     if rejected := [check for check in checks if check.state == kueue.REJECTED]:
         message = messages.checks(rejected, kueue.REJECTED)
         status = state.with_condition(n.DEACTIVATION_TARGET, TRUE, n.ADMISSION_CHECK, message)
-        return Step(status=status, events=[(WARNING, "AdmissionCheckRejected", f"Deactivated due to {message}")])
+        return WorkloadStep(
+            status=status, events=[(WARNING, "AdmissionCheckRejected", f"Deactivated due to {message}")]
+        )
     if retried := [check for check in checks if check.state == kueue.RETRY]:
         return state.evict(n.ADMISSION_CHECK, f"Evicted due to {messages.checks(retried, kueue.RETRY)}")
     return None
 
 
-def _local_queue_state(state: WorkloadState) -> Step | None:
+def _local_queue_state(state: WorkloadState) -> WorkloadStep | None:
     queue, name = state.queues.local_queue, state.view.spec.queue_name
     if not state.has_quota:
         return None
@@ -192,7 +202,7 @@ def _local_queue_state(state: WorkloadState) -> Step | None:
     return None
 
 
-def _cluster_queue_state(state: WorkloadState) -> Step | None:
+def _cluster_queue_state(state: WorkloadState) -> WorkloadStep | None:
     queue, local = state.queues.cluster_queue, state.queues.local_queue
     if not state.has_quota:
         return None
@@ -245,8 +255,8 @@ def _blocker(state: WorkloadState) -> str:
 
 
 def _is_held(state: WorkloadState, reason: str) -> bool:
-    told = state.condition(kueue.REQUEUED)
-    return told is not None and told.status == FALSE and told.reason == reason
+    condition = state.condition(kueue.REQUEUED)
+    return condition is not None and condition.status == FALSE and condition.reason == reason
 
 
 def _retry_at(check: Manifest) -> datetime | None:
@@ -259,3 +269,22 @@ def _retry_at(check: Manifest) -> datetime | None:
 def _without_requeue_time(status: Manifest) -> Manifest:
     state = {k: v for k, v in status["requeueState"].items() if k != "requeueAt"}
     return {**status, "requeueState": state}
+
+
+def required_check_names(queue: kueue.ClusterQueue, admission: kueue.Admission | None) -> list[str]:
+    """Return the checks for the flavors that were given; before that, those that every flavor asks for."""
+    if admission is not None:
+        given = {flavor for part in admission.pod_set_assignments for flavor in part.flavors.values()}
+        return required_checks(queue, given)
+    everywhere = set(flavor_names(queue))
+    listed = queue.spec.admission_checks_strategy.admission_checks
+    return sorted(check.name for check in listed if not check.on_flavors or everywhere <= set(check.on_flavors))
+
+
+def synced_checks(found: Sequence[Manifest], wanted: Sequence[str], now: datetime) -> list[Manifest] | None:
+    """Return what a Workload shall say of its checks; None where it does so already."""
+    known = {check["name"]: check for check in found}
+    if set(known) == set(wanted):
+        return None
+    fresh = {"state": kueue.PENDING, "lastTransitionTime": timestamp(now), "message": ""}
+    return [known.get(name) or {"name": name, **fresh} for name in sorted(wanted)]

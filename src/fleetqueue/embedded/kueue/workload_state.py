@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import FALSE, TRUE, Condition
@@ -31,7 +32,7 @@ class Eviction:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorkloadStep:
     """What is to be done now; all empty is nothing."""
 
     status: Manifest | None = None
@@ -62,8 +63,8 @@ class WorkloadState:
 
     @cached_property
     def status(self) -> Manifest:
-        found: Manifest = self.raw.get("status") or {}
-        return found
+        condition_list: Manifest = self.raw.get("status") or {}
+        return condition_list
 
     @cached_property
     def _conditions(self) -> dict[str, Condition]:
@@ -74,13 +75,13 @@ class WorkloadState:
 
     def is_true(self, kind: str) -> bool:
         """Tell whether a condition is true."""
-        told = self._conditions.get(kind)
-        return told is not None and told.is_true
+        condition = self._conditions.get(kind)
+        return condition is not None and condition.is_true
 
     def since(self, kind: str) -> timedelta:
         """Return for how long a condition has been as it is."""
-        found = self.condition(kind)
-        began = found.last_transition_time if found is not None else None
+        condition = self.condition(kind)
+        began = condition.last_transition_time if condition is not None else None
         return self.now - began if began is not None else timedelta()
 
     @cached_property
@@ -106,37 +107,37 @@ class WorkloadState:
     def with_condition(self, kind: str, value: str, reason: str, message: str) -> Manifest:
         return admission_status.with_condition(self.status, kind, value, reason, message, self.generation, self.now)
 
-    def requeued(self, reason: str, message: str) -> Step:
+    def requeued(self, reason: str, message: str) -> WorkloadStep:
         """Let it queue again."""
-        return Step(status=self.with_condition(kueue.REQUEUED, TRUE, reason, message))
+        return WorkloadStep(status=self.with_condition(kueue.REQUEUED, TRUE, reason, message))
 
-    def evict(self, reason: str, message: str, *, cause: str = "", status: Manifest | None = None) -> Step:
+    def evict(self, reason: str, message: str, *, cause: str = "", status: Manifest | None = None) -> WorkloadStep:
         """Ask it to give its quota back."""
         raw = self.raw if status is None else {**self.raw, "status": status}
         deactivated = reason == n.DEACTIVATED
         changed = _evicted(raw, reason, message, self.now, cause=cause, is_shown=deactivated)
-        said = f"EvictedDueTo{reason}" + (f"DueTo{cause}" if cause and deactivated else "")
-        events = [(NORMAL, said, message)] if self.view.status.admission is not None else []
-        return Step(status=changed, events=events, eviction=Eviction(reason, cause))
+        event_reason = f"EvictedDueTo{reason}" + (f"DueTo{cause}" if cause and deactivated else "")
+        events = [(NORMAL, event_reason, message)] if self.view.status.admission is not None else []
+        return WorkloadStep(status=changed, events=events, eviction=Eviction(reason, cause))
 
-    def without_quota(self, reason: str, message: str) -> Step | None:
+    def without_quota(self, reason: str, message: str) -> WorkloadStep | None:
         """Take its quota, and say why."""
         status = self.with_condition(kueue.QUOTA_RESERVED, FALSE, reason, message)
         status.pop("admission", None)
         status = admitted_or_not(status, self.generation, self.now)
-        return None if status == self.status else Step(status=status)
+        return None if status == self.status else WorkloadStep(status=status)
 
 
 def admitted_or_not(status: Manifest, generation: int, now: datetime) -> Manifest:
     """Return a status that says rightly whether its Workload is admitted; one that never was does not speak of it."""
-    said = {each["type"]: each for each in status.get("conditions") or ()}
-    has_quota = is_true(said, kueue.QUOTA_RESERVED)
+    by_type = {condition["type"]: condition for condition in status.get("conditions") or ()}
+    has_quota = is_true(by_type, kueue.QUOTA_RESERVED)
     has_checks = all(check["state"] == kueue.READY for check in status.get("admissionChecks") or ())
-    was_admitted = is_true(said, kueue.ADMITTED)
+    was_admitted = is_true(by_type, kueue.ADMITTED)
     if was_admitted == (has_quota and has_checks):
         return status
     if was_admitted:
-        since = datetime.fromisoformat(said[kueue.ADMITTED]["lastTransitionTime"])
+        since = datetime.fromisoformat(by_type[kueue.ADMITTED]["lastTransitionTime"])
         past = (status.get("accumulatedPastExecutionTimeSeconds") or 0) + int((now - since).total_seconds())
         status = {**status, "accumulatedPastExecutionTimeSeconds": past}
     value, reason, message = _admission(has_quota, has_checks)
@@ -147,9 +148,9 @@ def _evicted(raw: Manifest, reason: str, message: str, now: datetime, *, cause: 
     """Return the status of an evicted one; only of a deactivated one the condition names the cause."""
     status = admission_status.evicted(raw, reason, message, now, cause=cause)
     if cause and not is_shown:
-        for each in status["conditions"]:
-            if each["type"] == kueue.EVICTED:
-                each["reason"] = reason
+        for condition in status["conditions"]:
+            if condition["type"] == kueue.EVICTED:
+                condition["reason"] = reason
     return status
 
 
@@ -164,5 +165,20 @@ def _admission(has_quota: bool, has_checks: bool) -> tuple[str, str, str]:
     return FALSE, reason, "The workload has no reservation and not all checks ready"
 
 
-def is_true(said: dict[str, Manifest], kind: str) -> bool:
-    return kind in said and said[kind]["status"] == TRUE
+def is_true(conditions: dict[str, Manifest], kind: str) -> bool:
+    return kind in conditions and conditions[kind]["status"] == TRUE
+
+
+def facts(view: kueue.QueuedWorkload) -> tuple[Any, ...]:
+    """Return what Kueue's controllers look at: all but to which cluster MultiKueue is about to send it."""
+    metadata, status = view.metadata, view.status
+    asked = metadata.generation, metadata.deletion_timestamp, metadata.labels, metadata.annotations
+    kept = metadata.finalizers, metadata.owner_references
+    reported = (
+        status.conditions,
+        status.admission,
+        status.admission_checks,
+        status.requeue_state,
+        status.reclaimable_pods,
+    )
+    return asked, kept, reported

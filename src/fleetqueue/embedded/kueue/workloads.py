@@ -13,23 +13,21 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.meta import split_key
-from fleetqueue.embedded.kueue.measures import LifeMeasures
+from fleetqueue.embedded.kueue.metrics import ROLE, SchedulerMetrics, WorkloadMetrics
 from fleetqueue.embedded.kueue.names import IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.kueue.queues import BY_CLUSTER_QUEUE
-from fleetqueue.embedded.kueue.scheduling.measures import ROLE, Measures
 from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsage
 from fleetqueue.embedded.kueue.scheduling.workload_info import local_queue
 from fleetqueue.embedded.kueue.settings import KueueSettings
-from fleetqueue.embedded.kueue.workload_facts import facts
 from fleetqueue.embedded.kueue.workload_lifecycle import decide
-from fleetqueue.embedded.kueue.workload_state import Queues, Step, WorkloadState
+from fleetqueue.embedded.kueue.workload_state import Queues, WorkloadState, WorkloadStep, facts
 from fleetqueue.rules.workload_admission import applied_over
-from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import apply_admission
 
 BY_LOCAL_QUEUE: Final = "local queue"
 
@@ -48,8 +46,8 @@ class WorkloadController(Controller):
         metrics: Metrics,
         queue_usage: QueueUsage,
         *,
-        measures: Measures,
-        life: LifeMeasures,
+        measures: SchedulerMetrics,
+        life: WorkloadMetrics,
         settings: KueueSettings,
     ) -> None:
         super().__init__(hub, metrics)
@@ -85,7 +83,7 @@ class WorkloadController(Controller):
         if step.again_in is not None:
             raise errors.RetryLater(step.again_in, "a deadline is due then")
 
-    async def _take(self, state: WorkloadState, step: Step) -> None:
+    async def _take(self, state: WorkloadState, step: WorkloadStep) -> None:
         view, client = state.view, self.hub.client
         metadata = view.precondition
         if step.status is not None:
@@ -102,7 +100,7 @@ class WorkloadController(Controller):
             await client.delete(view.resource, view.name, view.namespace, uid=view.uid)
         await self._tell(state, step)
 
-    async def _tell(self, state: WorkloadState, step: Step) -> None:
+    async def _tell(self, state: WorkloadState, step: WorkloadStep) -> None:
         for kind, reason, note in step.events:
             log.info("workload changed", workload=state.view.key, reason=reason, why=note)
             say = self.events.normal if kind == NORMAL else self.events.warning
@@ -111,8 +109,8 @@ class WorkloadController(Controller):
         if admission is None:
             return
         if step.eviction is not None:
-            said = (admission.cluster_queue, step.eviction.reason, step.eviction.cause, class_name, ROLE)
-            self.measures.evicted.labels(*said).inc()
+            eviction_labels = (admission.cluster_queue, step.eviction.reason, step.eviction.cause, class_name, ROLE)
+            self.measures.evicted.labels(*eviction_labels).inc()
         if step.admits:
             labels = (admission.cluster_queue, class_name, ROLE)
             self.measures.admitted.labels(*labels).inc()

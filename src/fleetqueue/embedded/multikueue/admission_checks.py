@@ -46,8 +46,10 @@ class AdmissionCheckController(Controller):
         config = self.hub.get(kueue.MultiKueueConfig, parameters.name) if parameters is not None else None
         clusters = {cluster.name: cluster.is_connected for cluster in self.hub.list(kueue.MultiKueueCluster)}
         wanted = [active(check, config, clusters), *(self._old() if self.settings.old_conditions else ())]
-        said = [_of_generation(condition, check.metadata.generation) for condition in wanted]
-        await self.hub.set_conditions(check, check.status.conditions, said, {condition.type for condition in said})
+        conditions = [_of_generation(condition, check.metadata.generation) for condition in wanted]
+        await self.hub.set_conditions(
+            check, check.status.conditions, conditions, {condition.type for condition in conditions}
+        )
 
     def _old(self) -> Sequence[Condition]:
         return [Condition.true(kind, "MultiKueue", message) for kind, message in OLD_CONDITIONS.items()]
@@ -75,10 +77,10 @@ def active(
     inactive = [name for name in config.spec.clusters if clusters.get(name) is False]
     if not missing and not inactive:
         return Condition.true(kueue.ACTIVE, *messages.CHECK_ACTIVE)
-    told = messages.unusable(missing, inactive)
+    message = messages.unusable(missing, inactive)
     if len(missing) + len(inactive) < len(config.spec.clusters):
-        return Condition.true(kueue.ACTIVE, "SomeActiveClusters", told)
-    return Condition.false(kueue.ACTIVE, "NoUsableClusters", told)
+        return Condition.true(kueue.ACTIVE, "SomeActiveClusters", message)
+    return Condition.false(kueue.ACTIVE, "NoUsableClusters", message)
 
 
 def _fault(check: kueue.AdmissionCheck) -> str | None:

@@ -1,20 +1,73 @@
 """Find out how the cluster behind a MultiKueueCluster is reached: by a Secret, a file, or a ClusterProfile.
 
-Reads: Secret, ClusterProfile, files
+A ClusterProfile lists ways to reach its cluster: the first whose program we have gives the credential.
+
+Reads:   Secret, ClusterProfile, files
+Mirrors: cluster-inventory-api pkg/access
 """
 
 import asyncio
+import base64
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.inventory_v1alpha1 import GROUP, ClusterProfile
-from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.embedded.multikueue import cluster_profiles, kubeconfig_rules
+from fleetqueue.api.inventory_v1alpha1 import EXEC_EXTENSION, GROUP, ClusterProfile
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.client.kubeconfig import Connection, ExecPlugin
+from fleetqueue.embedded.multikueue import kubeconfig_rules
 from fleetqueue.embedded.multikueue.names import KUBECONFIG_KEY
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.runtime.cluster import Cluster
+
+
+class NoAccess(Exception):
+    """The profile gives no way to its cluster; the text says why."""
+
+
+def access(profile: ClusterProfile, providers: Sequence[Manifest]) -> Connection:
+    """Return how a profile's cluster is reached; raises NoAccess."""
+    if not providers:
+        raise NoAccess("no access provider configured")
+    offered = {provider.get("name"): provider.get("cluster") or {} for provider in profile.status.access_providers}
+    chosen = next((provider for provider in providers if provider.get("name") in offered), None)
+    if chosen is None:
+        raise NoAccess(f'no matching cluster accessor found for cluster profile "{profile.name}"')
+    program = chosen.get("execConfig")
+    if not program:
+        raise NoAccess(f'no exec config found for provider "{chosen["name"]}"')
+    cluster = offered[chosen["name"]]
+    return Connection(
+        server=str(cluster.get("server") or "").rstrip("/"),
+        ca=_authority(cluster),
+        exec=_plugin(program, cluster),
+        proxy_url=str(cluster.get("proxy-url") or ""),
+        name=profile.name,
+    )
+
+
+def _plugin(program: Manifest, cluster: Mapping[str, Any]) -> ExecPlugin:
+    extensions = {entry.get("name"): entry.get("extension") for entry in cluster.get("extensions") or ()}
+    return ExecPlugin(
+        command=program["command"],
+        args=tuple(program.get("args") or ()),
+        env={entry["name"]: entry.get("value") or "" for entry in program.get("env") or ()},
+        api_version=program.get("apiVersion") or "client.authentication.k8s.io/v1",
+        provide_cluster_info=bool(program.get("provideClusterInfo")),
+        interactive_mode="Never",
+        cluster_config=extensions.get(EXEC_EXTENSION, program.get("config")),
+    )
+
+
+def _authority(cluster: Mapping[str, Any]) -> bytes | None:
+    text = cluster.get("certificate-authority-data")
+    try:
+        return base64.b64decode(text) if text else None
+    except ValueError as error:
+        raise NoAccess(f"certificate-authority-data is not base64: {error}") from None
 
 
 class BadSource(Exception):
@@ -51,8 +104,8 @@ class ClusterSources:
         if profile is None:
             raise BadSource("BadClusterProfile", f'ClusterProfile.{GROUP} "{name}" not found')
         try:
-            connection = cluster_profiles.access(profile, self.settings.access_providers)
-        except cluster_profiles.NoAccess as error:
+            connection = access(profile, self.settings.access_providers)
+        except NoAccess as error:
             raise BadSource("BadClusterProfile", str(error)) from None
         if not kubeconfig_rules.is_host(connection.server):
             raise BadSource("BadRestConfig", "untrusted server endpoint")

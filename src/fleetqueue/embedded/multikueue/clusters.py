@@ -17,15 +17,41 @@ from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.cluster_sources import BadSource, ClusterSources
-from fleetqueue.embedded.multikueue.leftovers import Leftovers
+from fleetqueue.embedded.multikueue.group_lookup import WorkloadGroups
 from fleetqueue.embedded.multikueue.names import CLUSTER_CONTROLLER
-from fleetqueue.embedded.multikueue.remote import Remote
-from fleetqueue.embedded.multikueue.remote_lookup import Remotes
+from fleetqueue.embedded.multikueue.remote import RemoteClient
+from fleetqueue.embedded.multikueue.remote_lookup import RemoteClients
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.metrics import Metrics
+
+
+class GarbageCollector:
+    """Looks from time to time for what workers still have of Workloads that the hub does not have any more.
+
+    That is what was deleted while a worker, or we, were away; all else goes when its Workload goes.
+    """
+
+    def __init__(self, groups: WorkloadGroups, interval: float) -> None:
+        self.groups = groups
+        self.interval = interval
+
+    async def run(self) -> None:
+        while self.interval > 0:
+            await asyncio.sleep(self.interval)
+            for remote in self.groups.remotes:
+                self.look(remote)
+
+    def look(self, remote: RemoteClient) -> None:
+        if not remote.is_connected or remote.copies is None:
+            return
+        for key in remote.keys():
+            local = self.groups.local(key)
+            if local is None or local[0].is_deleting:
+                remote.copies.wake(key)
+
 
 FILE_SECONDS: Final = 5.0
 """How often a kubeconfig file is looked at; no event tells of a change."""
@@ -40,8 +66,8 @@ class ClusterController(Controller):
         hub: Cluster,
         metrics: Metrics,
         *,
-        remotes: Remotes,
-        leftovers: Leftovers,
+        remotes: RemoteClients,
+        leftovers: GarbageCollector,
         settings: MultiKueueSettings,
     ) -> None:
         super().__init__(hub, metrics)
@@ -83,11 +109,11 @@ class ClusterController(Controller):
         if _is_file(cluster):
             raise errors.RetryLater(FILE_SECONDS, "the file may have changed")
 
-    def _spawn(self, remote: Remote, connection: Connection) -> asyncio.Task[None]:
+    def _spawn(self, remote: RemoteClient, connection: Connection) -> asyncio.Task[None]:
         assert self._tasks is not None, "connections live while the controller works"
         return self._tasks.create_task(remote.run(connection), name=f"worker {remote.name}")
 
-    async def _say_how(self, cluster: kueue.MultiKueueCluster, remote: Remote) -> None:
+    async def _say_how(self, cluster: kueue.MultiKueueCluster, remote: RemoteClient) -> None:
         """Say whether it is connected; while it is being connected, what was said stands."""
         if remote.is_connected:
             await self._say(cluster, TRUE, *messages.CONNECTED)
@@ -95,14 +121,14 @@ class ClusterController(Controller):
             await self._say(cluster, FALSE, *messages.connection_failed(remote.problem))
 
     async def _say(self, cluster: kueue.MultiKueueCluster, status: str, reason: str, message: str) -> None:
-        said = Condition(
+        condition = Condition(
             type=kueue.ACTIVE,
             status=status,
             reason=reason,
             message=message,
             observed_generation=cluster.metadata.generation,
         )
-        await self.hub.set_conditions(cluster, cluster.status.conditions, [said], {kueue.ACTIVE})
+        await self.hub.set_conditions(cluster, cluster.status.conditions, [condition], {kueue.ACTIVE})
 
     async def _warn_of_path(self, cluster: kueue.MultiKueueCluster) -> None:
         if _is_file(cluster) and self.settings.kubeconfig_folder is None and not cluster.status.conditions:

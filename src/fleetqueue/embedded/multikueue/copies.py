@@ -15,21 +15,21 @@ from fleetqueue.api.conditions import TRUE, find, timestamp
 from fleetqueue.api.meta import key_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.adapters.interface import workload_of
+from fleetqueue.embedded.multikueue.adapters import workload_of
 from fleetqueue.embedded.multikueue.decisions import Wanted, wanted_on_each
-from fleetqueue.embedded.multikueue.group_lookup import Groups, Refusal
-from fleetqueue.embedded.multikueue.measures import ROLE, Measures
+from fleetqueue.embedded.multikueue.group_lookup import NotDispatchable, WorkloadGroups
+from fleetqueue.embedded.multikueue.metrics import ROLE, MultiKueueMetrics
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, EVICTED_ON_MANAGER, IN_USE, WORKLOAD_CONTROLLER
-from fleetqueue.embedded.multikueue.remote import Remote
+from fleetqueue.embedded.multikueue.remote import RemoteClient
 from fleetqueue.embedded.multikueue.remote_objects import Sent
-from fleetqueue.embedded.multikueue.workload_group import PRIORITY, Copy, Group
+from fleetqueue.embedded.multikueue.workload_group import PRIORITY, RemoteCopy, WorkloadGroup
 from fleetqueue.rules import workload_admission
-from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import apply_admission
 
 FOREIGN_SECONDS: Final = 10.0
 """Somebody else's job is in the way; nothing wakes us when it goes."""
@@ -43,7 +43,15 @@ class CopyController(Controller):
     name = "multikueue copies"
     concurrency = 8
 
-    def __init__(self, hub: Cluster, metrics: Metrics, *, remote: Remote, groups: Groups, measures: Measures) -> None:
+    def __init__(
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        *,
+        remote: RemoteClient,
+        groups: WorkloadGroups,
+        measures: MultiKueueMetrics,
+    ) -> None:
         super().__init__(hub, metrics)
         self.remote = remote
         self.groups = groups
@@ -62,7 +70,7 @@ class CopyController(Controller):
             await self._remove(key)
             return
         group = self.groups.find(key)
-        if group is None or isinstance(group, Refusal):
+        if group is None or isinstance(group, NotDispatchable):
             return
         copy = group.copies.get(self.remote.name)
         if copy is None:
@@ -79,29 +87,29 @@ class CopyController(Controller):
 
     # What it brings
 
-    async def _offer(self, key: str, group: Group, copy: Copy) -> None:
-        found = self.groups.local(key)
-        if found is None:
+    async def _offer(self, key: str, group: WorkloadGroup, copy: RemoteCopy) -> None:
+        local_entry = self.groups.local(key)
+        if local_entry is None:
             return
         if copy.view is not None:
-            await self._prioritise(key, found[1], copy)
+            await self._prioritise(key, local_entry[1], copy)
             return
-        await self.remote.client.create(kueue.Workload.resource, clone(found[1], self.groups.settings.origin))
+        await self.remote.client.create(kueue.Workload.resource, clone(local_entry[1], self.groups.settings.origin))
         admission = group.local.status.admission
         queue = admission.cluster_queue if admission is not None else ""
         self.measures.dispatched.labels(queue, self.remote.name, ROLE).inc()
 
-    async def _give(self, key: str, group: Group, copy: Copy) -> None:
-        found = self.groups.local(key)
-        if found is None or copy.view is None:
+    async def _give(self, key: str, group: WorkloadGroup, copy: RemoteCopy) -> None:
+        local_entry = self.groups.local(key)
+        if local_entry is None or copy.view is None:
             return
-        await self._prioritise(key, found[1], copy)
+        await self._prioritise(key, local_entry[1], copy)
         if copy.job is not None or group.job is None or await self._has_arrived(key):
             return
         if await self._is_still_meant(group.local):
             await self._send(key, group, group.job)
 
-    async def _prioritise(self, key: str, local: Manifest, copy: Copy) -> None:
+    async def _prioritise(self, key: str, local: Manifest, copy: RemoteCopy) -> None:
         raw = self.remote.workload(key)
         if raw is None or copy.is_same or not copy.is_same_but_priority:
             return
@@ -117,7 +125,7 @@ class CopyController(Controller):
         is_placed_here = now.status.cluster_name in ("", self.remote.name)
         return now.uid == local.uid and now.is_live and now.has_quota and is_placed_here
 
-    async def _send(self, key: str, group: Group, job: Manifest) -> None:
+    async def _send(self, key: str, group: WorkloadGroup, job: Manifest) -> None:
         made = group.adapter.copy(job, group.local.name, self.groups.settings.origin)
         metadata, kind = made["metadata"], group.adapter.kind
         self.remote.sent[key] = Sent(kind, metadata["name"], metadata["namespace"])
@@ -173,7 +181,7 @@ class CopyController(Controller):
         raw, evicted = self.remote.workload(key), find(local.status.conditions, kueue.EVICTED)
         if raw is None or evicted is None or says(raw, DEACTIVATION_TARGET) or raw["spec"].get("active") is False:
             return
-        told = {
+        condition = {
             "type": DEACTIVATION_TARGET,
             "status": TRUE,
             "reason": EVICTED_ON_MANAGER,
@@ -181,7 +189,7 @@ class CopyController(Controller):
             "lastTransitionTime": timestamp(clock.now()),
             "observedGeneration": raw["metadata"].get("generation") or 0,
         }
-        manifest = workload_admission.patch(raw, conditions=workload_admission.with_condition(raw, told))
+        manifest = workload_admission.patch(raw, conditions=workload_admission.with_condition(raw, condition))
         await apply_admission(self.remote.client, manifest)
 
     # What it takes away
@@ -190,16 +198,16 @@ class CopyController(Controller):
         """Take away the job first: without it, a Workload that is left does no harm."""
         await self._remove_sent(key)
         namespace, name = split_key(key)
-        found = self.remote.job(key)
-        if found is not None and "deletionTimestamp" not in found[1]["metadata"]:
-            metadata = found[1]["metadata"]
-            await self._delete(found[0].resource, metadata["name"], namespace, metadata["uid"])
+        remote_job = self.remote.job(key)
+        if remote_job is not None and "deletionTimestamp" not in remote_job[1]["metadata"]:
+            metadata = remote_job[1]["metadata"]
+            await self._delete(remote_job[0].resource, metadata["name"], namespace, metadata["uid"])
         raw = self.remote.workload(key)
         if raw is None:
             return
         metadata = raw["metadata"]
         if IN_USE in (metadata.get("finalizers") or ()):
-            kept = [each for each in metadata["finalizers"] if each != IN_USE]
+            kept = [finalizer for finalizer in metadata["finalizers"] if finalizer != IN_USE]
             patch = {"metadata": {**_seen(raw), "finalizers": kept or None}}
             await self.remote.client.merge(kueue.Workload.resource, name, namespace, patch)
         if "deletionTimestamp" not in metadata:

@@ -16,12 +16,12 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, OUT_OF_SYNC
-from fleetqueue.embedded.multikueue.workload_group import Copy, Group
+from fleetqueue.embedded.multikueue.workload_group import RemoteCopy, WorkloadGroup
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-class Act(Enum):
+class GroupAction(Enum):
     NOTHING = "nothing"
     WAIT = "wait"
     NOMINATE = "nominate"
@@ -33,10 +33,10 @@ class Act(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class GroupStep:
     """One thing to do on the hub; it wakes us again."""
 
-    act: Act = Act.NOTHING
+    act: GroupAction = GroupAction.NOTHING
     cluster: str = ""
     clusters: tuple[str, ...] = ()
     message: str = ""
@@ -56,10 +56,10 @@ class Wanted(Enum):
     EVICTION = "the Workload, evicted"
 
 
-def decide(group: Group, *, nominates: bool) -> Step:
+def decide(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
     """Return what is to be done on the hub; `nominates` is whether all clusters are nominated by ourselves."""
     if group.needs_nothing:
-        return Step()
+        return GroupStep()
     if group.local.is_leaving:
         return _leaving(group)
     if group.local.status.cluster_name:
@@ -67,59 +67,61 @@ def decide(group: Group, *, nominates: bool) -> Step:
     if group.check.state == kueue.READY:
         return _retry(messages.NO_CLUSTER)
     if group.check.state != kueue.PENDING:
-        return Step()
+        return GroupStep()
     return _pending(group, nominates=nominates)
 
 
-def _leaving(group: Group) -> Step:
+def _leaving(group: WorkloadGroup) -> GroupStep:
     """Bring back how the job ended on the worker; where nobody has it any more, that is known all the same."""
     for copy in group.with_jobs():
         if copy.job is not None and copy.is_connected and _differs(group, copy):
-            return Step(Act.COPY_STATUS, copy.cluster)
+            return GroupStep(GroupAction.COPY_STATUS, copy.cluster)
     if holders := group.with_jobs():
         return _wait(group, holders)
     if group.job is not None and group.adapter.last_status(group.job, group.now) != (group.job.get("status") or {}):
-        return Step(Act.LAST_STATUS)
-    return Step()
+        return GroupStep(GroupAction.LAST_STATUS)
+    return GroupStep()
 
 
-def _placed(group: Group, cluster: str) -> Step:
+def _placed(group: WorkloadGroup, cluster: str) -> GroupStep:
     """Follow the copy on the cluster that won."""
     copy = group.copies.get(cluster)
     if group.check.state != kueue.READY:
-        return Step()
+        return GroupStep()
     if copy is None or not group.lists(cluster):
         return _retry(messages.GONE)
     if not copy.is_connected:
         left = group.lost_timeout - copy.lost_for
-        return Step(Act.WAIT, seconds=left) if left > 0 else _retry(messages.LOST)
+        return GroupStep(GroupAction.WAIT, seconds=left) if left > 0 else _retry(messages.LOST)
     if (finished := copy.condition(kueue.FINISHED)) is not None:
         if finished.reason == OUT_OF_SYNC:
             return _retry(messages.out_of_sync(cluster), WARNING)
         return _finish(group, copy)
     if copy.is_evicted:
-        return Step(Act.RETRY, cluster, message=messages.evicted(cluster), event=NORMAL)
+        return GroupStep(GroupAction.RETRY, cluster, message=messages.evicted(cluster), event=NORMAL)
     if copy.condition(kueue.ADMITTED) is None or not (copy.is_same or copy.is_same_but_priority):
         return _retry(messages.GONE)
-    return Step(Act.COPY_STATUS, cluster) if copy.job is not None and _differs(group, copy) else Step()
+    return (
+        GroupStep(GroupAction.COPY_STATUS, cluster) if copy.job is not None and _differs(group, copy) else GroupStep()
+    )
 
 
-def _pending(group: Group, *, nominates: bool) -> Step:
+def _pending(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
     """Nominate, wait for the first that admits, and record it once it has the job."""
     if not group.others_are_ready or group.listed is None:
-        return Step()
+        return GroupStep()
     if nominates and (wanted := _nominated(group)) is not None:
-        return Step(Act.NOMINATE, clusters=wanted)
+        return GroupStep(GroupAction.NOMINATE, clusters=wanted)
     for copy in group.copies.values():
         finished = copy.condition(kueue.FINISHED) if copy.is_connected else None
         if finished is not None and finished.reason != OUT_OF_SYNC and copy.cluster in group.local.clusters:
             return _finish(group, copy)
     if (chosen := winner(group)) is not None:
-        return Step(Act.RECORD, chosen.cluster) if chosen.job is not None else Step()
+        return GroupStep(GroupAction.RECORD, chosen.cluster) if chosen.job is not None else GroupStep()
     return _wait(group, group.with_jobs())
 
 
-def _nominated(group: Group) -> tuple[str, ...] | None:
+def _nominated(group: WorkloadGroup) -> tuple[str, ...] | None:
     """Return whom to nominate, if not just those are; a cluster that may have the job stays nominated."""
     wanted = [copy.cluster for copy in _in_order(group) if copy.is_connected or group.may_have_job(copy)]
     given = group.local.status.nominated_cluster_names
@@ -127,7 +129,7 @@ def _nominated(group: Group) -> tuple[str, ...] | None:
     return None if sorted(wanted) == sorted(given) else tuple(wanted)
 
 
-def winner(group: Group) -> Copy | None:
+def winner(group: WorkloadGroup) -> RemoteCopy | None:
     """Return the cluster that runs the job, or may be given it now."""
     local = group.local
     if group.needs_nothing or local.is_leaving or group.check.state not in (kueue.PENDING, kueue.READY):
@@ -137,68 +139,68 @@ def winner(group: Group) -> Copy | None:
         return placed if placed is not None and placed.is_connected and _others_have_none(group, placed) else None
     if group.check.state != kueue.PENDING or not group.others_are_ready:
         return None
-    found = _first_admitted(group)
-    return found if found is not None and _others_have_none(group, found) else None
+    admitted_copy = _first_admitted(group)
+    return admitted_copy if admitted_copy is not None and _others_have_none(group, admitted_copy) else None
 
 
-def _first_admitted(group: Group) -> Copy | None:
+def _first_admitted(group: WorkloadGroup) -> RemoteCopy | None:
     """Return who admitted first; who has the job already comes before all others."""
     nominated = group.local.status.nominated_cluster_names
     able = [copy for copy in _in_order(group) if copy.cluster in nominated and _can_win(copy)]
     return min(able, key=lambda copy: (not copy.has_job, _admitted_at(copy)), default=None)
 
 
-def _can_win(copy: Copy) -> bool:
+def _can_win(copy: RemoteCopy) -> bool:
     admitted = copy.is_connected and copy.condition(kueue.ADMITTED) is not None
     return admitted and not copy.is_evicted and (copy.is_same or copy.is_same_but_priority)
 
 
-def _admitted_at(copy: Copy) -> datetime:
+def _admitted_at(copy: RemoteCopy) -> datetime:
     admitted = copy.condition(kueue.ADMITTED)
     return (admitted.last_transition_time if admitted is not None else None) or LONG_AGO
 
 
-def _others_have_none(group: Group, copy: Copy) -> bool:
+def _others_have_none(group: WorkloadGroup, copy: RemoteCopy) -> bool:
     return all(other.cluster == copy.cluster for other in group.with_jobs())
 
 
-def _in_order(group: Group) -> list[Copy]:
+def _in_order(group: WorkloadGroup) -> list[RemoteCopy]:
     return [group.copies[cluster] for cluster in group.listed or () if cluster in group.copies]
 
 
-def _differs(group: Group, copy: Copy) -> bool:
+def _differs(group: WorkloadGroup, copy: RemoteCopy) -> bool:
     if group.job is None or copy.job is None:
         return False
     return group.adapter.status(group.job, copy.job, group.now) != (group.job.get("status") or {})
 
 
-def _finish(group: Group, copy: Copy) -> Step:
+def _finish(group: WorkloadGroup, copy: RemoteCopy) -> GroupStep:
     """Bring the last status first: when the Workload has finished, the copy goes.
 
     A worker's Workloads and jobs come by watches of their own: how the job ended may be seen a moment later.
     """
     if copy.job is not None and _differs(group, copy):
-        return Step(Act.COPY_STATUS, copy.cluster)
+        return GroupStep(GroupAction.COPY_STATUS, copy.cluster)
     if copy.is_sending or (copy.job is not None and not group.adapter.has_ended(copy.job)):
-        return Step()
+        return GroupStep()
     finished = copy.condition(kueue.FINISHED)
     assert finished is not None
-    return Step(Act.FINISH, copy.cluster, reason=finished.reason, message=finished.message)
+    return GroupStep(GroupAction.FINISH, copy.cluster, reason=finished.reason, message=finished.message)
 
 
-def _retry(message: str, event: str = "") -> Step:
-    return Step(Act.RETRY, message=messages.previously(message, kueue.READY), event=event)
+def _retry(message: str, event: str = "") -> GroupStep:
+    return GroupStep(GroupAction.RETRY, message=messages.previously(message, kueue.READY), event=event)
 
 
-def _wait(group: Group, holders: list[Copy]) -> Step:
+def _wait(group: WorkloadGroup, holders: list[RemoteCopy]) -> GroupStep:
     seconds = group.wait_for(holders)
-    return Step(Act.WAIT, seconds=seconds) if seconds > 0 else Step()
+    return GroupStep(GroupAction.WAIT, seconds=seconds) if seconds > 0 else GroupStep()
 
 
 # What each worker has to have
 
 
-def wanted_on_each(group: Group) -> dict[str, Wanted]:
+def wanted_on_each(group: WorkloadGroup) -> dict[str, Wanted]:
     """Return what each worker has to have of a Workload that the hub knows."""
     if group.needs_nothing:
         return dict.fromkeys(group.copies, Wanted.NOTHING)
@@ -208,7 +210,7 @@ def wanted_on_each(group: Group) -> dict[str, Wanted]:
     return {cluster: _wanted_of_live(group, copy, chosen) for cluster, copy in group.copies.items()}
 
 
-def _wanted_of_live(group: Group, copy: Copy, chosen: Copy | None) -> Wanted:
+def _wanted_of_live(group: WorkloadGroup, copy: RemoteCopy, chosen: RemoteCopy | None) -> Wanted:
     if chosen is not None and chosen.cluster == copy.cluster:
         return Wanted.JOB
     placed = group.local.status.cluster_name
@@ -219,7 +221,7 @@ def _wanted_of_live(group: Group, copy: Copy, chosen: Copy | None) -> Wanted:
     return _wanted_while_pending(group, copy, chosen)
 
 
-def is_there(wanted: Wanted, copy: Copy) -> bool:
+def is_there(wanted: Wanted, copy: RemoteCopy) -> bool:
     """Tell whether a worker has what it has to have, as far as we know."""
     match wanted:
         case Wanted.NOTHING:
@@ -234,13 +236,13 @@ def is_there(wanted: Wanted, copy: Copy) -> bool:
             return True
 
 
-def _wanted_while_leaving(copy: Copy) -> Wanted:
+def _wanted_while_leaving(copy: RemoteCopy) -> Wanted:
     if not copy.has_job or copy.view is None:
         return Wanted.NOTHING
     return Wanted.AS_IS if copy.is_evicted else Wanted.EVICTION
 
 
-def _wanted_while_pending(group: Group, copy: Copy, chosen: Copy | None) -> Wanted:
+def _wanted_while_pending(group: WorkloadGroup, copy: RemoteCopy, chosen: RemoteCopy | None) -> Wanted:
     is_nominated = copy.cluster in group.local.status.nominated_cluster_names and group.lists(copy.cluster)
     if not is_nominated or chosen is not None:
         return Wanted.NOTHING

@@ -8,25 +8,25 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.meta import OwnerReference, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.adapters.interface import Adapter, managed_by
-from fleetqueue.embedded.multikueue.remote import Remote
-from fleetqueue.embedded.multikueue.remote_lookup import Remotes
+from fleetqueue.embedded.multikueue.adapters import Adapter, managed_by
+from fleetqueue.embedded.multikueue.remote import RemoteClient
+from fleetqueue.embedded.multikueue.remote_lookup import RemoteClients
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
-from fleetqueue.embedded.multikueue.workload_group import Copy, Group, is_same_but_priority, is_same_spec
+from fleetqueue.embedded.multikueue.workload_group import RemoteCopy, WorkloadGroup, is_same_but_priority, is_same_spec
 from fleetqueue.runtime.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class NotDispatchable:
     """A Workload that cannot be sent anywhere."""
 
     check: kueue.CheckState
     message: str
 
 
-class Groups:
+class WorkloadGroups:
     def __init__(
-        self, hub: Cluster, remotes: Remotes, adapters: Sequence[Adapter], settings: MultiKueueSettings
+        self, hub: Cluster, remotes: RemoteClients, adapters: Sequence[Adapter], settings: MultiKueueSettings
     ) -> None:
         self.hub = hub
         self.remotes = remotes
@@ -40,23 +40,23 @@ class Groups:
         view, raw = store.get(key), store.raw(key)
         return None if view is None or raw is None else (view, raw)
 
-    def find(self, key: str) -> Group | Refusal | None:
+    def find(self, key: str) -> WorkloadGroup | NotDispatchable | None:
         """Return a Workload of MultiKueue's with all of its copies; None where it is not, or no longer, ours."""
-        found = self.local(key)
-        check = self.check(found[0]) if found is not None else None
-        if found is None or check is None or check.state == kueue.REJECTED:
+        values = self.local(key)
+        check = self.check(values[0]) if values is not None else None
+        if values is None or check is None or check.state == kueue.REJECTED:
             return None
-        local, raw = found
+        local, raw = values
         owner = owner_of(local)
         adapter = self.adapters.get((owner.api_version, owner.kind)) if owner is not None else None
         if adapter is None or owner is None:
-            return Refusal(check, messages.no_adapter(owner))
+            return NotDispatchable(check, messages.no_adapter(owner))
         job = self.job(adapter, owner, local.namespace)
         if job is not None and local.is_live and managed_by(job) != kueue.MULTIKUEUE_CONTROLLER:
-            return Refusal(check, messages.not_managed(managed_by(job)))
+            return NotDispatchable(check, messages.not_managed(managed_by(job)))
         listed = self.listed(check)
         created = local.metadata.creation_timestamp
-        return Group(
+        return WorkloadGroup(
             local,
             check,
             listed,
@@ -77,8 +77,10 @@ class Groups:
         return None
 
     def listed(self, check: kueue.CheckState) -> tuple[str, ...] | None:
-        found = self.hub.get(kueue.AdmissionCheck, check.name)
-        config = self.hub.get(kueue.MultiKueueConfig, found.config_name) if found is not None else None
+        admission_check = self.hub.get(kueue.AdmissionCheck, check.name)
+        config = (
+            self.hub.get(kueue.MultiKueueConfig, admission_check.config_name) if admission_check is not None else None
+        )
         return config.spec.clusters if config is not None else None
 
     def job(self, adapter: Adapter, owner: OwnerReference, namespace: str) -> Manifest | None:
@@ -86,13 +88,13 @@ class Groups:
         raw = self.hub.informer(adapter.kind).store.raw(key_of(namespace, owner.name))
         return raw if raw is not None and raw["metadata"]["uid"] == owner.uid else None
 
-    def _copies(self, key: str, raw: Manifest, listed: Sequence[str]) -> Iterable[Copy]:
+    def _copies(self, key: str, raw: Manifest, listed: Sequence[str]) -> Iterable[RemoteCopy]:
         places = set()
         for name in listed:
             remote = self.remotes.get(name)
             if remote is None:
                 lost_for = self.remotes.lost_for(name)
-                yield Copy(name, is_connected=False, is_known=False, lost_for=lost_for)
+                yield RemoteCopy(name, is_connected=False, is_known=False, lost_for=lost_for)
             else:
                 places.add(remote.server)
                 yield _copy(remote, key, raw)
@@ -109,10 +111,10 @@ def owner_of(workload: kueue.Workload) -> OwnerReference | None:
     return workload.owner or next(iter(workload.metadata.owner_references), None)
 
 
-def _copy(remote: Remote, key: str, local: Manifest) -> Copy:
+def _copy(remote: RemoteClient, key: str, local: Manifest) -> RemoteCopy:
     raw, job = remote.workload(key), remote.job(key)
     is_same = raw is None or is_same_spec(local, raw)
-    return Copy(
+    return RemoteCopy(
         remote.name,
         view=remote.workloads.store.get(key),
         is_same=is_same,

@@ -13,14 +13,14 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.multikueue.group_lookup import Groups
-from fleetqueue.embedded.multikueue.workload_group import Group
+from fleetqueue.embedded.multikueue.group_lookup import WorkloadGroups
+from fleetqueue.embedded.multikueue.workload_group import WorkloadGroup
 from fleetqueue.rules import workload_admission
-from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import apply_admission
 
 ROUND_SECONDS: Final = 300.0
 
@@ -31,7 +31,7 @@ class IncrementalDispatcher(Controller):
     name = "multikueue incremental dispatcher"
     concurrency = 4
 
-    def __init__(self, hub: Cluster, metrics: Metrics, groups: Groups) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, groups: WorkloadGroups) -> None:
         super().__init__(hub, metrics)
         self.groups = groups
         self._rounds: dict[str, float] = {}
@@ -41,8 +41,8 @@ class IncrementalDispatcher(Controller):
         return Watch(kueue.QueuedWorkload, by_key), Watch(kueue.MultiKueueConfig, self._of_config)
 
     async def reconcile(self, key: str) -> None:
-        found, group = self.groups.local(key), self.groups.find(key)
-        if found is None or not isinstance(group, Group) or not is_dispatched(group):
+        local_entry, group = self.groups.local(key), self.groups.find(key)
+        if local_entry is None or not isinstance(group, WorkloadGroup) or not is_dispatched(group):
             self._rounds.pop(key, None)
             return
         left = self._rounds.get(key, -ROUND_SECONDS) + ROUND_SECONDS - clock.monotonic()
@@ -52,7 +52,7 @@ class IncrementalDispatcher(Controller):
         more = next_clusters(group.listed or (), given, self.groups.settings.step_size)
         if not more:
             return
-        manifest = workload_admission.patch(found[1], nominatedClusterNames=[*given, *more])
+        manifest = workload_admission.patch(local_entry[1], nominatedClusterNames=[*given, *more])
         await apply_admission(self.hub.client, manifest)
         self._rounds[key] = clock.monotonic()
         log.info("clusters nominated", workload=key, clusters=",".join(more))
@@ -61,7 +61,7 @@ class IncrementalDispatcher(Controller):
         return [view.key for view in self.hub.list(kueue.QueuedWorkload) if not view.status.cluster_name]
 
 
-def is_dispatched(group: Group) -> bool:
+def is_dispatched(group: WorkloadGroup) -> bool:
     """Tell whether clusters have to be nominated for a Workload now."""
     local = group.local
     is_waiting = local.is_live and local.has_quota and not local.status.cluster_name

@@ -16,8 +16,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.credentials import Credential
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.followers import followed
-from fleetqueue.embedded.multikueue.remote_objects import Heard, RemoteObjects
+from fleetqueue.embedded.multikueue.remote_objects import Heard, RemoteObjects, followed
 from fleetqueue.runtime.attempts import attempt
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.logs import Log
@@ -39,7 +38,7 @@ RunPlugin = Callable[[ExecPlugin, Connection], Awaitable[Credential]]
 log = Log("multikueue")
 
 
-class Remote(RemoteObjects):
+class RemoteClient(RemoteObjects):
     def __init__(
         self,
         name: str,
@@ -135,15 +134,15 @@ class Remote(RemoteObjects):
         """Ask the program that gives the credential, unless the transport does so; return when it ends."""
         if connection.exec is None or self._run_plugin is None:
             return connection, None
-        got = await self._run_plugin(connection.exec, connection)
+        credential = await self._run_plugin(connection.exec, connection)
         known = replace(
             connection,
             exec=None,
-            token=got.token,
-            client_certificate=got.client_certificate,
-            client_key=got.client_key,
+            token=credential.token,
+            client_certificate=credential.client_certificate,
+            client_key=credential.client_key,
         )
-        return known, (got.expires - clock.now()).total_seconds() if got.expires is not None else None
+        return known, (credential.expires - clock.now()).total_seconds() if credential.expires is not None else None
 
     async def _establish(self, client: Client, tasks: asyncio.TaskGroup, patience: float) -> None:
         """Open one watch after the other."""

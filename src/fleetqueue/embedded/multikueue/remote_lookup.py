@@ -5,24 +5,24 @@ from collections.abc import Callable, Iterator
 
 from fleetqueue import clock
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.embedded.multikueue.remote import Remote
+from fleetqueue.embedded.multikueue.remote import RemoteClient
 
-Spawn = Callable[[Remote, Connection], "asyncio.Task[None]"]
+Spawn = Callable[[RemoteClient, Connection], "asyncio.Task[None]"]
 
 
-class Remotes:
-    def __init__(self, make: Callable[[str], Remote]) -> None:
+class RemoteClients:
+    def __init__(self, make: Callable[[str], RemoteClient]) -> None:
         self._make = make
-        self._remotes: dict[str, Remote] = {}
+        self._remotes: dict[str, RemoteClient] = {}
         self._tasks: dict[str, tuple[Connection, asyncio.Task[None]]] = {}
         self._gone: dict[str, float] = {}
         """Since when those are away that somebody removed."""
         self.started = clock.now()
 
-    def __iter__(self) -> Iterator[Remote]:
+    def __iter__(self) -> Iterator[RemoteClient]:
         return iter([self._remotes[name] for name in sorted(self._remotes)])
 
-    def get(self, name: str) -> Remote | None:
+    def get(self, name: str) -> RemoteClient | None:
         return self._remotes.get(name)
 
     def lost_for(self, name: str) -> float:
@@ -30,7 +30,7 @@ class Remotes:
         since = self._gone.setdefault(name, clock.monotonic())
         return clock.monotonic() - since
 
-    async def ensure(self, name: str, connection: Connection, spawn: Spawn) -> Remote:
+    async def ensure(self, name: str, connection: Connection, spawn: Spawn) -> RemoteClient:
         """Keep a worker connected; another kubeconfig is another connection."""
         remote = self._remotes.get(name)
         if remote is None:

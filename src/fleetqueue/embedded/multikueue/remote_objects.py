@@ -1,16 +1,75 @@
 """What one worker has of this hub, as far as it was seen: Workloads, jobs, and jobs that were sent and not seen yet."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fleetqueue import clock
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.meta import Object, key_of
+from fleetqueue.api.meta import O, Object, key_of
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.multikueue.adapters.interface import workload_of
-from fleetqueue.embedded.multikueue.followers import Follower
+from fleetqueue.client import Client
+from fleetqueue.embedded.multikueue.adapters import workload_of
 from fleetqueue.embedded.multikueue.workload_group import copy_facts
 from fleetqueue.runtime.controller import is_news
+from fleetqueue.runtime.informer import Informer, WatchScope
+
+REOPEN_SECONDS: Final = 0.5
+
+
+class Follower(Informer[O]):
+    """Follows one kind on one worker until anything goes wrong, and raises that."""
+
+    def __init__(self, kind: type[O], *, labels: str, cluster: str) -> None:
+        super().__init__(_NOT_CONNECTED, kind, WatchScope(labels=labels), cluster=cluster)
+        self.up = asyncio.Event()
+        """Set while the watch is open and all there is was seen."""
+
+    def begin(self, client: Client) -> None:
+        """Go on by another connection; it may be to another cluster, so that all is listed anew."""
+        self._client = client
+        self._version = ""
+        self.up.clear()
+
+    async def run(self) -> None:
+        while True:
+            try:
+                await self._follow()
+            except errors.Gone:
+                self._version = ""
+            await asyncio.sleep(clock.jitter(REOPEN_SECONDS))
+
+    def _well(self) -> None:
+        super()._well()
+        self.up.set()
+
+
+async def followed(follower: Follower[Any]) -> None:
+    """Say of a kind that is not there what Kueue says of it."""
+    try:
+        await follower.run()
+    except errors.NotFound:
+        resource = follower.kind.resource
+        raise errors.Unreachable(f'no matches for kind "{resource.kind}" in version "{resource.api_version}"') from None
+
+
+class _NotConnected:
+    """The door of a worker that is not connected yet."""
+
+    async def request(self, *args: Any, **kwargs: Any) -> Any:
+        raise errors.Unreachable("not connected")
+
+    def stream(self, *args: Any, **kwargs: Any) -> Any:
+        raise errors.Unreachable("not connected")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+_NOT_CONNECTED: Final = Client(_NotConnected())
+
 
 BY_WORKLOAD: Final = "workload"
 
@@ -61,10 +120,10 @@ class RemoteObjects:
 
     def keys(self) -> list[str]:
         """Return the keys of all Workloads of which it has anything."""
-        found = set(self.workloads.store.keys()) | set(self.sent)
+        keys = set(self.workloads.store.keys()) | set(self.sent)
         for follower in self.jobs.values():
-            found.update(key for view in follower.store.all() for key in _workload_key(view))
-        return sorted(found)
+            keys.update(key for view in follower.store.all() for key in _workload_key(view))
+        return sorted(keys)
 
     def _workload_changed(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
         seen = new or old

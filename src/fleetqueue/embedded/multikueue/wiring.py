@@ -9,25 +9,22 @@ and the same, with update and patch, for workloads and their status.
 from collections.abc import Sequence
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.multikueue.adapters.batch_job import BatchJobs
-from fleetqueue.embedded.multikueue.adapters.interface import Adapter
-from fleetqueue.embedded.multikueue.adapters.job_set import JobSets
+from fleetqueue.embedded.multikueue.adapters import Adapter, BatchJobAdapter, JobSetAdapter
 from fleetqueue.embedded.multikueue.admission_checks import AdmissionCheckController
-from fleetqueue.embedded.multikueue.clusters import ClusterController
+from fleetqueue.embedded.multikueue.clusters import ClusterController, GarbageCollector
 from fleetqueue.embedded.multikueue.copies import CopyController
-from fleetqueue.embedded.multikueue.group_lookup import Groups
+from fleetqueue.embedded.multikueue.group_lookup import WorkloadGroups
 from fleetqueue.embedded.multikueue.incremental import IncrementalDispatcher
-from fleetqueue.embedded.multikueue.leftovers import Leftovers
-from fleetqueue.embedded.multikueue.measures import Measures
-from fleetqueue.embedded.multikueue.remote import Dial, Remote, RunPlugin
-from fleetqueue.embedded.multikueue.remote_lookup import Remotes
+from fleetqueue.embedded.multikueue.metrics import MultiKueueMetrics
+from fleetqueue.embedded.multikueue.remote import Dial, RemoteClient, RunPlugin
+from fleetqueue.embedded.multikueue.remote_lookup import RemoteClients
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
-from fleetqueue.embedded.multikueue.workloads import WorkloadController
+from fleetqueue.embedded.multikueue.workloads import MultiKueueWorkloadController
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
-ADAPTERS: tuple[Adapter, ...] = (BatchJobs(), JobSets())
+ADAPTERS: tuple[Adapter, ...] = (BatchJobAdapter(), JobSetAdapter())
 """The kinds of jobs that can be sent."""
 
 
@@ -59,11 +56,11 @@ class _Room:
         self.dial = dial
         self.run_plugin = run_plugin
         self.kinds = [adapter.kind for adapter in adapters]
-        self.measures = Measures(metrics.registry)
+        self.measures = MultiKueueMetrics(metrics.registry)
         here = [adapter for adapter in adapters if settings.served is None or adapter.framework in settings.served]
-        self.groups = Groups(hub, Remotes(self._remote), here, settings)
-        self.workloads = WorkloadController(hub, metrics, groups=self.groups, measures=self.measures)
-        self.leftovers = Leftovers(self.groups, settings.gc_interval)
+        self.groups = WorkloadGroups(hub, RemoteClients(self._remote), here, settings)
+        self.workloads = MultiKueueWorkloadController(hub, metrics, groups=self.groups, measures=self.measures)
+        self.leftovers = GarbageCollector(self.groups, settings.gc_interval)
         self.clusters = ClusterController(
             hub, metrics, remotes=self.groups.remotes, leftovers=self.leftovers, settings=settings
         )
@@ -74,8 +71,8 @@ class _Room:
             return self.clusters, checks, self.workloads
         return self.clusters, checks, self.workloads, IncrementalDispatcher(self.hub, self.metrics, self.groups)
 
-    def _remote(self, name: str) -> Remote:
-        remote = Remote(
+    def _remote(self, name: str) -> RemoteClient:
+        remote = RemoteClient(
             name,
             self.kinds,
             origin=self.settings.origin,

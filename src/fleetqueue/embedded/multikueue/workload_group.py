@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, find
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.multikueue.adapters.interface import Adapter
+from fleetqueue.embedded.multikueue.adapters import Adapter
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET
 
 
-class Copy(NamedTuple):
+class RemoteCopy(NamedTuple):
     """What one worker has of a Workload."""
 
     cluster: str
@@ -38,8 +38,8 @@ class Copy(NamedTuple):
 
     def condition(self, kind: str) -> Condition | None:
         """Return a condition that is true."""
-        found = find(self.view.status.conditions, kind) if self.view is not None else None
-        return found if found is not None and found.is_true else None
+        obj = find(self.view.status.conditions, kind) if self.view is not None else None
+        return obj if obj is not None and obj.is_true else None
 
     @property
     def is_evicted(self) -> bool:
@@ -47,13 +47,13 @@ class Copy(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class WorkloadGroup:
     local: kueue.Workload
     check: kueue.CheckState
     """That of MultiKueue."""
     listed: tuple[str, ...] | None
     """The clusters of the check's config, in its order; None where there is no config."""
-    copies: Mapping[str, Copy]
+    copies: Mapping[str, RemoteCopy]
     """By cluster: every one that is listed, and every other one that has anything, or of which nothing is known."""
     adapter: Adapter
     job: Manifest | None = None
@@ -81,11 +81,11 @@ class Group:
     def was_evicted(self) -> bool:
         return bool(self.local.status.scheduling_stats.evictions)
 
-    def with_jobs(self) -> list[Copy]:
+    def with_jobs(self) -> list[RemoteCopy]:
         """Return where a job of it is, or may be; who has been lost for too long is given up."""
         return [copy for copy in self.copies.values() if self.may_have_job(copy)]
 
-    def may_have_job(self, copy: Copy) -> bool:
+    def may_have_job(self, copy: RemoteCopy) -> bool:
         if not copy.is_connected and copy.lost_for >= self.lost_timeout:
             return False
         return copy.has_job or (not copy.is_known and self._may_have_been_sent(copy.cluster))
@@ -94,7 +94,7 @@ class Group:
         """Tell whether an earlier process may have sent the job to a cluster that we have not seen yet."""
         return self.is_older and (cluster in self.local.clusters or self.was_evicted)
 
-    def wait_for(self, copies: Sequence[Copy]) -> float:
+    def wait_for(self, copies: Sequence[RemoteCopy]) -> float:
         """Return in how many seconds the first of some lost workers is given up; 0 where none is waited for."""
         return min((self.lost_timeout - copy.lost_for for copy in copies if not copy.is_connected), default=0.0)
 
@@ -109,8 +109,8 @@ def hub_facts(local: kueue.Workload) -> tuple[Any, ...]:
 
 def copy_facts(view: kueue.Workload) -> tuple[Any, ...]:
     """Return all of a worker's Workload that a group is decided by."""
-    told = _said(view, kueue.ADMITTED, kueue.EVICTED, kueue.FINISHED, DEACTIVATION_TARGET)
-    return view.metadata.generation, view.metadata.deletion_timestamp, told
+    conditions = _said(view, kueue.ADMITTED, kueue.EVICTED, kueue.FINISHED, DEACTIVATION_TARGET)
+    return view.metadata.generation, view.metadata.deletion_timestamp, conditions
 
 
 def _said(view: kueue.Workload, *kinds: str) -> list[Condition]:

@@ -18,18 +18,18 @@ from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.api.meta import Object, replacement
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.decisions import Act, Step, decide, is_there, wanted_on_each
-from fleetqueue.embedded.multikueue.group_lookup import Groups, Refusal, owner_of
-from fleetqueue.embedded.multikueue.measures import ROLE, Measures
+from fleetqueue.embedded.multikueue.decisions import GroupAction, GroupStep, decide, is_there, wanted_on_each
+from fleetqueue.embedded.multikueue.group_lookup import NotDispatchable, WorkloadGroups, owner_of
+from fleetqueue.embedded.multikueue.metrics import ROLE, MultiKueueMetrics
 from fleetqueue.embedded.multikueue.names import EVENT, WORKLOAD_CONTROLLER
-from fleetqueue.embedded.multikueue.workload_group import Group, hub_facts
+from fleetqueue.embedded.multikueue.workload_group import WorkloadGroup, hub_facts
 from fleetqueue.rules import workload_admission
-from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import apply_admission
 
 BATCH_SECONDS: Final = 1.0
 """How long changes of a job are gathered before its status is brought back; a pod's life is many of them."""
@@ -39,11 +39,11 @@ BY_JOB: Final = "multikueue job"
 log = Log("multikueue")
 
 
-class WorkloadController(Controller):
+class MultiKueueWorkloadController(Controller):
     name = "multikueue workloads"
     concurrency = 8
 
-    def __init__(self, hub: Cluster, metrics: Metrics, *, groups: Groups, measures: Measures) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, *, groups: WorkloadGroups, measures: MultiKueueMetrics) -> None:
         super().__init__(hub, metrics)
         self.groups = groups
         self.measures = measures
@@ -60,21 +60,21 @@ class WorkloadController(Controller):
             yield Watch(adapter.kind, self._of_job)
 
     async def reconcile(self, key: str) -> None:
-        found = self.groups.local(key)
-        if found is None:
+        priority_class = self.groups.local(key)
+        if priority_class is None:
             self._clean_up(key)
             return
-        local, raw = found
+        local, raw = priority_class
         group = self.groups.find(key)
         if group is None:
             return
-        if isinstance(group, Refusal):
+        if isinstance(group, NotDispatchable):
             await self._refuse(local, raw, group)
             return
         step = decide(group, nominates=self.groups.settings.dispatcher == kueue.ALL_AT_ONCE)
         await self._take(group, raw, step)
         self._wake_workers(key, group)
-        if step.act is Act.WAIT:
+        if step.act is GroupAction.WAIT:
             raise errors.RetryLater(step.seconds, "a worker is given up then")
 
     def heard(self, key: str, is_progress: bool) -> None:
@@ -93,7 +93,7 @@ class WorkloadController(Controller):
                 for key in self._of_check(check.name):
                     self.wake(key)
 
-    def _wake_workers(self, key: str, group: Group) -> None:
+    def _wake_workers(self, key: str, group: WorkloadGroup) -> None:
         for cluster, what in wanted_on_each(group).items():
             remote = self.groups.remotes.get(cluster)
             if remote is not None and remote.copies is not None and not is_there(what, group.copies[cluster]):
@@ -106,25 +106,25 @@ class WorkloadController(Controller):
 
     # What it writes
 
-    async def _take(self, group: Group, raw: Manifest, step: Step) -> None:
+    async def _take(self, group: WorkloadGroup, raw: Manifest, step: GroupStep) -> None:
         match step.act:
-            case Act.NOMINATE:
+            case GroupAction.NOMINATE:
                 await self._apply(raw, nominatedClusterNames=list(step.clusters) or None)
-            case Act.RECORD:
+            case GroupAction.RECORD:
                 await self._record(group, raw, step.cluster)
-            case Act.RETRY:
+            case GroupAction.RETRY:
                 await self._retry(group, raw, step)
-            case Act.COPY_STATUS:
+            case GroupAction.COPY_STATUS:
                 copy = group.copies[step.cluster].job
                 if group.job is not None and copy is not None:
                     await self._write_job(group, group.job, group.adapter.status(group.job, copy, group.now))
-            case Act.LAST_STATUS:
+            case GroupAction.LAST_STATUS:
                 if group.job is not None:
                     await self._write_job(group, group.job, group.adapter.last_status(group.job, group.now))
-            case Act.FINISH:
+            case GroupAction.FINISH:
                 await self._finish(group.local, raw, step)
 
-    async def _record(self, group: Group, raw: Manifest, cluster: str) -> None:
+    async def _record(self, group: WorkloadGroup, raw: Manifest, cluster: str) -> None:
         message = messages.admitted(cluster)
         checks = _with_state(raw, group.check.name, kueue.READY, message)
         await self._apply(raw, admissionChecks=checks, clusterName=cluster, nominatedClusterNames=None)
@@ -134,7 +134,7 @@ class WorkloadController(Controller):
         log.info("workload placed", workload=group.local.key, cluster=cluster)
         await self.events.normal(group.local, EVENT, message)
 
-    async def _retry(self, group: Group, raw: Manifest, step: Step) -> None:
+    async def _retry(self, group: WorkloadGroup, raw: Manifest, step: GroupStep) -> None:
         await self._apply(raw, admissionChecks=_with_state(raw, group.check.name, kueue.RETRY, step.message))
         log.info("workload taken back", workload=group.local.key, why=step.message)
         if step.event == NORMAL:
@@ -142,13 +142,13 @@ class WorkloadController(Controller):
         elif step.event == WARNING:
             await self.events.warning(group.local, EVENT, step.message)
 
-    async def _refuse(self, local: kueue.Workload, raw: Manifest, refusal: Refusal) -> None:
+    async def _refuse(self, local: kueue.Workload, raw: Manifest, refusal: NotDispatchable) -> None:
         if local.is_live:
             message = messages.previously(refusal.message, refusal.check.state)
             await self._apply(raw, admissionChecks=_with_state(raw, refusal.check.name, kueue.REJECTED, message))
 
-    async def _finish(self, local: kueue.Workload, raw: Manifest, step: Step) -> None:
-        told = {
+    async def _finish(self, local: kueue.Workload, raw: Manifest, step: GroupStep) -> None:
+        condition = {
             "type": kueue.FINISHED,
             "status": TRUE,
             "reason": step.reason,
@@ -156,12 +156,12 @@ class WorkloadController(Controller):
             "lastTransitionTime": timestamp(clock.now()),
             "observedGeneration": local.metadata.generation,
         }
-        await self._apply(raw, conditions=workload_admission.with_condition(raw, told))
+        await self._apply(raw, conditions=workload_admission.with_condition(raw, condition))
 
     async def _apply(self, raw: Manifest, **changes: object) -> None:
         await apply_admission(self.hub.client, workload_admission.patch(raw, **changes))
 
-    async def _write_job(self, group: Group, job: Manifest, status: Manifest) -> None:
+    async def _write_job(self, group: WorkloadGroup, job: Manifest, status: Manifest) -> None:
         metadata = job["metadata"]
         patch = {
             "metadata": {name: metadata[name] for name in ("uid", "resourceVersion")},
@@ -181,8 +181,8 @@ class WorkloadController(Controller):
                 yield from self._of_check(check.name)
 
     def _of_job(self, job: Object) -> Iterable[str]:
-        found = self.hub.by_index(kueue.QueuedWorkload, BY_JOB, f"{job.resource.kind}/{job.key}")
-        return [view.key for view in found if self.groups.check(view) is not None]
+        workloads = self.hub.by_index(kueue.QueuedWorkload, BY_JOB, f"{job.resource.kind}/{job.key}")
+        return [view.key for view in workloads if self.groups.check(view) is not None]
 
     def _facts(self, local: kueue.QueuedWorkload) -> tuple[Any, ...] | None:
         """Return what is looked at; nothing of a Workload without a check of ours, and so of all on a mere worker."""

@@ -1,1 +1,1 @@
-"""Nodes without machines: a scheduler that places pods, and kubelets that play how the pods run and end."""
+"""Nodes without machines: a scheduler that places pods, and kubelets that simulate how the pods run and end."""

@@ -1,41 +1,47 @@
-"""Whether a pod fits on a node, and if not, why."""
+"""Whether a pod fits on a node; and where it fits on none, why not, in the words of the Kubernetes scheduler."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
 from fleetqueue.api import quantity
-from fleetqueue.api.core_v1 import Taint
-from fleetqueue.api.pod_requests import Starter, pod_requests
+from fleetqueue.api.core_v1 import Node, NodeSelectorTerm, Pod
 from fleetqueue.api.quantity import Amounts
 from fleetqueue.api.selectors import Requirement
-from fleetqueue.api.tolerations import is_tolerated
-from fleetqueue.embedded.nodes.objects import Container, Node, Pod, Term
-from fleetqueue.embedded.nodes.refusals import Refusal
+from fleetqueue.api.taints import NO_SCHEDULE, UNSCHEDULABLE, Taint, is_tolerated
 
-UNSCHEDULABLE: Final = "node(s) were unschedulable"
+CORDONED: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint(s)"
 NOT_CHOSEN: Final = "node(s) didn't match Pod's node affinity/selector"
 NOT_NAMED: Final = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
 FULL: Final = "Too many pods"
-CORDON: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-KEEPING_OUT: Final = ("NoSchedule", "NoExecute")
+CORDON: Final = Taint(key=UNSCHEDULABLE, effect=NO_SCHEDULE)
 SHARED: Final = ("cpu", "memory")
-"""What a pod may ask for as a whole, and what says how busy a node is."""
+"""What the load of a node is counted over, beside what a pod requests."""
 ZERO: Final = Decimal(0)
 DEFAULT_PODS: Final = 110
 
 
-def refusal(pod: Pod, needs: Amounts, node: Node, used: Mapping[str, Decimal]) -> Refusal | None:
+@dataclass(frozen=True, slots=True)
+class NodeRefusal:
+    """Why a pod cannot run on one node."""
+
+    reasons: Sequence[str]
+    is_taken: bool = False
+    """Whether the pod would fit if others were not there."""
+
+
+def refusal(pod: Pod, needs: Amounts, node: Node, used: Mapping[str, Decimal]) -> NodeRefusal | None:
     """Return why a pod cannot run on a node; None where it can. As in Kubernetes the first kind of reason counts."""
     if not _is_named(pod, node):
-        return Refusal([NOT_NAMED])
-    if node.spec.unschedulable and _is_minded(CORDON, pod):
-        return Refusal([UNSCHEDULABLE])
-    if any(_is_minded(taint, pod) for taint in node.spec.taints):
-        return Refusal([TAINTED])
+        return NodeRefusal([NOT_NAMED])
+    if node.spec.unschedulable and _keeps_out(CORDON, pod):
+        return NodeRefusal([CORDONED])
+    if any(_keeps_out(taint, pod) for taint in node.spec.taints):
+        return NodeRefusal([TAINTED])
     if not is_chosen(pod, node):
-        return Refusal([NOT_CHOSEN])
+        return NodeRefusal([NOT_CHOSEN])
     return _shortage(needs, room_of(node), used)
 
 
@@ -46,25 +52,18 @@ def room_of(node: Node) -> Amounts:
 
 def needs_of(pod: Pod) -> Amounts:
     """Return what is set aside for a pod: the more of what starts it and what runs, and a place."""
-    spec, whole = pod.spec, pod.spec.resources.asked
-    needs = pod_requests(
-        (Starter(_asked(one), one.restart_policy == "Always") for one in spec.init_containers),
-        map(_asked, spec.containers),
-        whole={name: quantity.parse(whole[name]) for name in SHARED if name in whole},
-        overhead=quantity.parse_all(spec.overhead),
-    )
-    return quantity.add((needs, {"pods": Decimal(1)}))
+    return quantity.add((pod.spec.requests(), {"pods": Decimal(1)}))
 
 
 def load(needs: Amounts, room: Amounts, used: Mapping[str, Decimal]) -> Decimal:
-    """Return how full a node would be with a pod on it: over what the pod asks for, and cpu and memory."""
+    """Return how full a node would be with a pod on it: over what the pod requests, and cpu and memory."""
     names = [name for name in sorted({*needs, *SHARED} - {"pods"}) if room.get(name)]
     shares = [(used.get(name, ZERO) + needs.get(name, ZERO)) / room[name] for name in names]
     return sum(shares, ZERO) / len(shares) if shares else ZERO
 
 
 def is_chosen(pod: Pod, node: Node) -> bool:
-    """Tell whether a pod's own wishes allow a node: its nodeSelector, and one term of its affinity."""
+    """Tell whether a pod's nodeSelector and one term of its affinity match a node."""
     labels = node.metadata.labels
     if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
         return False
@@ -72,12 +71,12 @@ def is_chosen(pod: Pod, node: Node) -> bool:
     return terms is None or any(_matches(term, node) for term in terms)
 
 
-def _shortage(needs: Amounts, room: Amounts, used: Mapping[str, Decimal]) -> Refusal | None:
+def _shortage(needs: Amounts, room: Amounts, used: Mapping[str, Decimal]) -> NodeRefusal | None:
     short = [name for name, amount in needs.items() if amount and amount > room.get(name, ZERO) - used.get(name, ZERO)]
     if not short:
         return None
     is_taken = all(needs[name] <= room.get(name, ZERO) for name in short)
-    return Refusal([FULL if name == "pods" else f"Insufficient {name}" for name in short], is_taken)
+    return NodeRefusal([FULL if name == "pods" else f"Insufficient {name}" for name in short], is_taken)
 
 
 def _is_named(pod: Pod, node: Node) -> bool:
@@ -89,19 +88,19 @@ def _is_named(pod: Pod, node: Node) -> bool:
     return any(all(node.name in one.values for one in fields) for fields in names)
 
 
-def _terms(pod: Pod) -> Sequence[Term] | None:
+def _terms(pod: Pod) -> Sequence[NodeSelectorTerm] | None:
     """Return the terms one of which a node must match; None where any node will do."""
-    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
-    return affinity.required.node_selector_terms if affinity and affinity.required else None
+    required = pod.spec.affinity.node_affinity.required
+    return required.node_selector_terms if required is not None else None
 
 
-def _is_minded(taint: Taint, pod: Pod) -> bool:
-    return taint.effect in KEEPING_OUT and not is_tolerated(taint, pod.spec.tolerations)
+def _keeps_out(taint: Taint, pod: Pod) -> bool:
+    return taint.keeps_out and not is_tolerated(taint, pod.spec.tolerations)
 
 
-def _matches(term: Term, node: Node) -> bool:
+def _matches(term: NodeSelectorTerm, node: Node) -> bool:
     if not (term.match_expressions or term.match_fields):
-        return False  # a term that asks for nothing chooses nothing
+        return False  # an empty term matches nothing
     fields = {"metadata.name": node.name}
     return all(_holds(one, node.metadata.labels) for one in term.match_expressions) and all(
         _holds(one, fields) for one in term.match_fields
@@ -118,5 +117,26 @@ def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
     return int(value) > bound if requirement.operator == "Gt" else int(value) < bound
 
 
-def _asked(container: Container) -> Amounts:
-    return quantity.parse_all(container.resources.asked)
+NO_NODES: Final = "no nodes available to schedule pods"
+NO_CLAIMS: Final = "no new claims to deallocate"
+NO_HELP: Final = "Preemption is not helpful for scheduling"
+NO_VICTIMS: Final = "No preemption victims found for incoming pod"
+NEVER: Final = "not eligible due to preemptionPolicy=Never."
+
+
+def explain(refusals: Sequence[NodeRefusal], *, preempts: bool = True) -> str:
+    """Sum up all nodes, and why no pod is removed for this one: none ever is, but the sentence belongs to it."""
+    if not refusals:
+        return NO_NODES
+    why = _sum(reason for refusal in refusals for reason in refusal.reasons)
+    sentences = [f"0/{len(refusals)} nodes are available: {why}."]
+    no_victims = _sum(NO_VICTIMS if refusal.is_taken else NO_HELP for refusal in refusals)
+    preemption = f"0/{len(refusals)} nodes are available: {no_victims}." if preempts else NEVER
+    return " ".join([*sentences, f"{NO_CLAIMS}, preemption: {preemption}"])
+
+
+def _sum(reasons: Iterable[str]) -> str:
+    counts: dict[str, int] = {}
+    for reason in reasons:
+        counts[reason] = counts.get(reason, 0) + 1
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))

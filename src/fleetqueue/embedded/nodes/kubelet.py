@@ -1,10 +1,10 @@
-"""Play how pods run on our nodes: they start, run for as long as they ask, end or fail, and stop when they are deleted.
+"""Simulate pods on our nodes: they start, run for the time that they name, end or fail, and stop when deleted.
 
 Reads:   Pod, Node
 Writes:  Pod status; deletes pods that have stopped
-Mirrors: kubernetes pkg/kubelet, as kwok plays it
+Mirrors: kubernetes pkg/kubelet, as kwok simulates it
 
-One of these serves all nodes that it is told of: nothing runs, so nothing has to be kept apart. What a pod does next,
+One of these serves all nodes of its settings: nothing runs, so nothing has to be kept apart. What a pod does next,
 and when, follows from the pod alone, so that a restart changes nothing. The exception are pods that are one of our own
 parts: see `programs`.
 """
@@ -15,22 +15,53 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.meta import split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.nodes import pod_statuses, stages
-from fleetqueue.embedded.nodes.addresses import Addresses
-from fleetqueue.embedded.nodes.objects import Node, Pod
 from fleetqueue.embedded.nodes.program_pods import ProgramPods
 from fleetqueue.embedded.nodes.programs import NO_PROGRAMS, Programs
-from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings
+from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings, is_silent
 from fleetqueue.embedded.nodes.stages import Stage
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import live_status
+
+FIRST: Final = 2
+"""The first one of a network is the node's own."""
+LAST: Final = 254
+
+
+class Addresses:
+    """The addresses of pods: each node has a network, and an address is free again when its pod has ended."""
+
+    def __init__(self) -> None:
+        self._by_pod: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def give(self, pod: Pod, network: str) -> str:
+        """Return the address of a pod, the lowest free one where it has none; the last one where all are taken."""
+        if pod.uid not in self._by_pod:
+            free = (f"{network}.{number}" for number in range(FIRST, LAST) if f"{network}.{number}" not in self._taken)
+            self._note(pod, next(free, f"{network}.{LAST}"))
+        return self._by_pod[pod.uid]
+
+    def change(self, old: Pod | None, new: Pod | None) -> None:
+        """Take a change as the informer tells it."""
+        if old is not None and (new is None or new.uid != old.uid or new.has_ended):
+            self._taken.discard(self._by_pod.pop(old.uid, ""))
+        if new is not None and new.status.pod_ip and not new.has_ended:
+            self._note(new, new.status.pod_ip)
+
+    def _note(self, pod: Pod, address: str) -> None:
+        self._by_pod[pod.uid] = address
+        self._taken.add(address)
+
 
 FAILURE: Final = 1
-"""The exit code of a pod that is asked to fail."""
+"""The exit code of a pod that shall fail."""
 
 BY_NODE: Final = "node"
 
@@ -47,7 +78,7 @@ class KubeletController(Controller):
         super().__init__(hub, metrics)
         self.settings = settings
         self.programs = ProgramPods(hub, programs or NO_PROGRAMS, self.wake)
-        hub.informer(Pod).store.add_index(BY_NODE, lambda pod: [pod.spec.node_name])
+        hub.informer(Pod).store.add_index(BY_NODE, lambda pod: [pod.spec.node_name] if pod.spec.node_name else [])
         self.addresses = Addresses()
         self._play: dict[str, Callable[[Pod, Manifest], Manifest]] = {
             "Creating": self._creating,
@@ -66,7 +97,7 @@ class KubeletController(Controller):
         self.hub.informer(Node).subscribe(self._node_changed)
 
     def _node_changed(self, old: Node | None, new: Node | None) -> None:
-        if old is not None and new is not None and old.is_silent != new.is_silent:
+        if old is not None and new is not None and is_silent(old) != is_silent(new):
             for pod in self.hub.by_index(Pod, BY_NODE, new.name):
                 self.wake(pod.key)
 
@@ -99,14 +130,14 @@ class KubeletController(Controller):
 
     def _is_silent(self, name: str) -> bool:
         node = self.hub.get(Node, name)
-        return node is not None and node.is_silent
+        return node is not None and is_silent(node)
 
     async def _do(self, pod: Pod, stage: Stage) -> None:
         log.debug("pod goes on", pod=pod.key, stage=stage.name)
         if stage.next == "Gone":
             await self._remove(pod)
             return
-        live = (self.hub.informer(Pod).store.raw(pod.key) or {}).get("status") or {}
+        live = live_status(self.hub, pod)
         patch = {"metadata": pod.precondition, "status": self._play[stage.next](pod, live)}
         await self.hub.client.merge(Pod.resource, pod.name, pod.namespace, patch, subresource="status")
 
@@ -136,10 +167,10 @@ class KubeletController(Controller):
 
     def _machine(self, pod: Pod) -> NodeSettings:
         machine = self.settings.of(pod.spec.node_name)
-        assert machine is not None  # other pods are not played
+        assert machine is not None  # other pods are not simulated
         return machine
 
 
 def _is_released(pod: Pod) -> bool:
-    """Tell whether a pod is only there because of somebody's finalizer: the kubelet has done its part."""
+    """Tell whether a pod is only there because of a finalizer: the kubelet has done its part."""
     return pod.is_deleting and pod.has_ended and pod.metadata.deletion_grace_period_seconds == 0

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.conditions import micro_timestamp, timestamp
 from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.nodes.objects import Node
-from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings
+from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings, is_silent
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
@@ -65,7 +65,7 @@ class NodeLeaseController(Controller):
                 await self._register(settings)
             return
         self._registered.add(key)
-        if settings is None or node.is_silent:
+        if settings is None or is_silent(node):
             return
         await self._report(node, settings)
         left = self._seconds_left(key)
@@ -80,7 +80,7 @@ class NodeLeaseController(Controller):
 
     async def _report(self, node: Node, settings: NodeSettings) -> None:
         """Write the conditions where they differ or have grown old, and what a new node has."""
-        raw = self.hub.informer(Node).store.raw(node.key) or {}
+        raw = self.hub.raw(node)
         live = raw.get("status") or {}
         status = wanted_status(settings, live, clock.now(), timedelta(seconds=self.settings.report_seconds))
         if not status:
@@ -92,7 +92,7 @@ class NodeLeaseController(Controller):
             await events.normal(node, "NodeReady", f"Node {node.name} status is now: NodeReady")
 
     async def _renew(self, node: Node) -> None:
-        moment = clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        moment = micro_timestamp(clock.now())
         spec = {"holderIdentity": node.name, "leaseDurationSeconds": LEASE_DURATION, "renewTime": moment}
         try:
             await self.hub.client.merge(Lease.resource, node.name, LEASE_NAMESPACE, {"spec": spec})
@@ -148,8 +148,8 @@ def _condition(kind: str, words: tuple[str, str, str], before: Manifest | None, 
     status, reason, message = words
     is_same = before is not None and before["status"] == status
     since = before["lastTransitionTime"] if before is not None and is_same else timestamp(now)
-    said = {"type": kind, "status": status, "reason": reason, "message": message}
-    return {**said, "lastHeartbeatTime": timestamp(now), "lastTransitionTime": since}
+    condition = {"type": kind, "status": status, "reason": reason, "message": message}
+    return {**condition, "lastHeartbeatTime": timestamp(now), "lastTransitionTime": since}
 
 
 def _beat(condition: Manifest) -> datetime:

@@ -12,34 +12,25 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from fleetqueue.api import errors
-from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.nodes.pod_environment import TOKEN_SECONDS, NotThere, PodEnvironment, all_expanded
-from fleetqueue.embedded.nodes.programs import Account, ProgramContext
+from fleetqueue.embedded.nodes.programs import ProgramAccount, ProgramContext
 from fleetqueue.runtime.logs import Log
 
 SYNC_SECONDS: Final = 60.0
 """How long a kubelet lets pass until it looks at a pod again, by default."""
 RENEWED_AT: Final = 0.8
-"""At which part of its life a token is changed."""
+"""At which part of its lifetime a token is renewed."""
 TOKEN_RETRY: Final = 60.0
 
 log = Log("programs")
 
 
-class MountedSecret(Secret):
-    """Any secret, of which a pod may mount something."""
-
-
-class MountedConfigMap(ConfigMap):
-    """Any ConfigMap, of which a pod may mount something."""
-
-
 class MountedFiles:
     """The files of one pod."""
 
-    def __init__(self, environment: PodEnvironment, account: Account) -> None:
+    def __init__(self, environment: PodEnvironment, account: ProgramAccount) -> None:
         self.environment = environment
         self.account = account
         self.objects = frozenset(mounted_objects(environment.pod))
@@ -74,7 +65,7 @@ class MountedFiles:
 
     async def _refresh(self, places: Mapping[str, ProgramContext]) -> None:
         try:
-            found = {spec["name"]: await self.read(spec) for spec in self._containers()}
+            contents = {spec["name"]: await self.read(spec) for spec in self._containers()}
         except NotThere as error:
             log.info("mounted files stay as they are", pod=self._pod, why=error)
             return
@@ -83,9 +74,9 @@ class MountedFiles:
             self._news.set()
             return
         for spec in self._containers():
-            context, self._latest[spec["name"]] = places[spec["name"]], found[spec["name"]]
+            context, self._latest[spec["name"]] = places[spec["name"]], contents[spec["name"]]
             alone = {path: context.files[path] for path in mounted_alone(spec) if path in context.files}
-            context.refresh({**found[spec["name"]], **alone})
+            context.refresh({**contents[spec["name"]], **alone})
 
     async def _keep_token(self) -> None:
         pause = TOKEN_SECONDS * RENEWED_AT

@@ -11,7 +11,7 @@ from fleetqueue.api.authentication_v1 import SUBRESOURCE, issued_token, token_re
 from fleetqueue.api.core_v1 import ConfigMap, Secret, ServiceAccount
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.embedded.nodes.programs import Account
+from fleetqueue.embedded.nodes.programs import ProgramAccount
 
 TOKEN_SECONDS: Final = 3607
 """As kubelets ask for, by which those tokens can be told apart."""
@@ -23,7 +23,7 @@ _BY_KEY: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
 class NotThere(Exception):
-    """Something that a pod asks for does not exist, or not yet; says it as a kubelet does."""
+    """Something that a pod refers to does not exist, or not yet; in the words of a kubelet."""
 
     def __init__(self, message: str, reason: str = "FailedMount") -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class PodEnvironment:
         return self.pod["spec"].get("serviceAccountName") or "default"
 
     async def token(self) -> str:
-        """Ask for a token that dies with the pod."""
+        """Request a token that is bound to the pod."""
         metadata = self.pod["metadata"]
         request = token_request(self.account, self.namespace, TOKEN_SECONDS)
         if self.pod["spec"].get("serviceAccountName"):  # the server binds no token to a pod that names no account
@@ -57,10 +57,10 @@ class PodEnvironment:
         except errors.NotFound as error:
             raise NotThere(f"failed to fetch token: {error.message}") from error
 
-    async def files(self, container: Manifest, account: Account) -> dict[str, bytes]:
+    async def files(self, container: Manifest, account: ProgramAccount) -> dict[str, bytes]:
         """Return what is mounted in a container, by path."""
         volumes = {volume["name"]: volume for volume in self.pod["spec"].get("volumes") or ()}
-        found = {
+        files = {
             f"{ACCOUNT_FOLDER}/token": account.token.encode(),
             f"{ACCOUNT_FOLDER}/namespace": self.namespace.encode(),
         }
@@ -68,26 +68,28 @@ class PodEnvironment:
             content = await self._mounted(volumes[mount["name"]], account)
             part = mount.get("subPath", "")
             at = mount["mountPath"].rstrip("/")
-            found |= (
+            files |= (
                 {at: content[part]} if part in content else {f"{at}/{name}": data for name, data in content.items()}
             )
-        return found
+        return files
 
     async def env(self, container: Manifest) -> dict[str, str]:
         """Return the environment of a container; `$(NAME)` means a variable that stands before."""
-        found: dict[str, str] = {}
+        variables: dict[str, str] = {}
         try:
             for source in container.get("envFrom") or ():
                 prefix = source.get("prefix", "")
-                found |= {prefix + name: text.decode() for name, text in (await self._all(source)).items()}
+                variables |= {prefix + name: text.decode() for name, text in (await self._all(source)).items()}
             for variable in container.get("env") or ():
                 name, source = variable["name"], variable.get("valueFrom")
-                found[name] = await self._value(source) if source else expanded(variable.get("value", ""), found)
+                variables[name] = (
+                    await self._value(source) if source else expanded(variable.get("value", ""), variables)
+                )
         except NotThere as error:
             raise NotThere(f"Error: {error}", reason="Failed") from error
-        return found
+        return variables
 
-    async def _mounted(self, volume: Manifest, account: Account) -> dict[str, bytes]:
+    async def _mounted(self, volume: Manifest, account: ProgramAccount) -> dict[str, bytes]:
         sources = (volume.get("projected") or {}).get("sources") or [volume]
         content: dict[str, bytes] = {}
         try:
@@ -97,7 +99,7 @@ class PodEnvironment:
             raise NotThere(f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}') from error
         return content
 
-    async def _source(self, source: Manifest, account: Account) -> dict[str, bytes]:
+    async def _source(self, source: Manifest, account: ProgramAccount) -> dict[str, bytes]:
         """Read one source of files; of those that hold no objects, such as emptyDir, nothing is there."""
         if "serviceAccountToken" in source:
             return {source["serviceAccountToken"]["path"]: account.token.encode()}
@@ -136,25 +138,25 @@ class PodEnvironment:
 
     async def _entries(self, kind: Any, name: str, optional: bool) -> dict[str, bytes]:
         try:
-            found = await self.client.get(kind.resource, name, self.namespace)
+            source_object = await self.client.get(kind.resource, name, self.namespace)
         except errors.NotFound as error:
             if optional or name == ROOT_CA:  # a cluster without sockets has no certificate to trust
                 return {}
             raise NotThere(f'{kind.resource.kind.lower()} "{name}" not found') from error
         if kind is Secret:
-            return {key: base64.b64decode(value) for key, value in (found.get("data") or {}).items()}
-        binary = {key: base64.b64decode(value) for key, value in (found.get("binaryData") or {}).items()}
-        return binary | {key: value.encode() for key, value in (found.get("data") or {}).items()}
+            return {key: base64.b64decode(value) for key, value in (source_object.get("data") or {}).items()}
+        binary = {key: base64.b64decode(value) for key, value in (source_object.get("binaryData") or {}).items()}
+        return binary | {key: value.encode() for key, value in (source_object.get("data") or {}).items()}
 
     def _field(self, reference: Mapping[str, str]) -> str:
         """Return a field of the pod itself, by its path."""
         path = reference.get("fieldPath", "")
         if keyed := _BY_KEY.fullmatch(path):
             return str((self.pod["metadata"].get(keyed[1]) or {}).get(keyed[2], ""))
-        found: Any = self.pod
+        value: Any = self.pod
         for step in path.split("."):
-            found = found.get(step, "") if isinstance(found, dict) else ""
-        return str(found)
+            value = value.get(step, "") if isinstance(value, dict) else ""
+        return str(value)
 
 
 def all_expanded(texts: Sequence[str] | None, env: Mapping[str, str]) -> list[str]:
@@ -163,4 +165,4 @@ def all_expanded(texts: Sequence[str] | None, env: Mapping[str, str]) -> list[st
 
 def expanded(text: str, env: Mapping[str, str]) -> str:
     """Put variables in place of `$(NAME)`; an unknown one stays as it is written, and `$$` is a single sign."""
-    return _REFERENCE.sub(lambda found: env.get(found[1], found[0]) if found[1] else "$", text)
+    return _REFERENCE.sub(lambda match: env.get(match[1], match[0]) if match[1] else "$", text)

@@ -1,12 +1,12 @@
-"""The status of a pod as a kubelet writes it, in each state of its life."""
+"""The status of a pod as a kubelet writes it, in each of its states."""
 
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.core_v1 import Container, Pod
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.nodes.objects import Container, Pod
 
 KILLED: Final = 137
 """The exit code of a process that was killed."""
@@ -17,7 +17,7 @@ def creating(pod: Pod, live: Manifest, host: str, now: datetime) -> Manifest:
     """Say that a kubelet has taken the pod up and pulls its images."""
     waiting = {"state": {"waiting": {"reason": "ContainerCreating"}}, "ready": False, "started": False}
     unready = ("ContainersNotReady", f"containers with unready status: [{' '.join(_names(pod))}]")
-    said = {
+    condition_values = {
         "PodReadyToStartContainers": ("False", "", ""),
         "Initialized": ("True", "", ""),
         "Ready": ("False", *unready),
@@ -28,7 +28,7 @@ def creating(pod: Pod, live: Manifest, host: str, now: datetime) -> Manifest:
         "startTime": timestamp(now),
         "hostIP": host,
         "hostIPs": [{"ip": host}],
-        "conditions": conditions(live, said, now),
+        "conditions": conditions(live, condition_values, now),
         "containerStatuses": [_container(one, waiting) for one in pod.spec.containers],
     }
 
@@ -54,7 +54,7 @@ def ended(pod: Pod, live: Manifest, code: int, now: datetime) -> Manifest:
     """Say that all containers have exited, with this code."""
     is_success = code == 0
     reason = "PodCompleted" if is_success else "PodFailed"
-    said = {
+    condition_values = {
         "PodReadyToStartContainers": ("False", "", ""),
         "Initialized": ("True", reason if is_success else "", ""),
         "Ready": ("False", reason, ""),
@@ -65,18 +65,18 @@ def ended(pod: Pod, live: Manifest, code: int, now: datetime) -> Manifest:
     state = {"state": {"terminated": end}, "ready": False, "started": False}
     return {
         "phase": "Succeeded" if is_success else "Failed",
-        "conditions": conditions(live, said, now),
+        "conditions": conditions(live, condition_values, now),
         "containerStatuses": [
             {**_container(one, state), "restartCount": _restarts(live, one)} for one in pod.spec.containers
         ],
     }
 
 
-def conditions(live: Manifest, said: dict[str, tuple[str, str, str]], now: datetime) -> list[Manifest]:
+def conditions(live: Manifest, condition_values: dict[str, tuple[str, str, str]], now: datetime) -> list[Manifest]:
     """Return a kubelet's own conditions as said, and those of others as they are."""
     before = {one["type"]: one for one in live.get("conditions") or ()}
-    own = [_condition(kind, before.get(kind), *words, now) for kind, words in said.items()]
-    return [*own, *(one for kind, one in before.items() if kind not in said)]
+    own = [_condition(kind, before.get(kind), *words, now) for kind, words in condition_values.items()]
+    return [*own, *(one for kind, one in before.items() if kind not in condition_values)]
 
 
 def _condition(
@@ -85,8 +85,8 @@ def _condition(
     is_same = before is not None and before["status"] == status
     since = before["lastTransitionTime"] if before is not None and is_same else timestamp(now)
     words = {"reason": reason, "message": message}
-    said = {key: value for key, value in words.items() if value}
-    return {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": since, **said}
+    details = {key: value for key, value in words.items() if value}
+    return {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": since, **details}
 
 
 def _container(container: Container, state: Manifest) -> Manifest:

@@ -1,4 +1,4 @@
-"""How a program lives in its container: it starts, says whether it is ready, ends, and is started again."""
+"""A program in its container: it starts, becomes ready, ends, and is started again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,9 +8,9 @@ from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.nodes.crash_back_off import BackOff
-from fleetqueue.embedded.nodes.objects import Pod
 from fleetqueue.embedded.nodes.pod_environment import NotThere
 from fleetqueue.embedded.nodes.programs import Program, ProgramContext
 from fleetqueue.runtime.events import Recorder
@@ -34,7 +34,7 @@ class End:
 
 
 @dataclass(slots=True)
-class ContainerState:
+class ProgramState:
     """All that is said of a container."""
 
     name: str
@@ -75,7 +75,7 @@ class ProgramLife:
         self.program = program
         self.context = context
         self.events = events
-        self.state = ContainerState(spec["name"], spec["image"], restarts)
+        self.state = ProgramState(spec["name"], spec["image"], restarts)
         self._probe: Manifest | None = spec.get("readinessProbe")
         self._renew = renew
         self._changed = changed
@@ -155,7 +155,7 @@ class ProgramLife:
     def _why_not_ready(self) -> str:
         try:
             return self.context.why_not_ready()
-        except Exception as error:  # a probe that breaks has failed, and the next one is asked for all the same
+        except Exception as error:  # a probe that raises has failed, and the next one is made all the same
             return explained(error)
 
     async def _wait(self, pause: float) -> None:

@@ -11,28 +11,28 @@ from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.core_v1 import ConfigMap, Pod, Secret
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.nodes import pod_statuses
-from fleetqueue.embedded.nodes.mounted_files import MountedConfigMap, MountedFiles, MountedSecret
-from fleetqueue.embedded.nodes.objects import Pod
+from fleetqueue.embedded.nodes.mounted_files import MountedFiles
 from fleetqueue.embedded.nodes.pod_environment import NotThere, PodEnvironment, all_expanded
 from fleetqueue.embedded.nodes.program_life import ProgramLife
 from fleetqueue.embedded.nodes.program_statuses import wanted_status
-from fleetqueue.embedded.nodes.programs import Account, ProgramContext, Programs
+from fleetqueue.embedded.nodes.programs import ProgramAccount, ProgramContext, Programs
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 
 FIRST_RETRY, LAST_RETRY = 0.5, 122.0
-"""Seconds until something that a pod asks for is looked for again, longer each time."""
+"""Seconds until a missing object that a pod refers to is looked for again, longer each time."""
 STOP_SECONDS: Final = 30.0
 
 log = Log("programs")
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningPod:
     uid: str
     lives: Sequence[ProgramLife]
     task: "asyncio.Task[None]"
@@ -44,7 +44,7 @@ class ProgramPods:
         self.cluster = cluster
         self.programs = programs
         self.wake = wake
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunningPod] = {}
         self._files: dict[str, MountedFiles] = {}
         self._stopping: set[asyncio.Task[None]] = set()
         self._tries: dict[str, int] = {}
@@ -56,7 +56,7 @@ class ProgramPods:
     def follow_mounted(self) -> None:
         """See what becomes of objects that pods mount; to be called before the cluster is followed."""
         if self.programs.by_image:
-            for kind in (MountedSecret, MountedConfigMap):
+            for kind in (Secret, ConfigMap):
                 self.cluster.informer(kind).subscribe(self._object_changed)
 
     def _object_changed(self, old: Object | None, new: Object | None) -> None:
@@ -67,7 +67,7 @@ class ProgramPods:
 
     async def keep(self, pod: Pod, *, host: str, address: str) -> None:
         """Start the programs of a pod unless they run, and write how they are where that is news."""
-        raw = self.cluster.informer(Pod).store.raw(pod.key) or {}
+        raw = self.cluster.raw(pod)
         live = raw.get("status") or {}
         try:
             running = await self._still_running(pod) or await self._start(pod, raw)
@@ -92,7 +92,7 @@ class ProgramPods:
             pod.spec.node_name, CountingRecorder(self.cluster.client, "kubelet", pod.spec.node_name)
         )
 
-    async def _still_running(self, pod: Pod) -> Running | None:
+    async def _still_running(self, pod: Pod) -> RunningPod | None:
         running = self._running.get(pod.key)
         if running is None:
             return None
@@ -121,15 +121,15 @@ class ProgramPods:
             log.info("program stopped", pod=key)
 
     async def close(self) -> None:
-        """Stop all programs, and wait also for those that somebody else waited for in vain."""
+        """Stop all programs, and wait also for those whose stop was interrupted."""
         for key in list(self._running):
             await self.stop(key)
         if self._stopping:
             await asyncio.wait(self._stopping, timeout=STOP_SECONDS)
 
-    async def _start(self, pod: Pod, raw: Manifest) -> Running:
+    async def _start(self, pod: Pod, raw: Manifest) -> RunningPod:
         environment = PodEnvironment(self.cluster.client, raw)
-        account = Account(pod.namespace, environment.account, await environment.token())
+        account = ProgramAccount(pod.namespace, environment.account, await environment.token())
         files = self._files[pod.key] = MountedFiles(environment, account)
         places = await self._places(pod, raw, files)
         lives = [
@@ -146,7 +146,7 @@ class ProgramPods:
             for spec in raw["spec"]["containers"]
         ]
         task = asyncio.create_task(_live(lives, files, places), name=f"programs of {pod.key}")
-        running = self._running[pod.key] = Running(pod.uid, lives, task)
+        running = self._running[pod.key] = RunningPod(pod.uid, lives, task)
         task.add_done_callback(partial(self._ended, pod.key))
         log.info("programs started", cluster=self.cluster.name, pod=pod.key, node=pod.spec.node_name)
         return running

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.nodes.objects import Pod
 from fleetqueue.embedded.nodes.pod_statuses import conditions, init_status
-from fleetqueue.embedded.nodes.program_life import ContainerState, End
+from fleetqueue.embedded.nodes.program_life import End, ProgramState
 
 
 def wanted_status(
-    pod: Pod, live: Manifest, states: Sequence[ContainerState], *, host: str, address: str, now: datetime
+    pod: Pod, live: Manifest, states: Sequence[ProgramState], *, host: str, address: str, now: datetime
 ) -> Manifest:
     """Return what is to be said of a pod by what its containers do."""
     status: Manifest = {
@@ -30,13 +30,13 @@ def wanted_status(
     return status
 
 
-def phase_of(states: Sequence[ContainerState]) -> str:
+def phase_of(states: Sequence[ProgramState]) -> str:
     if all(state.has_ended for state in states):
         return "Failed" if any(state.last is not None and state.last.code for state in states) else "Succeeded"
     return "Running" if all(state.started or state.last for state in states) else "Pending"
 
 
-def container_status(pod: Pod, state: ContainerState) -> Manifest:
+def container_status(pod: Pod, state: ProgramState) -> Manifest:
     return {
         "name": state.name,
         "image": state.image,
@@ -50,12 +50,12 @@ def container_status(pod: Pod, state: ContainerState) -> Manifest:
 
 
 def terminated(end: End) -> Manifest:
-    said = {"exitCode": end.code, "reason": "Error" if end.code else "Completed"}
+    outcome = {"exitCode": end.code, "reason": "Error" if end.code else "Completed"}
     times = {"startedAt": timestamp(end.started), "finishedAt": timestamp(end.finished)}
-    return {**said, **({"message": end.message} if end.message else {}), **times}
+    return {**outcome, **({"message": end.message} if end.message else {}), **times}
 
 
-def _state(pod: Pod, state: ContainerState) -> Manifest:
+def _state(pod: Pod, state: ProgramState) -> Manifest:
     if state.started is not None:
         return {"running": {"startedAt": timestamp(state.started)}}
     if state.has_ended and state.last is not None:
@@ -69,7 +69,7 @@ def _state(pod: Pod, state: ContainerState) -> Manifest:
     return {"waiting": {"reason": "CrashLoopBackOff", "message": message}}
 
 
-def _said(states: Sequence[ContainerState]) -> dict[str, tuple[str, str, str]]:
+def _said(states: Sequence[ProgramState]) -> dict[str, tuple[str, str, str]]:
     unready = [state.name for state in states if not state.is_ready]
     phase = phase_of(states)
     if phase in ("Succeeded", "Failed"):

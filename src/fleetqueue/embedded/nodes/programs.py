@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.client import Client
-from fleetqueue.embedded.nodes.objects import Pod
 
 
 @dataclass(slots=True)
-class Account:
+class ProgramAccount:
     """Whom a program is for its cluster; its token is changed before it ends."""
 
     namespace: str
@@ -36,7 +36,7 @@ class ProgramContext:
     env: Mapping[str, str] = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
     """What is mounted, by path: ConfigMaps, secrets, the token. When something changes, this is another mapping."""
-    account: Account
+    account: ProgramAccount
     client: Client
     why_not_ready: Callable[[], str] = lambda: ""
     """To be set by the program: what is missing until it does its work; empty where nothing is."""
@@ -71,7 +71,7 @@ class Programs:
 
     by_image: Mapping[str, Program]
     """By the last parts of an image's name: `kueue/kueue` also stands for example.com/kueue/kueue:1."""
-    reach: Callable[[Account], Client]
+    reach: Callable[[ProgramAccount], Client]
     """Opens the cluster's API for an account, whose token may change later."""
 
     def knows(self, pod: Pod) -> bool:
@@ -86,7 +86,7 @@ class Programs:
         return next((self.by_image[name] for name in endings if name in self.by_image), None)
 
 
-def _unreachable(account: Account) -> Client:
+def _unreachable(account: ProgramAccount) -> Client:
     raise LookupError(f"no way to the API for {account}")
 
 

@@ -5,6 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from fleetqueue.api.core_v1 import Node
+
+SILENT: Final = "fleetqueue.dev/silent"
+"""Annotation of a node: "true" lets its kubelet fall silent, as if its machine were off."""
 CAPACITY: Final = {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 
 
@@ -12,7 +16,7 @@ CAPACITY: Final = {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "
 class NodeSettings:
     name: str
     capacity: Mapping[str, str] = field(default_factory=lambda: dict(CAPACITY))
-    """Written once, when the node registers; later it belongs to whoever changes it."""
+    """Written once, when the node registers; later changes of others stay."""
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: Sequence[Mapping[str, str]] = ()
     number: int = 1
@@ -36,7 +40,7 @@ class KubeletSettings:
     nodes: Sequence[NodeSettings]
     """Those that register by themselves."""
     all_nodes: bool = False
-    """Whether nodes that somebody else made are played, too."""
+    """Whether nodes that others made are simulated, too."""
     stages: str = "fast"
     """How pods live: `fast`, or `general` with the times that a machine takes."""
     lease_seconds: float = 10.0
@@ -45,13 +49,17 @@ class KubeletSettings:
     """How often a node says that it is well although nothing has changed."""
 
     def of(self, name: str) -> NodeSettings | None:
-        """Return how a node is played; None where it is not ours."""
+        """Return the settings of a node; None where it is not ours."""
         for node in self.nodes:
             if node.name == name:
                 return node
         return _of_somebody_else(name) if self.all_nodes and name else None
 
 
+def is_silent(node: Node) -> bool:
+    return node.metadata.annotations.get(SILENT) == "true"
+
+
 def _of_somebody_else(name: str) -> NodeSettings:
-    """Return how a node is played that did not register by itself: what it has is for others to say."""
+    """Return the settings of a node that others made: its capacity is theirs."""
     return NodeSettings(name, capacity={}, number=2 + zlib.crc32(name.encode()) % 250)

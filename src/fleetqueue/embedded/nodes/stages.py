@@ -1,6 +1,6 @@
-"""How pods live, as data: what happens to a pod in some state, and after which time.
+"""The stages of pods, as data: what happens to a pod in some state, and after which time.
 
-A file of stages is a list; of those that fit a pod, the first one is played:
+A file of stages is a list; of those that fit a pod, the first one applies:
 
     - name: runs                     what it is called in logs
       when:                          all of it must hold
@@ -8,7 +8,7 @@ A file of stages is a list; of those that fit a pod, the first one is played:
         started: false               whether a kubelet has taken it up (it has a startTime)
         owners: [Job]                the kind of its controller
         annotations: [some/key]      or {some/key: "value"}
-        deleting: false              false unless told
+        deleting: false              false by default
       since: scheduled               scheduled, started or deleted: from when on time counts
       after: 1s                      or {from: 1s, to: 5s}: the same for the same pod; or `asked`, see `asked_seconds`
       next: Running                  Creating, Running, Ended (as it is asked to), Stopped or Gone
@@ -23,7 +23,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from fleetqueue.embedded.nodes.objects import Pod
+from fleetqueue.api.conditions import find
+from fleetqueue.api.core_v1 import POD_SCHEDULED, Pod
 
 RUN_FOR: Final = "fleetqueue.dev/run-for"
 """Annotation of a pod: how long it runs, such as `90s`."""
@@ -55,7 +56,7 @@ class Stage:
     """Whether the pod itself says how long it takes."""
 
     def fits(self, pod: Pod) -> bool:
-        owner = next((one.kind for one in pod.metadata.owner_references if one.controller), "")
+        owner = pod.controller.kind if pod.controller is not None else ""
         given = pod.metadata.annotations
         return (
             pod.is_deleting == self.is_deleting
@@ -66,8 +67,8 @@ class Stage:
         )
 
     def due(self, pod: Pod) -> datetime:
-        """Return when it is played."""
-        moments = {"scheduled": pod.scheduled_at, "started": pod.status.start_time, "deleted": pod.deleted_at}
+        """Return when it applies."""
+        moments = {"scheduled": _scheduled_at(pod), "started": pod.status.start_time, "deleted": pod.deleted_at}
         begin = moments[self.since] or pod.metadata.creation_timestamp
         assert begin is not None
         return begin + timedelta(seconds=self._seconds(pod))
@@ -79,6 +80,12 @@ class Stage:
         seconds = self.shortest + chance * (self.longest - self.shortest)
         grace = pod.metadata.deletion_grace_period_seconds
         return seconds if grace is None else min(seconds, grace)
+
+
+def _scheduled_at(pod: Pod) -> datetime | None:
+    scheduled = find(pod.status.conditions, POD_SCHEDULED)
+    moment = scheduled.last_transition_time if scheduled is not None and scheduled.is_true else None
+    return moment or pod.metadata.creation_timestamp
 
 
 def asked_seconds(pod: Pod) -> float:

@@ -13,9 +13,8 @@ from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.embedded.nodes.programs import Program, ProgramContext, Programs
 from fleetqueue.fleets.pods import kueue, ocm
-from fleetqueue.fleets.pods.account_door import AccountDoor
-from fleetqueue.fleets.pods.mounted_door import MountedDoor, while_same
 from fleetqueue.fleets.pods.options import Dial, WrongArguments, only, options_of
+from fleetqueue.fleets.pods.transports import AccountDoor, MountedDoor, while_same
 
 IMAGE: Final = "fleetqueue"
 IN_CLUSTER: Final = "https://kubernetes.default.svc"

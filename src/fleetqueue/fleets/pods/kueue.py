@@ -87,17 +87,17 @@ def multikueue_settings(kueue: "KueueSettings", namespace: str) -> "MultiKueueSe
     """Take what Kueue's configuration says about other clusters."""
     from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 
-    told, gates = kueue.multikueue, kueue.feature_gates
+    multikueue, gates = kueue.multikueue, kueue.feature_gates
     return MultiKueueSettings(
         namespace=namespace,
-        origin=told.origin,
+        origin=multikueue.origin,
         frameworks=kueue.frameworks,
-        worker_lost_timeout=told.worker_lost_timeout,
-        gc_interval=told.gc_interval,
-        dispatcher=told.dispatcher,
-        step_size=told.step_size,
+        worker_lost_timeout=multikueue.worker_lost_timeout,
+        gc_interval=multikueue.gc_interval,
+        dispatcher=multikueue.dispatcher,
+        step_size=multikueue.step_size,
         serves_profiles=gates.get("MultiKueueClusterProfile", False),
-        access_providers=told.access_providers,
+        access_providers=multikueue.access_providers,
         old_conditions=gates.get("AdmissionCheckValidationRules", False),
     )
 

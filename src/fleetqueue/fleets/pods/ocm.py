@@ -9,10 +9,9 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, render
 from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.embedded.nodes.programs import Program, ProgramContext
-from fleetqueue.fleets.pods.account_door import AccountDoor
 from fleetqueue.fleets.pods.controllers import as_manager, run_controllers
-from fleetqueue.fleets.pods.mounted_door import MountedDoor, while_same
 from fleetqueue.fleets.pods.options import Dial, WrongArguments, only, options_of
+from fleetqueue.fleets.pods.transports import AccountDoor, MountedDoor, while_same
 from fleetqueue.fleets.pods.webhooks import PodWebhooks
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
@@ -36,8 +35,8 @@ def programs(server: ApiServer, dial: Dial) -> dict[str, Program]:
         "managed-serviceaccount": {"manager": _accounts_manager, "agent": partial(_accounts_agent, dial)},
     }
     alone: dict[str, Program] = {"placement": _placement, "cluster-permission": _cluster_permission}
-    found = {**alone, **{name: _of_commands(each) for name, each in commands.items()}}
-    return {f"open-cluster-management/{name}": program for name, program in found.items()}
+    by_image = {**alone, **{name: _of_commands(subcommands) for name, subcommands in commands.items()}}
+    return {f"open-cluster-management/{name}": program for name, program in by_image.items()}
 
 
 def _of_commands(commands: Mapping[str, Command]) -> Program:
@@ -73,13 +72,13 @@ async def _registration_controller(server: ApiServer, context: ProgramContext, o
     from fleetqueue.embedded.ocm.addons import wiring as add_ons
     from fleetqueue.embedded.ocm.cluster_profiles import wiring as profiles
     from fleetqueue.embedded.ocm.registration import wiring
-    from fleetqueue.embedded.ocm.registration.settings import HubSettings
+    from fleetqueue.embedded.ocm.registration.settings import RegistrationHubSettings
     from fleetqueue.embedded.ocm.registration.webhooks import hooks as webhooks
 
     hub, metrics, settings = (
         Cluster("hub", as_manager(context.client, "registration-controller")),
         Metrics(),
-        HubSettings(),
+        RegistrationHubSettings(),
     )
     controllers = [
         *wiring.hub_controllers(hub, metrics, settings),
@@ -98,7 +97,7 @@ async def _registration_agent(dial: Dial, context: ProgramContext, options: Opti
     from fleetqueue.embedded.ocm.addons import wiring as add_ons
     from fleetqueue.embedded.ocm.addons.settings import AddOnAgentSettings
     from fleetqueue.embedded.ocm.registration import wiring
-    from fleetqueue.embedded.ocm.registration.settings import AgentSettings
+    from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings
 
     metrics, name = Metrics(), only(options, "spoke-cluster-name")
 
@@ -106,7 +105,7 @@ async def _registration_agent(dial: Dial, context: ProgramContext, options: Opti
         settings = AddOnAgentSettings(name, nobodys(connection))
         return add_ons.agent_controllers(hub, worker, metrics, settings)
 
-    settings = AgentSettings(
+    settings = RegistrationAgentSettings(
         name,
         namespace=context.namespace,
         urls=options.get("spoke-external-server-urls", ()),

@@ -20,13 +20,13 @@ class WrongArguments(Exception):
 
 def options_of(args: Iterable[str]) -> dict[str, list[str]]:
     """Read `--name=value` and `--name`; an option may stand more than once."""
-    found: dict[str, list[str]] = {}
+    options: dict[str, list[str]] = {}
     for arg in args:
         if not arg.startswith("--"):
             raise WrongArguments(f"{arg!r} is no option; write it as --name=value")
         name, _, value = arg.removeprefix("--").partition("=")
-        found.setdefault(name, []).append(value)
-    return found
+        options.setdefault(name, []).append(value)
+    return options
 
 
 def only(options: Mapping[str, list[str]], name: str) -> str:

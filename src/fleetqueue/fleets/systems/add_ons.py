@@ -12,7 +12,7 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.fleets.systems.ocm import ADD_ON_MANAGER, ADD_ON_NAMESPACE
-from fleetqueue.fleets.systems.part import FOLLOW, Part, bound, rule
+from fleetqueue.fleets.systems.parts import FOLLOW, SystemPart, bound, rule
 from fleetqueue.manifests import shipped
 
 NAMESPACE: Final = "open-cluster-management-addon"
@@ -20,7 +20,7 @@ ACCOUNTS: Final = "managed-serviceaccount"
 SCORES: Final = "resource-usage-collect"
 _ACCOUNTS_GROUP: Final = "authentication.open-cluster-management.io"
 
-ACCOUNTS_MANAGER: Final = Part(
+ACCOUNTS_MANAGER: Final = SystemPart(
     "managed-serviceaccount-addon-manager",
     NAMESPACE,
     image="quay.io/open-cluster-management/managed-serviceaccount:v0.8.0",
@@ -34,7 +34,7 @@ ACCOUNTS_MANAGER: Final = Part(
     ),
 )
 
-PERMISSIONS: Final = Part(
+PERMISSIONS: Final = SystemPart(
     "cluster-permission",
     NAMESPACE,
     image="quay.io/open-cluster-management/cluster-permission:latest",
@@ -130,9 +130,9 @@ _TOLERATIONS: Final = [
 ]
 
 
-def accounts_agent() -> Part:
+def accounts_agent() -> SystemPart:
     """The agent on a worker, as the add-on's template holds it."""
-    return Part(
+    return SystemPart(
         "managed-serviceaccount-addon-agent",
         ADD_ON_NAMESPACE,
         image=ACCOUNTS_MANAGER.image,

@@ -6,7 +6,7 @@ from typing import Final
 from fleetqueue.api.core_v1 import ConfigMap, Namespace, secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.fleets.systems.part import EVENTS, FOLLOW, Part, rule
+from fleetqueue.fleets.systems.parts import EVENTS, FOLLOW, SystemPart, rule
 
 CONFIG_FILE: Final = "controller_manager_config.yaml"
 CONFIG: Final = """\
@@ -24,7 +24,7 @@ featureGates:
 IN_PROCESS: Final = "webhooks are asked in process here"
 _KUEUE: Final = "kueue.x-k8s.io"
 
-KUEUE: Final = Part(
+KUEUE: Final = SystemPart(
     "kueue-controller-manager",
     KUEUE_NAMESPACE,
     image="registry.k8s.io/kueue/kueue:v0.19.2",
@@ -59,7 +59,7 @@ KUEUE: Final = Part(
     labels={"app.kubernetes.io/name": "kueue", "control-plane": "controller-manager"},
 )
 
-JOBSET: Final = Part(
+JOBSET: Final = SystemPart(
     "jobset-controller-manager",
     "jobset-system",
     image="registry.k8s.io/jobset/jobset:v0.12.0",

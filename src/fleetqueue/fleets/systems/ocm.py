@@ -5,7 +5,7 @@ from typing import Final
 
 from fleetqueue.api.core_v1 import Namespace, ServiceAccount, secret
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.fleets.systems.part import EVENTS, FOLLOW, Part, bound, rule
+from fleetqueue.fleets.systems.parts import EVENTS, FOLLOW, SystemPart, bound, rule
 
 VERSION: Final = "v1.2.1"
 HUB_NAMESPACE: Final = "open-cluster-management-hub"
@@ -41,7 +41,7 @@ _GIVEN_TO_AGENTS: Final = (
 )
 """What registration does not do itself; but Kubernetes lets nobody give rights away that he does not have."""
 
-REGISTRATION: Final = Part(
+REGISTRATION: Final = SystemPart(
     "cluster-manager-registration-controller",
     HUB_NAMESPACE,
     image=_image("registration"),
@@ -69,7 +69,7 @@ REGISTRATION: Final = Part(
     ),
 )
 
-PLACEMENT: Final = Part(
+PLACEMENT: Final = SystemPart(
     "cluster-manager-placement-controller",
     HUB_NAMESPACE,
     image=_image("placement"),
@@ -84,7 +84,7 @@ PLACEMENT: Final = Part(
     ),
 )
 
-WORK: Final = Part(
+WORK: Final = SystemPart(
     "cluster-manager-work-controller",
     HUB_NAMESPACE,
     image=_image("work"),
@@ -98,7 +98,7 @@ WORK: Final = Part(
     ),
 )
 
-ADD_ON_MANAGER: Final = Part(
+ADD_ON_MANAGER: Final = SystemPart(
     "cluster-manager-addon-manager-controller",
     HUB_NAMESPACE,
     image=_image("addon-manager"),
@@ -145,8 +145,8 @@ def klusterlet(cluster: str, url: str, bootstrap_kubeconfig: str) -> Iterable[Ma
     yield from work_agent(cluster).manifests()
 
 
-def registration_agent(cluster: str, url: str) -> Part:
-    return Part(
+def registration_agent(cluster: str, url: str) -> SystemPart:
+    return SystemPart(
         "klusterlet-registration-agent",
         AGENT_NAMESPACE,
         image=_image("registration"),
@@ -164,9 +164,9 @@ def registration_agent(cluster: str, url: str) -> Part:
     )
 
 
-def work_agent(cluster: str) -> Part:
+def work_agent(cluster: str) -> SystemPart:
     """The agent that applies works, with the rights of an administrator, as upstream gives it by default."""
-    return Part(
+    return SystemPart(
         "klusterlet-work-agent",
         AGENT_NAMESPACE,
         image=_image("work"),

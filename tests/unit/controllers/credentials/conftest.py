@@ -28,10 +28,10 @@ from fleetqueue.api.requests import Request, Response
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, parse, render
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
-from fleetqueue.controllers.credentials.hub_apis import Capabilities
+from fleetqueue.controllers.credentials.hub_apis import CredentialApis
 from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.controllers.credentials.wiring import Credentials
+from fleetqueue.controllers.credentials.wiring import CredentialControllers
 from fleetqueue.embedded.apiserver.http.exchange import status_of
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics
@@ -237,12 +237,14 @@ class World:
     def room(
         self,
         *,
-        capabilities: Capabilities = Capabilities(),  # noqa: B008
+        capabilities: CredentialApis = CredentialApis(),  # noqa: B008
         hub_uid: str = "",
         **settings: Any,
-    ) -> Credentials:
+    ) -> CredentialControllers:
         chosen = CredentialsSettings(**settings)
-        return Credentials(self.hub, self.metrics, chosen, capabilities=capabilities, hub_uid=hub_uid, dial=self.dial)
+        return CredentialControllers(
+            self.hub, self.metrics, chosen, capabilities=capabilities, hub_uid=hub_uid, dial=self.dial
+        )
 
     def controller(self, **settings: Any) -> KubeconfigSecretController:
         (controller,) = self.room(**settings).controllers

@@ -9,7 +9,7 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.controllers.credentials.cluster_profiles import with_ours
-from fleetqueue.controllers.credentials.hub_apis import Capabilities
+from fleetqueue.controllers.credentials.hub_apis import CredentialApis
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import advance, settle
@@ -21,7 +21,7 @@ SPEC = {"clusterManager": {"name": "open-cluster-management"}}
 
 
 def at_work(world, fields=("accessProviders",)):
-    room = world.room(capabilities=Capabilities(profile_fields=frozenset(fields)))
+    room = world.room(capabilities=CredentialApis(profile_fields=frozenset(fields)))
     return managed(Manager(world.hub, room.controllers))
 
 

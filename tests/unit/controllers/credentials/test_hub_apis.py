@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import AdminKubeconfigs
-from fleetqueue.controllers.credentials.hub_apis import Capabilities, discover
+from fleetqueue.controllers.credentials.hub_apis import CredentialApis, discover
 from fleetqueue.controllers.credentials.managed_accounts import ManagedAccounts
 from fleetqueue.runtime.metrics import Metrics
 
@@ -23,7 +23,7 @@ def lack(api, *paths):
 async def test_bare_hub_has_nothing(api):
     lack(api, MSA, PERMISSION, PROFILE)
 
-    assert await discover(Client(api)) == Capabilities()
+    assert await discover(Client(api)) == CredentialApis()
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ async def test_profiles_are_left_alone_where_their_schema_may_not_be_read(api):
 def test_managed_accounts_come_first_where_they_are_served(world):
     bare = world.controller()
     world.metrics = Metrics()
-    (full,) = world.room(capabilities=Capabilities(managed_accounts=True)).controllers
+    (full,) = world.room(capabilities=CredentialApis(managed_accounts=True)).controllers
 
     assert [type(source) for source in bare.sources] == [AdminKubeconfigs]
     assert [type(source) for source in full.sources] == [ManagedAccounts, AdminKubeconfigs]

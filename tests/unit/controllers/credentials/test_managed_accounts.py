@@ -15,7 +15,7 @@ from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
 from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.controllers.credentials.hub_apis import Capabilities
+from fleetqueue.controllers.credentials.hub_apis import CredentialApis
 from fleetqueue.controllers.credentials.managed_accounts import go_duration
 from fleetqueue.controllers.credentials.worker_rules import rules_for
 from fleetqueue.runtime.cluster import OURS, Cluster
@@ -29,7 +29,7 @@ ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": 
 
 
 def at_work(world, **settings):
-    room = world.room(capabilities=Capabilities(managed_accounts=True), **settings)
+    room = world.room(capabilities=CredentialApis(managed_accounts=True), **settings)
     return managed(Manager(world.hub, room.controllers))
 
 

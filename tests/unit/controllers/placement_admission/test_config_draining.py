@@ -222,7 +222,7 @@ async def test_a_drain_ends_where_the_credential_may_not_list_jobs(scene):
 @pytest.mark.usefixtures("two_clusters")
 async def test_it_stays_listed_while_a_nomination_is_under_way(scene, a_workload):
     async with scene.beating() as heart:
-        heart.configs.ledger.enter(a_workload(), ["gpu-c1"])
+        heart.dispatcher.sent_nominations.add(a_workload(), ["gpu-c1"])
         scene.select("c2")
         await advance(30)
         assert scene.lists() == ["gpu-c1", "gpu-c2"]
@@ -699,6 +699,7 @@ async def test_a_drain_that_is_forced_takes_its_jobs_back_while_the_cluster_is_l
         await settle()
 
         assert scene.state() == "Retry"
+        assert scene.events("TakenBack") == ["taken back from gpu-c1: it was given up with `fleetqueue unjoin --force`"]
         assert scene.lists() == ["gpu-c1", "gpu-c2"]
 
 
@@ -745,3 +746,45 @@ async def test_if_any_write_of_a_drain_fails_the_end_is_the_same(scene, write, t
         assert scene.members() == ["gpu-c2"]
         assert scene.says("Active").status == "True"
         assert scene.says("Draining") is None
+
+
+# Coming back
+
+
+@pytest.fixture
+async def old_copy(scene):
+    """A job runs on c2; c1, which was given up, still has a copy of it."""
+    scene.fleet("c1", "c2")
+    scene.placement("gpu", "c2")
+    scene.check()
+    scene.workload(on="gpu-c2", checks=RUNNING)
+    scene.copy("c2", admitted=True)
+    scene.copy("c1", admitted=True)
+
+
+@pytest.mark.usefixtures("old_copy")
+async def test_a_cluster_with_an_old_copy_of_a_job_that_is_elsewhere_is_not_listed_yet(scene):
+    async with scene.beating():
+        await settle()
+        scene.select("c1", "c2")
+        await advance(600)
+
+        assert scene.lists() == ["gpu-c2"]
+        assert "left out: gpu-c1 (it has old copies of jobs that are elsewhere now" in scene.says("Active").message
+        assert "Workload team-a/job (1 in all)" in scene.says("Active").message
+
+        scene.remove_copy("c1")
+        await advance(60)
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]
+
+
+@pytest.mark.usefixtures("old_copy")
+async def test_when_the_job_has_ended_elsewhere_the_cluster_is_listed(scene):
+    async with scene.beating():
+        await settle()
+        scene.select("c1", "c2")
+        await settle()
+        scene.change_workload(finished=True, on="gpu-c2", checks=RUNNING)
+        await advance(60)
+
+        assert scene.lists() == ["gpu-c1", "gpu-c2"]

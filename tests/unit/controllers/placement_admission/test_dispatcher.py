@@ -102,7 +102,7 @@ async def test_a_job_that_allows_nobody_waits_with_a_reason(scene):
         assert scene.nominated() == []
         (note,) = scene.events("NoClusterToNominate")
         assert note.startswith(f"{CLUSTERS} names c9, and there is no such cluster; gpu-c1: not among {CLUSTERS}")
-        assert heart.dispatcher.measures.waiting._value.get() == 1
+        assert heart.dispatcher.admission_metrics.waiting._value.get() == 1
 
 
 @pytest.mark.usefixtures("three_clusters")
@@ -479,7 +479,7 @@ async def test_a_write_that_surely_did_not_happen_is_decided_anew(scene, error):
         scene.workload()
         await settle()
         assert scene.nominated() == []
-        assert not heart.dispatcher.ledger.is_under_way("gpu-c2")
+        assert not heart.dispatcher.sent_nominations.is_under_way("gpu-c2")
         scene.score("c3", 90)
         await advance(1)
 
@@ -497,7 +497,7 @@ async def test_a_write_that_may_have_happened_counts_until_it_surely_has_not(sce
         scene.api.fail_on(NOMINATION, error, times=1)
         scene.workload()
         await settle()
-        assert heart.dispatcher.ledger.is_under_way("gpu-c2")
+        assert heart.dispatcher.sent_nominations.is_under_way("gpu-c2")
         await advance(30)
         assert scene.nominated() == []
         await advance(31)
@@ -515,7 +515,7 @@ async def test_a_write_that_happened_although_the_answer_was_lost_is_not_repeate
 
         assert scene.nominated() == ["gpu-c2"]
         assert scene.writes.count(NOMINATION) == 1
-        assert not heart.dispatcher.ledger.is_under_way("gpu-c2")
+        assert not heart.dispatcher.sent_nominations.is_under_way("gpu-c2")
 
 
 @pytest.mark.usefixtures("three_clusters")
@@ -525,7 +525,7 @@ async def test_a_hub_that_cannot_be_read_costs_no_minute(scene):
         scene.api.fail_on("get workloads/*", errors.Unreachable("lost"), times=1)
         scene.workload()
         await settle()
-        assert not heart.dispatcher.ledger.is_under_way("gpu-c2")
+        assert not heart.dispatcher.sent_nominations.is_under_way("gpu-c2")
         await advance(1)
 
         assert scene.nominated() == ["gpu-c2"]
@@ -561,7 +561,7 @@ async def test_a_workload_that_changed_meanwhile_is_left_alone(scene, decided, m
         await dispatcher._nominate(workload, ["gpu-c2"], "")
 
     assert scene.nominated() == before
-    assert not dispatcher.ledger.is_under_way("gpu-c2")
+    assert not dispatcher.sent_nominations.is_under_way("gpu-c2")
 
 
 async def test_a_new_workload_of_the_same_name_is_left_alone(scene, decided):

@@ -36,7 +36,7 @@ def use(scene, name, gpus):
 
 
 def waiting(heart):
-    return heart.dispatcher.measures.waiting._value.get()
+    return heart.dispatcher.admission_metrics.waiting._value.get()
 
 
 @pytest.mark.usefixtures("two_clusters")

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetqueue.controllers.placement_admission.draining import Held, Plan, decide, to_ask
+from fleetqueue.controllers.placement_admission.draining import ConfigPlan, Holdings, decide, to_ask
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EARLIER = NOW - timedelta(minutes=5)
 
-EMPTY = Held()
-BUSY = Held(frozenset({"team-a/job"}), is_running=True)
-SILENT = Held(unreachable="connection refused", is_running=True)
+EMPTY = Holdings()
+BUSY = Holdings(frozenset({"team-a/job"}), is_running=True)
+SILENT = Holdings(unreachable="connection refused", is_running=True)
 
 
 def plan(wanted, listed=(), *, marks=(), held=None, unusable=None, limit=20, by_score=False, is_decided=True):
@@ -161,7 +161,7 @@ def test_who_is_asked(wanted, listed, marks, unusable, limit, asked):
     [
         pytest.param(EMPTY, "0 workloads", True, id="nothing"),
         pytest.param(BUSY, "1 workload", False, id="one"),
-        pytest.param(Held(frozenset({"a", "b"})), "2 workloads", False, id="two"),
+        pytest.param(Holdings(frozenset({"a", "b"})), "2 workloads", False, id="two"),
         pytest.param(SILENT, "0 workloads, cannot be asked: connection refused", False, id="no answer"),
     ],
 )
@@ -210,6 +210,6 @@ def test_whatever_the_situation_a_second_look_changes_nothing_more(situation):
     again = {**situation, "listed": list(first.listed), "marks": list(first.draining), "held": held}
     second = plan(**again)
 
-    assert isinstance(second, Plan)
+    assert isinstance(second, ConfigPlan)
     assert second.draining == first.draining
     assert set(first.serving) <= set(second.listed)

@@ -9,6 +9,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.fleetqueue import GIVEN_UP
 from fleetqueue.controllers.placement_admission.evictions import lacking
 from fleetqueue.testing.builders import condition, pod_template
 from fleetqueue.testing.virtual_time import advance
@@ -88,7 +89,7 @@ async def test_the_job_gets_its_last_status_and_the_user_a_reason(scene):
 
         assert counted(scene) == 0
         assert "no cluster has a copy any more" in scene.events("EvictionFinished")[0]
-        assert heart.evictions.measures.evictions_finished._value.get() == 1
+        assert heart.evictions.admission_metrics.evictions_finished._value.get() == 1
 
 
 @pytest.mark.usefixtures("evicted")
@@ -127,6 +128,26 @@ async def test_a_cluster_that_cannot_be_asked_is_waited_for(scene):
         await advance(30)
 
         assert counted(scene) == 0
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_a_cluster_that_was_given_up_unasked_is_named(scene):
+    scene.change_workload(on="gpu-c2", checks={"mk": "Ready", "ac": "Ready"})
+    scene.workers["c2"].cut()
+
+    async with scene.beating():
+        scene.select("c1")
+        scene.change_workload(checks=RESET, evicted=True)
+        await advance(60)
+        assert counted(scene) == 1
+        scene.api.change(kueue.MultiKueueCluster, "gpu-c2", metadata={"annotations": {GIVEN_UP: "true"}})
+        await advance(30)
+
+        assert counted(scene) == 0
+        (said,) = scene.events("EvictionFinished")
+        assert said.startswith(
+            "no cluster that answers has a copy any more (gpu-c2: given up unasked, the job may still"
+        )
 
 
 @pytest.mark.usefixtures("evicted")

@@ -224,7 +224,7 @@ async def test_a_missing_placement_is_told_and_its_appearance_is_noticed(scene):
     async with scene.beating():
         active = scene.says("Active")
         assert (active.status, active.reason) == ("False", "PlacementNotFound")
-        assert active.message == "Placement gpu not found"
+        assert active.message == "Placement gpu not found in namespace kueue-system"
 
         scene.placement("gpu", "c1")
         await settle()

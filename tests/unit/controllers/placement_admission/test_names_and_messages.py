@@ -58,12 +58,15 @@ def test_the_name_of_a_secret():
             id="with some left out",
         ),
         pytest.param(
-            messages.placement_not_found("gpu", []), "PlacementNotFound", "Placement gpu not found", id="no Placement"
+            messages.placement_not_found("gpu", "kueue-system", []),
+            "PlacementNotFound",
+            "Placement gpu not found in namespace kueue-system",
+            id="no Placement",
         ),
         pytest.param(
-            messages.placement_not_found("gpu", ["gpu-c1"]),
+            messages.placement_not_found("gpu", "kueue-system", ["gpu-c1"]),
             "PlacementNotFound",
-            "Placement gpu not found; running work goes on in gpu-c1",
+            "Placement gpu not found in namespace kueue-system; running work goes on in gpu-c1",
             id="no Placement, but work",
         ),
         pytest.param(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.controllers.placement_admission.nomination import nomination
+from fleetqueue.controllers.placement_admission.nomination_apply import nomination
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.builders import condition, pod_template
 from fleetqueue.testing.embedded_server import EmbeddedServer

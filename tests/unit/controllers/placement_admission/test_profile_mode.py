@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.controllers.placement_admission.access import why_unusable
+from fleetqueue.controllers.placement_admission.members import why_unusable
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
 from fleetqueue.runtime.manager import Manager

@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.api import errors
-from fleetqueue.controllers.placement_admission.refusals import Refusals
+from fleetqueue.controllers.placement_admission.nomination_apply import Refusals
 from fleetqueue.testing.virtual_time import advance, settle
 
 NOMINATION = "apply workloads/team-a/job/status"
@@ -38,7 +38,7 @@ async def test_a_nomination_that_is_refused_twice_is_told_of_and_tried_with_pati
         assert note.endswith("field is immutable")
         tries = scene.api.requests.count(NOMINATION)
         assert 10 <= tries <= 30
-        assert heart.dispatcher.measures.refused._value.get() == tries - 1
+        assert heart.dispatcher.admission_metrics.refused._value.get() == tries - 1
 
         scene.api.heal()
         await advance(70)

@@ -2,13 +2,13 @@
 
 import pytest
 
-from fleetqueue.controllers.placement_admission.workload_checks import Answer, decide
+from fleetqueue.controllers.placement_admission.workload_checks import CheckAnswer, decide
 
-READY = Answer("Ready", "outlook")
-PENDING = Answer("Pending", "outlook")
-TAKEN_BACK_FROM_TWO = Answer("Retry", "taken back from gpu-c1, gpu-c2, which are being drained")
-TAKEN_BACK = Answer("Retry", "taken back from gpu-c1, which is being drained")
-TIMED_OUT = Answer("Retry", "taken back from gpu-c1: it was dropped, and the drain timeout has passed")
+READY = CheckAnswer("Ready", "outlook")
+PENDING = CheckAnswer("Pending", "outlook")
+TAKEN_BACK_FROM_TWO = CheckAnswer("Retry", "taken back from gpu-c1, gpu-c2, which are being drained")
+TAKEN_BACK = CheckAnswer("Retry", "taken back from gpu-c1, which is being drained")
+TIMED_OUT = CheckAnswer("Retry", "taken back from gpu-c1: it was dropped, and the drain timeout has passed")
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,25 @@ async def test_a_workload_with_quota_gets_ready(scene):
 
 
 @pytest.mark.usefixtures("two_clusters")
+@pytest.mark.parametrize(
+    ("checks", "warnings"),
+    [
+        pytest.param({"ac": "Pending"}, 1, id="no MultiKueue check"),
+        pytest.param(ASKED, 0, id="a MultiKueue check"),
+        pytest.param({"ac": "Pending", "unseen": "Pending"}, 0, id="one that is not seen yet"),
+    ],
+)
+async def test_a_workload_that_will_run_on_the_hub_is_warned_of(scene, checks, warnings):
+    async with scene.beating():
+        await scene.connected()
+        scene.workload(checks=checks)
+        await settle()
+
+        assert scene.state() == "Ready"
+        assert len(scene.events("NoMultiKueueCheck")) == warnings
+
+
+@pytest.mark.usefixtures("two_clusters")
 async def test_without_quota_nothing_is_said(scene):
     async with scene.beating():
         await scene.connected()

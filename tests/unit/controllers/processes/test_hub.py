@@ -5,6 +5,7 @@ import gc
 
 import pytest
 
+from fleetqueue.admin.hub_state import silence_of
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.coordination_v1 import Lease
@@ -23,6 +24,10 @@ ALONE = HubSettings(leader_election=LeaderElectionSettings(enabled=False))
 
 def process(api: ArrangedApi, settings: HubSettings = ALONE) -> HubProcess:
     return HubProcess(Connection("https://hub"), settings, dial=lambda connection: Client(api))
+
+
+def lease(api: ArrangedApi) -> Lease:
+    return api.get(Lease, "fleetqueue-controller", "fleetqueue-system")
 
 
 async def test_it_works_once_the_caches_are_filled(installed):
@@ -118,6 +123,38 @@ async def test_a_lost_lease_ends_the_process(installed):
             await hub.serve()
 
 
+async def test_without_election_the_lease_still_shows_that_the_controller_runs(installed):
+    async with running(process(installed).serve()):
+        await advance(600)
+        silence = silence_of(lease(installed))
+
+    assert silence == ""
+    assert lease(installed).spec.holder_identity == ""
+
+
+async def test_without_election_another_holder_of_the_lease_is_left_alone(installed):
+    leader, alone = process(installed, HubSettings()), process(installed)
+
+    async with running(leader.serve()):
+        await settle()
+        holder = lease(installed).spec.holder_identity
+        async with running(alone.serve()):
+            await advance(600)
+
+            assert lease(installed).spec.holder_identity == holder
+            assert [p.metrics.registry.get_sample_value("fleetqueue_leading") for p in (leader, alone)] == [1, 1]
+
+
+async def test_without_election_a_lease_that_may_not_be_written_stops_nobody(installed):
+    installed.fail_on("* leases/*", errors.Forbidden("no"))
+    hub = process(installed)
+
+    async with running(hub.serve()):
+        await advance(600)
+
+        assert hub.why_not_ready() == ""
+
+
 async def test_a_new_api_on_the_hub_puts_the_parts_together_anew(installed):
     hub = process(installed)
 
@@ -139,7 +176,7 @@ async def test_an_hour_without_news_asks_little(installed):
         await advance(3600)
 
     asked = [request for request in installed.requests if not request.startswith("watch")]
-    assert installed.writes == []
+    assert [write for write in installed.writes if " leases" not in write] == []
     assert len([r for r in asked if r.startswith("get customresourcedefinitions")]) <= 3600 / ALONE.recheck * 1.3
 
 
@@ -152,10 +189,12 @@ async def _steal(api: ArrangedApi, *, after: float) -> None:
 async def test_garbage_collection_leaves_filled_caches_alone_in_a_process(installed, is_own):
     hub = process(installed)
     hub._has_process = is_own
+    before = gc.get_freeze_count()
 
     async with running(hub.serve()):
         await settle()
-        left_alone = gc.get_freeze_count() > 0
-        gc.unfreeze()
+        left_alone = gc.get_freeze_count() > before
+    after = gc.get_freeze_count()
 
     assert left_alone is is_own
+    assert after == (0 if is_own else before)

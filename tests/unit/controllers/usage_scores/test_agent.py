@@ -17,7 +17,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import FRESH, GPU, SCORE_RESOURCE
 from fleetqueue.client import Client
 from fleetqueue.controllers.usage_scores.agent import TAKING, ScoreAgent
-from fleetqueue.controllers.usage_scores.settings import AgentSettings
+from fleetqueue.controllers.usage_scores.settings import ScoreAgentSettings
 from fleetqueue.controllers.usage_scores.usage import ScoredPod
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.metrics import Metrics
@@ -38,7 +38,7 @@ def worker(new_api: Callable[[], ArrangedApi]) -> ArrangedApi:
 
 @asynccontextmanager
 async def agent(
-    worker: ArrangedApi, hub: ArrangedApi, settings: AgentSettings | None = None
+    worker: ArrangedApi, hub: ArrangedApi, settings: ScoreAgentSettings | None = None
 ) -> AsyncIterator[ScoreAgent]:
     measuring = ScoreAgent(Cluster("cluster1", Client(worker)), Cluster("hub", Client(hub)), Metrics(), settings)
     async with scoring(measuring):
@@ -123,7 +123,7 @@ async def test_scores_belong_to_the_add_on_that_installed_the_agent(api: Arrange
     installed = api.get(ManagedClusterAddOn, "score-agent", "cluster1")
     assert installed is not None
 
-    async with agent(worker, api, AgentSettings(add_on="score-agent")):
+    async with agent(worker, api, ScoreAgentSettings(add_on="score-agent")):
         (owner,) = score(api).metadata.owner_references
 
     assert (owner.kind, owner.name, owner.uid) == ("ManagedClusterAddOn", "score-agent", installed.uid)
@@ -132,7 +132,7 @@ async def test_scores_belong_to_the_add_on_that_installed_the_agent(api: Arrange
 @pytest.mark.checklist("A-4")
 async def test_without_its_add_on_the_agent_makes_no_scores_any_more(api: ArrangedApi, worker: ArrangedApi) -> None:
     api.add(add_on())
-    async with agent(worker, api, AgentSettings(add_on="score-agent")):
+    async with agent(worker, api, ScoreAgentSettings(add_on="score-agent")):
         api.remove(ManagedClusterAddOn, "score-agent", "cluster1")
         api.remove(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
         await advance(600)
@@ -297,8 +297,8 @@ async def test_pods_that_come_in_hundreds_are_looked_at_together(
     worker.add(node(cpu="8"))
     async with agent(worker, api) as measuring:
         await advance(10)
-        looks = Mock(wraps=measuring.ledger.free)
-        monkeypatch.setattr(measuring.ledger, "free", looks)
+        looks = Mock(wraps=measuring.usage.free)
+        monkeypatch.setattr(measuring.usage, "free", looks)
 
         for number in range(300):
             worker.add(pod(f"p{number}", requests={"cpu": "1m"}))
@@ -416,4 +416,4 @@ async def test_a_small_difference_is_left_alone(other_clock: HubWithItsOwnClock,
 
 def test_a_validity_that_the_hub_would_find_too_short_is_refused() -> None:
     with pytest.raises(ValueError, match=r"must be 180\.0 s or more"):
-        AgentSettings(validity=120)
+        ScoreAgentSettings(validity=120)

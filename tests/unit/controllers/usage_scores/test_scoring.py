@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from fleetqueue.api.quantity import parse
-from fleetqueue.api.usage_scores import CPU, GPU, MEMORY, TPU, Scale, loss
+from fleetqueue.api.usage_scores import CPU, GPU, MEMORY, TPU, ScoreScale, loss
 from fleetqueue.controllers.usage_scores.scoring import lowest, normalised, scores
 
 ORDER = [
@@ -42,30 +42,30 @@ ORDER = [
     ],
 )
 def test_an_amount_has_a_score(resource: str, free: str, score: int) -> None:
-    assert normalised(parse(free), Scale().full(resource)) == score
+    assert normalised(parse(free), ScoreScale().full(resource)) == score
 
 
 @pytest.mark.checklist("S3-7")
 def test_the_order_of_the_scores_is_a_contract() -> None:
-    assert list(scores([], Scale())) == ORDER
+    assert list(scores([], ScoreScale())) == ORDER
     assert list(lowest()) == ORDER
     assert ORDER[5] == "gpuClusterAvailable"
 
 
 def test_a_cluster_without_nodes_has_the_lowest_scores() -> None:
-    assert scores([], Scale()) == lowest()
+    assert scores([], ScoreScale()) == lowest()
     assert set(lowest().values()) == {-100}
 
 
 def test_the_cluster_counts_all_nodes_and_the_node_score_the_best_one() -> None:
-    values = scores([{GPU: Decimal(6)}, {GPU: Decimal(6), CPU: Decimal(40)}], Scale())
+    values = scores([{GPU: Decimal(6)}, {GPU: Decimal(6), CPU: Decimal(40)}], ScoreScale())
 
     assert (values["gpuClusterAvailable"], values["gpuNodeAvailable"]) == (20, -40)
     assert (values["cpuClusterAvailable"], values["cpuNodeAvailable"]) == (-20, -20)
 
 
 def test_the_first_names_repeat_the_scores_of_the_cluster() -> None:
-    values = scores([{CPU: Decimal(30), MEMORY: parse("300Gi")}, {CPU: Decimal(50)}], Scale())
+    values = scores([{CPU: Decimal(30), MEMORY: parse("300Gi")}, {CPU: Decimal(50)}], ScoreScale())
 
     assert values["cpuAvailable"] == values["cpuClusterAvailable"] == 60
     assert values["memAvailable"] == values["memClusterAvailable"] == -41
@@ -74,14 +74,14 @@ def test_the_first_names_repeat_the_scores_of_the_cluster() -> None:
 def test_a_larger_scale_tells_large_clusters_apart() -> None:
     free = [{GPU: Decimal(200)}]
 
-    assert scores(free, Scale())["gpuClusterAvailable"] == 100
-    assert scores(free, Scale(gpu=400))["gpuClusterAvailable"] == 0
+    assert scores(free, ScoreScale())["gpuClusterAvailable"] == 100
+    assert scores(free, ScoreScale(gpu=400))["gpuClusterAvailable"] == 0
 
 
 @pytest.mark.parametrize("field", ["cpu", "memory", "gpu", "tpu"])
 def test_a_scale_of_nothing_is_refused(field: str) -> None:
     with pytest.raises(ValueError, match="above 0"):
-        Scale(**{field: 0})
+        ScoreScale(**{field: 0})
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_a_scale_of_nothing_is_refused(field: str) -> None:
     ],
 )
 def test_a_placed_job_lowers_a_score(score: str, amounts: dict[str, str], points: float) -> None:
-    assert loss(score, {name: parse(value) for name, value in amounts.items()}, Scale()) == points
+    assert loss(score, {name: parse(value) for name, value in amounts.items()}, ScoreScale()) == points
 
 
 def test_a_loss_is_what_the_score_really_falls_by() -> None:
-    before = scores([{GPU: Decimal(3)}], Scale())["gpuClusterAvailable"]
-    after = scores([{GPU: Decimal(2)}], Scale())["gpuClusterAvailable"]
+    before = scores([{GPU: Decimal(3)}], ScoreScale())["gpuClusterAvailable"]
+    after = scores([{GPU: Decimal(2)}], ScoreScale())["gpuClusterAvailable"]
 
-    assert before - after == loss("gpuClusterAvailable", {GPU: Decimal(1)}, Scale())
+    assert before - after == loss("gpuClusterAvailable", {GPU: Decimal(1)}, ScoreScale())

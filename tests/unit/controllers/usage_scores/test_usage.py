@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.api.usage_scores import CPU, GPU, MEMORY
-from fleetqueue.controllers.usage_scores.usage import Ledger, ScoredPod, capacity, requests_of, usage
+from fleetqueue.controllers.usage_scores.usage import (
+    ClusterUsage,
+    ScoredNode,
+    ScoredPod,
+    capacity,
+    counted_fields,
+    usage,
+)
 
 Requests = dict[str, Quantity]
 
@@ -33,7 +40,7 @@ def pod(
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     spec |= {"nodeName": node, "containers": [container(app) for app in apps], "initContainers": list(init)}
     raw = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": phase}}
-    return Pod.view(Pod.trim(raw))
+    return Pod.view(counted_fields(raw))
 
 
 def scored(counted: Pod | None) -> ScoredPod | None:
@@ -46,7 +53,7 @@ def node(name: str = "n1", *, ready: str = "True", unschedulable: bool = False, 
     raw = Node.manifest(
         name, spec={"unschedulable": unschedulable}, status={"allocatable": resources, "conditions": conditions}
     )
-    return Node.view(Node.trim(raw))
+    return Node.view(ScoredNode.trim(raw))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +85,7 @@ def node(name: str = "n1", *, ready: str = "True", unschedulable: bool = False, 
     ],
 )
 def test_a_pod_asks_for(counted: Pod, cpu: str) -> None:
-    assert requests_of(counted).get(CPU, Decimal(0)) == Decimal(cpu)
+    assert counted.spec.requests().get(CPU, Decimal(0)) == Decimal(cpu)
 
 
 @pytest.mark.parametrize(
@@ -123,22 +130,22 @@ def test_a_tainted_node_counts() -> None:
 
 
 def test_a_pod_leaves_the_rest_free() -> None:
-    ledger = Ledger()
+    cluster_usage = ClusterUsage()
 
-    ledger.change_pod(None, scored(pod({GPU: 1, CPU: "950m"})))
-    ledger.change_node(None, node(gpu=3, cpu=8))
+    cluster_usage.change_pod(None, scored(pod({GPU: 1, CPU: "950m"})))
+    cluster_usage.change_node(None, node(gpu=3, cpu=8))
 
-    assert list(ledger.free()) == [{GPU: Decimal(2), CPU: Decimal("7.05")}]
+    assert list(cluster_usage.free()) == [{GPU: Decimal(2), CPU: Decimal("7.05")}]
 
 
 def test_a_node_that_holds_more_than_it_has_takes_nothing_from_the_others() -> None:
-    ledger = Ledger()
-    ledger.change_node(None, node("n1", gpu=1))
-    ledger.change_node(None, node("n2", gpu=3))
+    cluster_usage = ClusterUsage()
+    cluster_usage.change_node(None, node("n1", gpu=1))
+    cluster_usage.change_node(None, node("n2", gpu=3))
 
-    ledger.change_pod(None, scored(pod({GPU: 4}, node="n1")))
+    cluster_usage.change_pod(None, scored(pod({GPU: 4}, node="n1")))
 
-    assert list(ledger.free()) == [{GPU: Decimal(0)}, {GPU: Decimal(3)}]
+    assert list(cluster_usage.free()) == [{GPU: Decimal(0)}, {GPU: Decimal(3)}]
 
 
 @pytest.mark.parametrize(
@@ -155,10 +162,10 @@ def test_a_node_that_holds_more_than_it_has_takes_nothing_from_the_others() -> N
     ],
 )
 def test_a_ledger_says_whether_a_pod_changed_anything(old: Pod | None, new: Pod | None, changed: bool) -> None:
-    ledger = Ledger()
-    ledger.change_pod(None, scored(old))
+    cluster_usage = ClusterUsage()
+    cluster_usage.change_pod(None, scored(old))
 
-    assert ledger.change_pod(scored(old), scored(new)) is changed
+    assert cluster_usage.change_pod(scored(old), scored(new)) is changed
 
 
 @pytest.mark.parametrize(
@@ -173,10 +180,10 @@ def test_a_ledger_says_whether_a_pod_changed_anything(old: Pod | None, new: Pod 
     ],
 )
 def test_a_ledger_says_whether_a_node_changed_anything(old: Node | None, new: Node | None, changed: bool) -> None:
-    ledger = Ledger()
-    ledger.change_node(None, old)
+    cluster_usage = ClusterUsage()
+    cluster_usage.change_node(None, old)
 
-    assert ledger.change_node(old, new) is changed
+    assert cluster_usage.change_node(old, new) is changed
 
 
 def test_trimmed_objects_read_the_same() -> None:
@@ -192,13 +199,13 @@ def test_trimmed_objects_read_the_same() -> None:
         status={"phase": "Running", "podIP": "10.0.0.1"},
     )
 
-    trimmed = Pod.trim(raw)
+    trimmed = counted_fields(raw)
 
-    assert Pod.view(trimmed) == Pod.view(raw)
+    assert ScoredPod.of(Pod.view(trimmed)) == ScoredPod.of(Pod.view(raw))
     assert trimmed["spec"].keys() == {"nodeName", "containers", "initContainers"}
     assert trimmed["status"] == {"phase": "Running"}
-    assert Pod.trim(Pod.manifest("empty", "default"))["spec"] == {}
-    assert Node.trim(Node.manifest("n", status={"images": [{"names": ["i"]}]}))["status"] == {}
+    assert counted_fields(Pod.manifest("empty", "default"))["spec"] == {}
+    assert ScoredNode.trim(Node.manifest("n", status={"images": [{"names": ["i"]}]}))["status"] == {}
 
 
 def test_of_a_pod_only_what_it_takes_is_kept_and_shared() -> None:
@@ -256,7 +263,7 @@ pods = st.builds(
 
 @given(pods)
 def test_a_pod_asks_for_its_most_demanding_moment(counted: Pod) -> None:
-    requested = requests_of(counted)
+    requested = counted.spec.requests()
 
     for resource in (CPU, MEMORY, GPU):
         assert requested.get(resource, 0) == slow_requests(counted, resource)
@@ -264,13 +271,71 @@ def test_a_pod_asks_for_its_most_demanding_moment(counted: Pod) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.one_of(st.none(), pods)), max_size=20))
 def test_counting_change_by_change_is_counting_anew(changes: list[tuple[str, Pod | None]]) -> None:
-    ledger, anew = Ledger(), Ledger()
+    cluster_usage, anew = ClusterUsage(), ClusterUsage()
     live: dict[str, Pod | None] = {}
 
     for name, new in changes:
-        ledger.change_pod(scored(live.get(name)), scored(new))
+        cluster_usage.change_pod(scored(live.get(name)), scored(new))
         live[name] = new
     for left in live.values():
         anew.change_pod(None, scored(left))
 
-    assert ledger._used == anew._used
+    assert cluster_usage._used == anew._used
+
+
+CONTAINER = {
+    "name": "main",
+    "image": "x",
+    "resources": {"requests": {"cpu": "1"}},
+    "env": [{"name": "A", "value": "1"}],
+}
+
+
+def test_of_a_pod_only_what_is_read_is_kept():
+    spec = {
+        "nodeName": "n1",
+        "overhead": {"cpu": "10m"},
+        "containers": [CONTAINER],
+        "initContainers": [{**CONTAINER, "restartPolicy": "Always"}],
+        "volumes": [{"name": "big"}],
+    }
+    raw = Pod.manifest("p", "ns", spec=spec, status={"phase": "Running", "podIP": "10.0.0.1"})
+
+    trimmed = counted_fields(raw)
+
+    kept = {"resources": {"requests": {"cpu": "1"}}}
+    assert trimmed["spec"] == {
+        "nodeName": "n1",
+        "overhead": {"cpu": "10m"},
+        "containers": [kept],
+        "initContainers": [{**kept, "restartPolicy": "Always"}],
+    }
+    assert trimmed["status"] == {"phase": "Running"}
+    assert raw["spec"] is spec
+
+
+def test_a_trimmed_pod_reads_as_the_whole_one():
+    raw = Pod.manifest("p", "ns", spec={"nodeName": "n1", "containers": [CONTAINER], "initContainers": None})
+
+    assert ScoredPod.kept(raw) == ScoredPod.of(Pod.view(raw))
+
+
+def test_a_pod_without_anything_can_be_trimmed():
+    assert Pod.view(counted_fields(Pod.manifest("p", "ns", spec=None))).spec.containers == ()
+
+
+def test_of_a_node_only_what_is_read_is_kept():
+    status = {
+        "allocatable": {"cpu": "8"},
+        "images": [{"names": ["x"]}],
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    raw = Node.manifest(
+        "n", spec={"taints": [{"key": "a", "effect": "NoSchedule"}], "podCIDR": "10.0.0.0/24"}, status=status
+    )
+
+    trimmed = ScoredNode.trim(raw)
+
+    assert trimmed["spec"] == {"taints": [{"key": "a", "effect": "NoSchedule"}]}
+    assert trimmed["status"].keys() == {"allocatable", "conditions"}
+    assert Node.view(trimmed) == Node.view(raw)

@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.demo.own_kubectl.line import Line, read
-from fleetqueue.demo.own_kubectl.problems import Problem
+from fleetqueue.demo.own_kubectl.problems import KubectlProblem
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_read(text, line):
     ],
 )
 def test_a_line_that_makes_no_sense_is_refused(text, told):
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(KubectlProblem) as refused:
         read(text.split())
 
     assert told in str(refused.value)
@@ -44,5 +44,5 @@ def test_durations(given, seconds):
 
 
 def test_a_number_without_a_unit_is_no_duration():
-    with pytest.raises(Problem, match='invalid duration "60"'):
+    with pytest.raises(KubectlProblem, match='invalid duration "60"'):
         Line("delete", (), {"--timeout": "60"}).seconds("--timeout")

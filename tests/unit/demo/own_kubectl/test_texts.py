@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.demo.own_kubectl.problems import Problem
+from fleetqueue.demo.own_kubectl.problems import KubectlProblem
 from fleetqueue.demo.own_kubectl.templates import render
 from fleetqueue.demo.own_kubectl.texts import as_json, as_yaml
 
@@ -30,7 +30,7 @@ def test_json_paths(template, text):
 
 @pytest.mark.parametrize("template", ["{.a", "{range .items[*]}", "{end}", "{.a[}"])
 def test_a_template_that_makes_no_sense_is_refused(template):
-    with pytest.raises(Problem):
+    with pytest.raises(KubectlProblem):
         render(template, ITEMS)
 
 

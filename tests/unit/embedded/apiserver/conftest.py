@@ -3,13 +3,13 @@
 import pytest
 
 from fleetqueue.client import Client
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import Secrets
-from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.embedded_cluster import new_server
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.testing.virtual_time import running
-from tests.api_cases.in_process_door import InProcess
+from tests.conformance.api_cases.in_process_door import InProcess
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ async def server():
 
 @pytest.fixture
 def client(server):
-    return Client(InProcessDoor(server, Credentials(token="admin")))
+    return Client(InProcessDoor(server, RequestCredentials(token="admin")))
 
 
 @pytest.fixture
 def alice(server):
-    return Client(InProcessDoor(server, Credentials(token="alice")))
+    return Client(InProcessDoor(server, RequestCredentials(token="alice")))
 
 
 @pytest.fixture

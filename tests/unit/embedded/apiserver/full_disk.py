@@ -3,18 +3,18 @@
 import asyncio
 from errno import ENOSPC
 
-from fleetqueue.embedded.apiserver.storage.interface import Change
-from fleetqueue.embedded.apiserver.storage.log import Kept, Listener, MemoryLog
+from fleetqueue.embedded.apiserver.storage.interface import StorageChange
+from fleetqueue.embedded.apiserver.storage.log import LogContent, LogObserver, MemoryLog
 
 
 class FullDisk(MemoryLog):
     is_full = False
 
-    async def open(self, listener: Listener) -> Kept:
+    async def open(self, listener: LogObserver) -> LogContent:
         self._listener = listener
         return await super().open(listener)
 
-    def append(self, change: Change) -> None:
+    def append(self, change: StorageChange) -> None:
         if self.is_full:
             asyncio.get_running_loop().call_soon(self._listener.failed, OSError(ENOSPC, "No space left on device"))
         else:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.api_cases import records
-from tests.api_cases.cases import load_all
-from tests.api_cases.comparing import differences
-from tests.api_cases.running import define, run
+from tests.conformance.api_cases import records
+from tests.conformance.api_cases.cases import load_all
+from tests.conformance.api_cases.comparing import differences
+from tests.conformance.api_cases.running import define, run
 
 pytestmark = pytest.mark.virtual_time
 

@@ -7,7 +7,7 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
 from fleetqueue.embedded.apiserver.storage import keys
@@ -16,7 +16,7 @@ from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.manifests.object_parts import changed, renamed
 from fleetqueue.testing.virtual_time import settle
-from tests.unit.embedded.apiserver.test_custom_kinds import CRDS, definition
+from tests.unit.embedded.apiserver.custom_objects import CRDS, definition
 
 pytestmark = pytest.mark.virtual_time
 
@@ -72,7 +72,7 @@ async def server():
 
 @pytest.fixture
 async def client(server):
-    client = Client(InProcessDoor(server, Credentials(token="admin")))
+    client = Client(InProcessDoor(server, RequestCredentials(token="admin")))
     await client.create(CRDS, definition(versions=VERSIONS))
     await settle()
     return client

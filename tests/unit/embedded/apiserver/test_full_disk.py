@@ -4,15 +4,15 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.client import Client
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.runtime.counted_events import EVENTS
 from fleetqueue.testing.virtual_time import advance, running, settle
+from tests.unit.embedded.apiserver.custom_objects import CRDS, WIDGETS, conditions, definition, widget
 from tests.unit.embedded.apiserver.full_disk import FullDisk
-from tests.unit.embedded.apiserver.test_custom_kinds import CRDS, WIDGETS, conditions, definition, widget
 
 pytestmark = pytest.mark.virtual_time
 
@@ -28,7 +28,7 @@ async def client(disk):
     await server.start()
     async with running(server.run()):
         await settle()
-        yield Client(InProcessDoor(server, Credentials(token="admin")))
+        yield Client(InProcessDoor(server, RequestCredentials(token="admin")))
 
 
 async def test_a_definition_that_could_not_be_established_is_established_later(client, disk):

@@ -8,8 +8,8 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Resource
 from fleetqueue.embedded.apiserver.kinds.schema import ANY
 from fleetqueue.embedded.apiserver.registry.served import Served
-from fleetqueue.embedded.kubernetes.garbage_collection import GarbageCollectionController, Verdict, judge
-from fleetqueue.embedded.kubernetes.owner_graph import linked
+from fleetqueue.embedded.kubernetes.garbage_collection import GarbageCollectionController, GarbageDecision, judge
+from fleetqueue.embedded.kubernetes.owner_graph import owned_object_class
 from fleetqueue.testing.virtual_time import advance, settle
 
 pytestmark = pytest.mark.virtual_time
@@ -303,7 +303,7 @@ async def test_a_deletion_that_fails_is_tried_again(scene, collecting, owner_of)
         assert await scene.names(Secret) == []
 
 
-Thing = linked(Secret.resource)
+Thing = owned_object_class(Secret.resource)
 
 
 def thing(name, *, owners=(), finalizers=(), deleting=False):
@@ -322,15 +322,23 @@ WAITING = thing("waiting", finalizers=["foregroundDeletion"], deleting=True)
 @pytest.mark.parametrize(
     ("obj", "owners", "has_dependents", "verdict"),
     [
-        pytest.param(thing("a"), {}, False, Verdict(), id="nobody's"),
-        pytest.param(thing("a"), {"s": SOLID}, False, Verdict(), id="its owner stands"),
-        pytest.param(thing("a"), {"g": None}, False, Verdict("Background"), id="its owner is gone"),
-        pytest.param(thing("a"), {"s": SOLID, "g": None}, False, Verdict(drop=frozenset("g")), id="one of two"),
-        pytest.param(thing("a"), {"w": WAITING}, False, Verdict("Background"), id="its owner waits for it"),
-        pytest.param(thing("a"), {"w": WAITING}, True, Verdict("Foreground"), id="and it has dependents itself"),
-        pytest.param(thing("a"), {"s": SOLID, "w": WAITING}, True, Verdict(drop=frozenset("w")), id="waits in vain"),
+        pytest.param(thing("a"), {}, False, GarbageDecision(), id="nobody's"),
+        pytest.param(thing("a"), {"s": SOLID}, False, GarbageDecision(), id="its owner stands"),
+        pytest.param(thing("a"), {"g": None}, False, GarbageDecision("Background"), id="its owner is gone"),
+        pytest.param(thing("a"), {"s": SOLID, "g": None}, False, GarbageDecision(drop=frozenset("g")), id="one of two"),
+        pytest.param(thing("a"), {"w": WAITING}, False, GarbageDecision("Background"), id="its owner waits for it"),
         pytest.param(
-            thing("a", finalizers=["orphan"]), {"g": None}, False, Verdict("Orphan"), id="it wants to leave orphans"
+            thing("a"), {"w": WAITING}, True, GarbageDecision("Foreground"), id="and it has dependents itself"
+        ),
+        pytest.param(
+            thing("a"), {"s": SOLID, "w": WAITING}, True, GarbageDecision(drop=frozenset("w")), id="waits in vain"
+        ),
+        pytest.param(
+            thing("a", finalizers=["orphan"]),
+            {"g": None},
+            False,
+            GarbageDecision("Orphan"),
+            id="it wants to leave orphans",
         ),
     ],
 )

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
+from fleetqueue.api.batch_v1 import INDEX, TRACKING, Job
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.embedded.kubernetes import job_indexes, job_policies, job_status
-from fleetqueue.embedded.kubernetes.job_objects import INDEX, TRACKING, Job
 from fleetqueue.embedded.kubernetes.job_plan import decide
 from fleetqueue.embedded.kubernetes.job_tally import Failures, next_failures, tally
-from fleetqueue.embedded.kubernetes.pods import Pod
 from fleetqueue.testing.virtual_time import START
 
 

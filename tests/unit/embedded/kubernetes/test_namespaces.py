@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.api.core_v1 import ConfigMap, Namespace, Pod, Secret
-from fleetqueue.embedded.kubernetes.namespaces import Leftovers, NamespaceController, wanted_conditions
+from fleetqueue.embedded.kubernetes.namespaces import NamespaceController, RemainingContent, wanted_conditions
 from fleetqueue.testing.virtual_time import advance, settle
 
 pytestmark = pytest.mark.virtual_time
@@ -151,7 +151,7 @@ async def test_a_finalize_that_fails_is_tried_again(scene, team):
 
 
 def test_all_is_said_to_be_well_where_nothing_is_left():
-    found = wanted_conditions(Leftovers())
+    found = wanted_conditions(RemainingContent())
 
     assert [(c.status, c.reason) for c in found] == [
         ("False", "ResourcesDiscovered"),

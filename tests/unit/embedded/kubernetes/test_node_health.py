@@ -8,13 +8,13 @@ from fleetqueue import clock
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.core_v1 import Node
 from fleetqueue.embedded.kubernetes.node_health import (
     NodeHealthController,
     last_heard,
     unknown_conditions,
     wanted_taints,
 )
-from fleetqueue.embedded.kubernetes.node_objects import Node, NodeLease
 from fleetqueue.embedded.kubernetes.settings import KubernetesSettings
 from fleetqueue.testing.virtual_time import advance, settle
 
@@ -39,7 +39,7 @@ def a_node(ready=None, *, beat=None, unschedulable=False, **conditions):
 
 
 def a_lease(renewed):
-    return NodeLease.view({"metadata": {"name": "n"}, "spec": {"renewTime": timestamp(renewed)}})
+    return Lease.view({"metadata": {"name": "n"}, "spec": {"renewTime": timestamp(renewed)}})
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.embedded.kubernetes.own_writes import PATIENCE, OwnWrites
-from fleetqueue.embedded.kubernetes.pods import Pod
 from fleetqueue.runtime.store import Store
 from fleetqueue.testing.virtual_time import advance
 

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleetqueue.api import core_v1 as core
-from fleetqueue.api.tolerations import Toleration
-from fleetqueue.embedded.kubernetes.node_objects import Taint
+from fleetqueue.api.taints import Taint, Toleration
 from fleetqueue.embedded.kubernetes.taint_evictions import TaintEvictionController, eviction_time
 from fleetqueue.testing.virtual_time import advance, settle
 

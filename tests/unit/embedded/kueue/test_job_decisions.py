@@ -2,16 +2,14 @@
 
 import pytest
 
-from fleetqueue.embedded.kueue.jobs.ancestors import TooDeep, managed_ancestor
-from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobs, ended_indexes
-from fleetqueue.embedded.kueue.jobs.equivalence import are_same, is_equivalent
+from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobIntegration, ended_indexes
+from fleetqueue.embedded.kueue.jobs.job_fields import TooDeep, managed_ancestor
+from fleetqueue.embedded.kueue.jobs.job_workloads import Priority, are_same, is_equivalent, workload_of
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, PodSetInfo, merged, of_admission, of_pod_sets
-from fleetqueue.embedded.kueue.jobs.priorities import Priority
-from fleetqueue.embedded.kueue.jobs.workload_of import workload_of
 
 from .job_objects import job_manifest, template
 
-JOBS = BatchJobs()
+JOBS = BatchJobIntegration()
 FLAVOR = {"spec": {"nodeLabels": {"zone": "a"}, "tolerations": [{"key": "t", "operator": "Exists"}]}}
 
 

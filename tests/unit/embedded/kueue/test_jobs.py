@@ -6,10 +6,10 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
-from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobs
+from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobIntegration
+from fleetqueue.embedded.kueue.jobs.job_workloads import workload_name
 from fleetqueue.embedded.kueue.jobs.job_writes import JobWrites
-from fleetqueue.embedded.kueue.jobs.matching import Matching
-from fleetqueue.embedded.kueue.jobs.workload_names import workload_name
+from fleetqueue.embedded.kueue.jobs.workload_matching import WorkloadMatching
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.settings import KueueSettings, PodsReadySettings
 from fleetqueue.fleets.faults import Failure
@@ -351,7 +351,7 @@ def test_names_are_those_of_kueue():
 async def test_a_job_is_not_judged_by_what_it_was_before_our_own_write(world):
     """A job that was just started looks suspended in a cache that lags; its quota would be given away."""
     cluster = Cluster("hub", world.client)
-    writes = JobWrites(cluster, BatchJobs(), cluster.events)
+    writes = JobWrites(cluster, BatchJobIntegration(), cluster.events)
     await world.add(job_manifest())
     before = await job(world)
 
@@ -366,8 +366,8 @@ async def test_a_job_is_not_judged_by_what_it_was_before_our_own_write(world):
 async def test_a_job_that_only_the_cache_still_shows_gets_no_workload(world, comes_again):
     """It would be swept away and made again, without end, for as long as the cache lags."""
     cluster = Cluster("hub", world.client)
-    jobs, workloads = JobWrites(cluster, BatchJobs(), cluster.events), WorkloadWrites(cluster, cluster.events)
-    matching = Matching(cluster, BatchJobs(), KueueSettings(), jobs, workloads, cluster.events)
+    jobs, workloads = JobWrites(cluster, BatchJobIntegration(), cluster.events), WorkloadWrites(cluster, cluster.events)
+    matching = WorkloadMatching(cluster, BatchJobIntegration(), KueueSettings(), jobs, workloads, cluster.events)
     await world.add(job_manifest())
     gone = await job(world)
     await world.delete("Job", "j", NAMESPACE)

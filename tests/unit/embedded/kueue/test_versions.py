@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from fleetqueue.embedded.apiserver.registry.conversion import Versions, only_renamed
+from fleetqueue.embedded.apiserver.registry.conversion import KindVersions, only_renamed
 from fleetqueue.embedded.apiserver.validation.structural_schema import build
 from fleetqueue.embedded.kueue.versions import CONVERTERS
 from fleetqueue.manifests.custom_kinds import crds
@@ -131,7 +131,7 @@ def test_what_is_given_is_not_changed():
 
 def faces(kind):
     schemas = {version: build(openapi).schema for version, openapi in versions("kueue", kind).items()}
-    return Versions(GROUP, "v1beta2", schemas, schemas, CONVERTERS.get((GROUP, kind), only_renamed))
+    return KindVersions(GROUP, "v1beta2", schemas, schemas, CONVERTERS.get((GROUP, kind), only_renamed))
 
 
 def without(obj, *paths):

@@ -6,10 +6,9 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.embedded.kueue.required_checks import required, synced
 from fleetqueue.embedded.kueue.settings import KueueSettings, PodsReadySettings
-from fleetqueue.embedded.kueue.workload_lifecycle import decide
-from fleetqueue.embedded.kueue.workload_state import Queues, Step, WorkloadState
+from fleetqueue.embedded.kueue.workload_lifecycle import decide, required_check_names, synced_checks
+from fleetqueue.embedded.kueue.workload_state import Queues, WorkloadState, WorkloadStep
 
 from .scheduling.objects import NOON, condition, group, local_queue, queue, quota, workload_manifest
 
@@ -53,7 +52,7 @@ def told(step, kind):
     ],
 )
 def test_there_is_nothing_to_do_where_all_is_said(quiet):
-    assert decide(quiet) == Step()
+    assert decide(quiet) == WorkloadStep()
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_a_back_off_is_waited_for_and_then_forgotten():
 
     waiting, over = decide(case(status=status, at=20)), decide(case(status=status, at=60))
 
-    assert waiting == Step(again_in=40)
+    assert waiting == WorkloadStep(again_in=40)
     assert over.status["requeueState"] == {"count": 1}
 
 
@@ -143,15 +142,15 @@ def test_before_quota_only_checks_of_all_flavors_are_required():
     known = queue("q", groups, admissionChecksStrategy={"admissionChecks": listed})
     admission = kueue.QueuedWorkload.view(case(RESERVED).raw).status.admission
 
-    assert required(known, None) == ["all", "both"]
-    assert required(known, admission) == ["all", "both"]
+    assert required_check_names(known, None) == ["all", "both"]
+    assert required_check_names(known, admission) == ["all", "both"]
 
 
 def test_checks_are_kept_added_and_dropped():
     found = [{"name": "a", "state": "Ready"}, {"name": "b", "state": "Pending"}]
 
-    assert synced(found, ["a", "b"], NOON) is None
-    assert [(each["name"], each["state"]) for each in synced(found, ["c", "a"], NOON)] == [
+    assert synced_checks(found, ["a", "b"], NOON) is None
+    assert [(each["name"], each["state"]) for each in synced_checks(found, ["c", "a"], NOON)] == [
         ("a", "Ready"),
         ("c", "Pending"),
     ]

@@ -1,6 +1,8 @@
-"""Queues on every cluster of a stage."""
+"""Queues on every cluster, and what is in them."""
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.testing.builders import pod_template
 
 from .objects import CHECK, NAMESPACE, QUEUE
 
@@ -17,3 +19,12 @@ def arrange(stage, cpus="9"):
             kueue.ClusterQueue.manifest("q", spec={"namespaceSelector": {}, "resourceGroups": groups, **checks}),
             kueue.LocalQueue.manifest(QUEUE, NAMESPACE, spec={"clusterQueue": "q"}),
         )
+
+
+def endless(name="j"):
+    template = pod_template(requests={"cpu": "1"}, annotations={"fleetqueue.dev/run-for": "90h"})
+    return Job.manifest(name, NAMESPACE, labels={kueue.QUEUE_LABEL: QUEUE}, spec={"template": template})
+
+
+def the_workload(stage, cluster="hub"):
+    return stage.fleet[cluster].list(kueue.Workload)[0]

@@ -3,8 +3,7 @@
 import pytest
 
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.multikueue.adapters.batch_job import BatchJobs
-from fleetqueue.embedded.multikueue.adapters.job_set import JobSets
+from fleetqueue.embedded.multikueue.adapters import BatchJobAdapter, JobSetAdapter
 from fleetqueue.embedded.multikueue.copies import clone
 from fleetqueue.testing.virtual_time import START
 
@@ -26,7 +25,7 @@ def test_a_job_is_copied_without_what_belongs_to_the_hub():
     }
     metadata = {"name": "j", "namespace": "ns", "uid": "u", "labels": {"l": "v"}, "finalizers": ["f"]}
 
-    copied = BatchJobs().copy({"metadata": metadata, "spec": spec}, "w", "multikueue")
+    copied = BatchJobAdapter().copy({"metadata": metadata, "spec": spec}, "w", "multikueue")
 
     assert copied["metadata"] == {
         "name": "j",
@@ -79,11 +78,11 @@ def test_a_workload_is_copied_with_its_labels_and_annotations_but_not_what_binds
     ],
 )
 def test_which_status_a_job_gets(local, copy, expected):
-    assert BatchJobs().status(local, copy, START) == expected
+    assert BatchJobAdapter().status(local, copy, START) == expected
 
 
 def test_a_stopped_job_says_so_before_its_copy_runs():
-    status = BatchJobs().status(job(suspend=True), job(active=1), START)
+    status = BatchJobAdapter().status(job(suspend=True), job(active=1), START)
 
     assert [(each["type"], each["reason"]) for each in status["conditions"]] == [("Suspended", "MultiKueueAdapter")]
     assert "active" not in status
@@ -98,7 +97,7 @@ def test_a_stopped_job_says_so_before_its_copy_runs():
     ],
 )
 def test_the_last_status(local, counts):
-    assert BatchJobs().last_status(local, START).get("active") == counts
+    assert BatchJobAdapter().last_status(local, START).get("active") == counts
 
 
 def test_job_sets():
@@ -106,9 +105,11 @@ def test_job_sets():
     local = {"metadata": {"name": "s", "namespace": "ns"}, "spec": spec}
     running = {**local, "status": {"replicatedJobsStatus": [{"name": "r", "active": 1, "ready": 1}]}}
 
-    assert JobSets().copy(local, "w", "o")["spec"] == {"suspend": True, "replicatedJobs": []}
-    assert JobSets().status(local, running, START) == running["status"]
-    assert JobSets().last_status(running, START) == {"replicatedJobsStatus": [{"name": "r", "active": 0, "ready": 0}]}
+    assert JobSetAdapter().copy(local, "w", "o")["spec"] == {"suspend": True, "replicatedJobs": []}
+    assert JobSetAdapter().status(local, running, START) == running["status"]
+    assert JobSetAdapter().last_status(running, START) == {
+        "replicatedJobsStatus": [{"name": "r", "active": 0, "ready": 0}]
+    }
 
 
 @pytest.mark.parametrize(
@@ -121,4 +122,4 @@ def test_job_sets():
     ],
 )
 def test_which_restarts_a_job_set_gets(local, copy, expected):
-    assert JobSets().status(local, copy, START) == expected
+    assert JobSetAdapter().status(local, copy, START) == expected

@@ -11,8 +11,7 @@ import pytest
 from fleetqueue.api import kueue_v1beta2 as kueue
 from tests.invariants.standing_by import ONCE
 
-from .queues import arrange
-from .test_whole import endless, the_workload
+from .queues import arrange, endless, the_workload
 
 pytestmark = pytest.mark.fleet(workers=2)
 

@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.multikueue.adapters.batch_job import BatchJobs
-from fleetqueue.embedded.multikueue.decisions import Act, Wanted, decide, wanted_on_each, winner
-from fleetqueue.embedded.multikueue.workload_group import Copy, Group
+from fleetqueue.embedded.multikueue.adapters import BatchJobAdapter
+from fleetqueue.embedded.multikueue.decisions import GroupAction as Act
+from fleetqueue.embedded.multikueue.decisions import Wanted, decide, wanted_on_each, winner
+from fleetqueue.embedded.multikueue.workload_group import RemoteCopy, WorkloadGroup
 from fleetqueue.testing.virtual_time import START
 
 JOB = {"metadata": {"name": "j"}, "spec": {"suspend": False}, "status": {"active": 1}}
@@ -29,15 +30,15 @@ def workload(*given, at=START, **status):
 
 
 def copy(cluster, *given, at=START, has=True, **more):
-    return Copy(cluster, view=workload(*given, at=at) if has else None, **more)
+    return RemoteCopy(cluster, view=workload(*given, at=at) if has else None, **more)
 
 
 def group(*copies, state="Pending", local=("QuotaReserved",), listed=("a", "b"), job=HUB_JOB, others=(), **more):
     status = {key: more.pop(key) for key in ("clusterName", "nominatedClusterNames", "schedulingStats") if key in more}
     states = [{"name": "mk", "state": state}, *({"name": f"o{n}", "state": each} for n, each in enumerate(others))]
     view = workload(*local, admissionChecks=states, **status)
-    everywhere = {cluster: Copy(cluster) for cluster in listed or ()} | {each.cluster: each for each in copies}
-    return Group(view, view.check("mk"), listed, everywhere, BatchJobs(), job, now=START, **more)
+    everywhere = {cluster: RemoteCopy(cluster) for cluster in listed or ()} | {each.cluster: each for each in copies}
+    return WorkloadGroup(view, view.check("mk"), listed, everywhere, BatchJobAdapter(), job, now=START, **more)
 
 
 ADMITTED = ("QuotaReserved", "Admitted")

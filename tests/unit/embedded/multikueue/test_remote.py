@@ -6,14 +6,14 @@ import pytest
 
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.embedded.multikueue.remote import Remote
+from fleetqueue.embedded.multikueue.remote import RemoteClient
 
 pytestmark = pytest.mark.fleet(parts=False)
 
 
 @pytest.mark.parametrize("turns", range(8))
 async def test_a_connection_that_breaks_in_the_moment_at_which_it_shall_end_ends(fleet, turns):
-    remote = Remote(
+    remote = RemoteClient(
         "cluster1",
         [Job],
         origin="multikueue",

@@ -6,7 +6,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.embedded.multikueue import wiring
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
-from fleetqueue.embedded.multikueue.workloads import WorkloadController
+from fleetqueue.embedded.multikueue.workloads import MultiKueueWorkloadController
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.testing.virtual_time import running
 from fleetqueue.testing.waking import woken
@@ -21,7 +21,7 @@ async def controller(stage):
     stage.arrange()
     hub = Cluster("hub", stage.hub.client())
     made = wiring.controllers(hub, stage.metrics, MultiKueueSettings(), dial=stage.fleet.dial)
-    (found,) = (each for each in made if isinstance(each, WorkloadController))
+    (found,) = (each for each in made if isinstance(each, MultiKueueWorkloadController))
     found.subscribe()
     async with running(hub.run()):
         await hub.synced()

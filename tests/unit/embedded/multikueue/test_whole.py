@@ -8,21 +8,12 @@ from fleetqueue.testing.builders import pod_template
 from tests.invariants.standing_by import ONCE
 
 from .objects import NAMESPACE, QUEUE
-from .queues import arrange
+from .queues import arrange, endless, the_workload
 
 
 def user_job(name="j", **spec):
     template = pod_template(requests={"cpu": "1"})
     return Job.manifest(name, NAMESPACE, labels={kueue.QUEUE_LABEL: QUEUE}, spec={"template": template, **spec})
-
-
-def endless(name="j"):
-    template = pod_template(requests={"cpu": "1"}, annotations={"fleetqueue.dev/run-for": "90h"})
-    return Job.manifest(name, NAMESPACE, labels={kueue.QUEUE_LABEL: QUEUE}, spec={"template": template})
-
-
-def the_workload(stage, cluster="hub"):
-    return stage.fleet[cluster].list(kueue.Workload)[0]
 
 
 async def test_a_users_job_runs_on_one_worker_and_its_end_comes_back(stage):

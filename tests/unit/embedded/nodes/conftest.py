@@ -11,7 +11,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.requests import Request, Response
 from fleetqueue.embedded.nodes.kubelet import KubeletController
 from fleetqueue.embedded.nodes.leases import NodeLeaseController
-from fleetqueue.embedded.nodes.scheduler import SchedulerController
+from fleetqueue.embedded.nodes.scheduler import PodSchedulerController
 from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.virtual_time import running, settle
@@ -48,7 +48,7 @@ class Scene(WatchedCluster):
             yield
 
     def scheduler(self):
-        return SchedulerController(self.cluster, self.metrics)
+        return PodSchedulerController(self.cluster, self.metrics)
 
     def kubelet(self, *nodes, **settings):
         programs = settings.pop("programs", None)

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from fleetqueue.embedded.nodes.fitting import load, needs_of, refusal
-from fleetqueue.embedded.nodes.objects import Node, Pod
+from fleetqueue.api.core_v1 import Node, Pod
+from fleetqueue.embedded.nodes.fitting import NodeRefusal, explain, load, needs_of, refusal
 
 GPU = "nvidia.com/gpu"
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
@@ -152,3 +152,36 @@ def test_the_load_is_over_what_is_asked_for():
     room = {"cpu": Decimal(4), "memory": Decimal(8), GPU: Decimal(2)}
 
     assert load({"cpu": Decimal(2), GPU: Decimal(1)}, room, {GPU: Decimal(1)}) == Decimal("0.5")
+
+
+TAKEN = NodeRefusal(["Insufficient cpu"], is_taken=True)
+SMALL = NodeRefusal(["Insufficient cpu", "Insufficient memory"])
+
+
+@pytest.mark.parametrize(
+    ("refusals", "text"),
+    [
+        pytest.param([], "no nodes available to schedule pods", id="no nodes"),
+        pytest.param(
+            [TAKEN] * 3,
+            "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: "
+            "0/3 nodes are available: 3 No preemption victims found for incoming pod.",
+            id="all alike",
+        ),
+        pytest.param(
+            [SMALL, TAKEN],
+            "0/2 nodes are available: 1 Insufficient memory, 2 Insufficient cpu. no new claims to deallocate, "
+            "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, "
+            "1 Preemption is not helpful for scheduling.",
+            id="each for its own reason",
+        ),
+    ],
+)
+def test_explain(refusals, text):
+    assert explain(refusals) == text
+
+
+def test_a_pod_that_never_preempts_is_told_so():
+    told = explain([TAKEN], preempts=False)
+
+    assert told.endswith("no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.")

@@ -11,7 +11,7 @@ from fleetqueue.client import Client
 from fleetqueue.embedded.nodes.mounted_files import SYNC_SECONDS, mounted_objects
 from fleetqueue.embedded.nodes.programs import Programs
 from fleetqueue.fleets.faults import FaultyDoor, Way
-from fleetqueue.fleets.pods.account_door import AccountDoor
+from fleetqueue.fleets.pods.transports import AccountDoor
 from fleetqueue.testing.virtual_time import advance
 
 pytestmark = pytest.mark.virtual_time

@@ -4,11 +4,11 @@ import pytest
 
 from fleetqueue.api.core_v1 import ConfigMap, Secret
 from fleetqueue.embedded.nodes.pod_environment import ACCOUNT_FOLDER, NotThere, PodEnvironment, expanded
-from fleetqueue.embedded.nodes.programs import Account
+from fleetqueue.embedded.nodes.programs import ProgramAccount
 
 pytestmark = pytest.mark.virtual_time
 
-ACCOUNT = Account("default", "robot", "a-token")
+ACCOUNT = ProgramAccount("default", "robot", "a-token")
 POD = {
     "metadata": {"name": "pod", "namespace": "default", "uid": "u", "labels": {"app.kubernetes.io/name": "a"}},
     "spec": {"nodeName": "node"},

@@ -10,7 +10,7 @@ from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.client import Client
 from fleetqueue.embedded.nodes.mounted_files import MountedFiles
 from fleetqueue.embedded.nodes.programs import Programs, image_endings
-from fleetqueue.fleets.pods.account_door import AccountDoor
+from fleetqueue.fleets.pods.transports import AccountDoor
 from fleetqueue.testing.virtual_time import advance, settle
 
 pytestmark = pytest.mark.virtual_time

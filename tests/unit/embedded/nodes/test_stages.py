@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.embedded.nodes.objects import Pod
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.embedded.nodes.stages import asked_seconds, duration, load, parse
 
 

@@ -12,7 +12,7 @@ Operation = Literal["CREATE", "UPDATE", "DELETE"]
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class AdmissionRequest:
     """One write, as the links see it. They may add warnings for the client."""
 
     operation: Operation
@@ -32,8 +32,8 @@ class Review:
     def metadata(self) -> Manifest:
         obj = self.new if self.new is not None else self.old
         assert obj is not None
-        found: Manifest = obj["metadata"]
-        return found
+        metadata: Manifest = obj["metadata"]
+        return metadata
 
     def forbidden(self, why: str, *causes: Manifest) -> errors.Forbidden:
         """Build the answer of a link that does not let the write through."""
@@ -44,7 +44,7 @@ class Review:
 
 
 class Link(Protocol):
-    async def admit(self, review: Review) -> Manifest | None:
+    async def admit(self, review: AdmissionRequest) -> Manifest | None:
         """Return the object as it goes on, changed or not; raise what is to be answered instead."""
         ...
 
@@ -53,7 +53,7 @@ class Chain:
     def __init__(self, *links: Link) -> None:
         self.links: Sequence[Link] = links
 
-    async def admit(self, review: Review) -> Manifest | None:
+    async def admit(self, review: AdmissionRequest) -> Manifest | None:
         for link in self.links:
             new = await link.admit(review)
             if new is not review.new:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from fleetqueue.api import errors
 from fleetqueue.api.admission_hooks import AdmissionHook
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.embedded.apiserver.admission.chain import Operation, Review
+from fleetqueue.embedded.apiserver.admission.chain import AdmissionRequest, Operation
 from fleetqueue.embedded.apiserver.auth.attributes import Attributes
 
 May = Callable[[Attributes], bool]
-"""Tells whether somebody may do something."""
+"""Tells whether a user is allowed something."""
 Asked = tuple[Resource, str, Operation]
 """A sort of write: of which resource, through which subresource, and what it does."""
 
@@ -22,7 +22,7 @@ class InProcessWebhooks:
         self._may = may
         self._hooks: dict[str, Sequence[AdmissionHook]] = {}
         self._asked: dict[Asked, list[AdmissionHook]] = {}
-        """Who is asked about a sort of write, as long as nobody comes or goes."""
+        """The hooks for a resource and operation, cached while none is added or removed."""
 
     def install(self, owner: str, hooks: Sequence[AdmissionHook]) -> None:
         """Let a part have its say in writes, in place of what it had before; none takes it away."""
@@ -37,10 +37,10 @@ class InProcessWebhooks:
 
     @property
     def hooks(self) -> list[AdmissionHook]:
-        """All who are asked, in the order of their owners' names."""
+        """All hooks, in the order of their owners' names."""
         return [hook for owner in sorted(self._hooks) for hook in self._hooks[owner]]
 
-    async def admit(self, review: Review) -> Manifest | None:
+    async def admit(self, review: AdmissionRequest) -> Manifest | None:
         new = review.new
         if new is None:
             return None
@@ -52,14 +52,14 @@ class InProcessWebhooks:
         return new
 
     def _asked_about(self, sort: Asked) -> list[AdmissionHook]:
-        """Return who is asked, those that change objects first."""
-        found = self._asked.get(sort)
-        if found is None:
+        """Return the hooks for a write, mutating ones first."""
+        hooks = self._asked.get(sort)
+        if hooks is None:
             concerned = (hook for hook in self.hooks if _concerns(hook, *sort))
-            found = self._asked[sort] = sorted(concerned, key=lambda hook: not hook.is_mutating)
-        return found
+            hooks = self._asked[sort] = sorted(concerned, key=lambda hook: not hook.is_mutating)
+        return hooks
 
-    def _called(self, hook: AdmissionHook, review: Review, new: Manifest) -> Manifest:
+    def _called(self, hook: AdmissionHook, review: AdmissionRequest, new: Manifest) -> Manifest:
         try:
             self._demand(hook, review, new)
             return hook.call(review.old, new)
@@ -67,8 +67,8 @@ class InProcessWebhooks:
             message = f'admission webhook "{hook.name}" denied the request: {error.message}'
             raise errors.Forbidden(message, reason="Forbidden") from None
 
-    def _demand(self, hook: AdmissionHook, review: Review, new: Manifest) -> None:
-        """Raise Forbidden where who writes lacks a right that the hook asks for."""
+    def _demand(self, hook: AdmissionHook, review: AdmissionRequest, new: Manifest) -> None:
+        """Raise Forbidden where the user of a write lacks a right that the hook requires."""
         for right in hook.rights(review.old, new):
             asked = Attributes(review.user, right.verb, right.group, right.resource, right.subresource, right.name)
             if not self._may(asked):

@@ -1,1 +1,1 @@
-"""Who asks, and whether they may: certificates and tokens become users, roles and bindings become answers."""
+"""Authentication and authorization: the user of a certificate or token, and what roles and bindings allow."""

@@ -1,4 +1,4 @@
-"""What is asked, in the words in which roles speak of it."""
+"""What a request does, in the terms of roles: verb, resource, name or URL."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Find out who asks: by client certificate, by the server's own tokens, or by the token of a service account."""
+"""The user of a request: by client certificate, by the server's own tokens, or by the token of a service account."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class Certificate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class RequestCredentials:
     """What came with a request: the verified client certificate, a bearer token, as whom it is to be done."""
 
     certificate: tuple[str, Sequence[str]] | Certificate | None = None
@@ -41,12 +41,12 @@ class Authentication:
     """The audiences of this server; a token for another one is none here."""
     tokens: Mapping[str, User] = field(default_factory=dict)
 
-    def user(self, credentials: Credentials) -> User:
-        """Return who asks; nobody in particular without a credential, Unauthorized with one that does not hold."""
+    def user(self, credentials: RequestCredentials) -> User:
+        """Return the user; anonymous without a credential; raises Unauthorized for one that is not valid."""
         if credentials.certificate is not None:
             shown = Certificate(*credentials.certificate)
             if shown.until is not None and shown.until <= clock.now():
-                raise unauthorized()  # asked at each request, however long its connection has stood
+                raise unauthorized()  # checked at each request, however old its connection is
             extra = {CREDENTIAL_ID: (f"X509SHA256={shown.fingerprint}",)} if shown.fingerprint else {}
             return User(shown.name, (*shown.organizations, AUTHENTICATED), extra=extra)
         if not credentials.token:

@@ -1,4 +1,4 @@
-"""Role-based access: whom the bindings give which rules, and whether one of them allows what is asked.
+"""Role-based access: which rules the bindings give to a user, and whether one of them allows a request.
 
 The policy is compiled from all roles and bindings at once and thrown away when one of them changes, which is rare;
 asking it is what every request does.
@@ -15,13 +15,13 @@ from fleetqueue.embedded.apiserver.auth.users import MASTERS, SERVICE_ACCOUNT_PR
 
 ALL: Final = "*"
 MOST_FOUND: Final = 4096
-"""So many sorts of requests are remembered; a question that comes anew costs some ten microseconds more."""
+"""So many decisions are cached; one that is not costs some ten microseconds more."""
 Subject = tuple[str, str]
 """The kind (User or Group) and the name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GrantedRule:
     """One rule of a role, and the sentence that names where a user has it from."""
 
     raw: Manifest
@@ -33,7 +33,7 @@ class Rule:
     urls: Sequence[str]
 
     @classmethod
-    def of(cls, raw: Manifest, source: str) -> "Rule":
+    def of(cls, raw: Manifest, source: str) -> "GrantedRule":
         def words(field: str) -> frozenset[str]:
             return frozenset(raw.get(field) or ())
 
@@ -58,11 +58,11 @@ class Rule:
 class Policy:
     """Who has which rules: by subject, and by the namespace in which they hold (none: everywhere)."""
 
-    rules: Mapping[Subject, Mapping[str, Sequence[Rule]]]
-    _found: dict[tuple[Any, ...], Sequence[Rule]] = field(default_factory=dict, repr=False, compare=False)
-    """The rules that allow a sort of request, for who asked it before: programs ask the same thousands of times."""
+    rules: Mapping[Subject, Mapping[str, Sequence[GrantedRule]]]
+    _found: dict[tuple[Any, ...], Sequence[GrantedRule]] = field(default_factory=dict, repr=False, compare=False)
+    """The rules that allow a request, cached by its attributes: programs repeat the same request thousands of times."""
 
-    def rules_of(self, user: User, namespace: str) -> Iterator[Rule]:
+    def rules_of(self, user: User, namespace: str) -> Iterator[GrantedRule]:
         """Return the rules that a user has in a namespace, those that hold everywhere first."""
         scopes = ("", namespace) if namespace else ("",)
         for scope in scopes:
@@ -78,22 +78,22 @@ class Policy:
                 return rule.source
         return None
 
-    def _allowing(self, asked: Attributes) -> Sequence[Rule]:
+    def _allowing(self, asked: Attributes) -> Sequence[GrantedRule]:
         """Return the rules that allow something to do, with objects of some name at least."""
         user, what = asked.user, (asked.verb, asked.group, asked.resource, asked.subresource, asked.path)
         sort = (user.name, *user.groups), asked.namespace, what
-        found = self._found.get(sort)
-        if found is None:
+        rules = self._found.get(sort)
+        if rules is None:
             if len(self._found) >= MOST_FOUND:
                 self._found.clear()
-            found = self._found[sort] = [rule for rule in self.rules_of(user, asked.namespace) if rule.allows(asked)]
-        return found
+            rules = self._found[sort] = [rule for rule in self.rules_of(user, asked.namespace) if rule.allows(asked)]
+        return rules
 
 
 def compile_policy(roles: Iterable[Manifest], bindings: Iterable[Manifest]) -> Policy:
     """Resolve bindings to the rules that they give; a binding to a role that is missing gives none."""
     by_key = {_key(role): role for role in roles}
-    rules: dict[Subject, dict[str, list[Rule]]] = defaultdict(lambda: defaultdict(list))
+    rules: dict[Subject, dict[str, list[GrantedRule]]] = defaultdict(lambda: defaultdict(list))
     for binding in sorted(bindings, key=_key):
         namespace = binding["metadata"].get("namespace", "")
         reference = binding.get("roleRef") or {}
@@ -101,8 +101,8 @@ def compile_policy(roles: Iterable[Manifest], bindings: Iterable[Manifest]) -> P
         role = by_key.get((scope, reference.get("name", "")))
         given = role.get("rules") or () if role is not None else ()
         for subject in binding.get("subjects") or ():
-            found = [Rule.of(rule, _source(binding, reference, subject)) for rule in given]
-            rules[_subject(subject)][namespace].extend(found)
+            bound_rules = [GrantedRule.of(rule, _source(binding, reference, subject)) for rule in given]
+            rules[_subject(subject)][namespace].extend(bound_rules)
     return Policy({subject: dict(scopes) for subject, scopes in rules.items()})
 
 
@@ -111,7 +111,7 @@ class Rbac:
 
     def __init__(self, version: Callable[[], Any], read: Callable[[], tuple[Iterable[Manifest], Iterable[Manifest]]]):
         self._version = version
-        """Tells one state of the roles and bindings from another; asked with every request, so it must be cheap."""
+        """A version of all roles and bindings; compared at every request, so it must be cheap."""
         self._read = read
         self._compiled: tuple[Any, Policy] | None = None
 

@@ -37,7 +37,7 @@ class NoToken(TokenError):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The object that a token dies with, beside its account."""
+    """The object without which a token is invalid, beside its account."""
 
     resource: str
     name: str
@@ -45,8 +45,8 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A token whose signature was checked: what it says, whom it stands for, and who must still exist."""
+class VerifiedToken:
+    """A token whose signature was checked: its claims, its user, and the objects that must still exist."""
 
     claims: Mapping[str, Any]
     user: User
@@ -61,8 +61,8 @@ class ServiceAccountTokens:
     key: ec.EllipticCurvePrivateKey
     issuer: str
     find_uid: FindUid
-    _known: dict[str, Known] = field(default_factory=dict, repr=False, compare=False)
-    """Tokens whose signature was checked. What can change is asked every time: the hour, and who still exists."""
+    _known: dict[str, VerifiedToken] = field(default_factory=dict, repr=False, compare=False)
+    """Tokens whose signature was checked. What can change is checked every time: the time, and which objects exist."""
 
     def sign(
         self,
@@ -110,12 +110,12 @@ class ServiceAccountTokens:
                 raise TokenError(f"its {resource} is gone")
         return known.user, accepted
 
-    def _read(self, token: str) -> Known:
+    def _read(self, token: str) -> VerifiedToken:
         """Return what a token says; one whose signature held a moment ago is not checked again."""
         known = self._known.get(token)
         if known is None:
             claims = self._verified(token)
-            known = Known(claims, _user(claims), tuple(_references(claims)))
+            known = VerifiedToken(claims, _user(claims), tuple(_references(claims)))
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known[token] = known
@@ -130,16 +130,16 @@ class ServiceAccountTokens:
             r, s = (int.from_bytes(part, "big") for part in (scalars[:SCALAR_BYTES], scalars[SCALAR_BYTES:]))
             der = encode_dss_signature(r, s)
             self.key.public_key().verify(der, f"{header}.{claims}".encode(), ALGORITHM)
-            found = orjson.loads(decode(claims))
+            payload = orjson.loads(decode(claims))
         except (ValueError, InvalidSignature) as error:
             raise NoToken("not a token, or a forged one") from error
-        if not isinstance(found, dict):
+        if not isinstance(payload, dict):
             raise NoToken("not a token")
-        return found
+        return payload
 
 
 def _references(claims: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str | None]]:
-    """Name the account, and the object that a token dies with."""
+    """Return the account, and the object without which a token is invalid."""
     about = claims.get("kubernetes.io") or {}
     namespace = about.get("namespace", "")
     account = about.get("serviceaccount") or {}

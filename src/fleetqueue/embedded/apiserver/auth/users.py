@@ -1,4 +1,4 @@
-"""Who asks."""
+"""The user of a request: name, groups, extra fields."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

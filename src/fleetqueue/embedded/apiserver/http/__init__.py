@@ -1,1 +1,1 @@
-"""From a request to an answer: what is asked, who may, which verb, in which form it goes back."""
+"""From a request to its response: authentication, authorization, the verb, and the form of the response."""

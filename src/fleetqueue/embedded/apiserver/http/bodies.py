@@ -8,7 +8,7 @@ import orjson
 
 from fleetqueue.api import errors
 from fleetqueue.api.requests import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH
-from fleetqueue.embedded.apiserver.http import duplicate_fields, media_types
+from fleetqueue.embedded.apiserver.http import media_types
 from fleetqueue.embedded.apiserver.http.media_types import PROTOBUF, YAML
 from fleetqueue.embedded.apiserver.http.yaml_error import YamlError
 from fleetqueue.embedded.apiserver.kinds import go_json
@@ -26,6 +26,8 @@ _TYPE_META: Final = (
     r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 )
 _JSON_KINDS: Final = {list: "array", str: "string", int: "number", float: "number", bool: "bool", dict: "object"}
+_NO_KIND: Final = 'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+Pairs = list[tuple[str, Any]]
 
 
 class Expected(NamedTuple):
@@ -41,7 +43,7 @@ class Expected(NamedTuple):
 class Body(NamedTuple):
     value: Any
     mistakes: list[str]
-    """What is wrong and can be lived with: fields that stand there twice."""
+    """What is only warned of: fields that are there twice."""
 
 
 class _Malformed(Exception):
@@ -62,8 +64,8 @@ def read_object(content: bytes, media_type: str, expected: Expected, *, counts: 
     if media_type == PROTOBUF:
         return Body(_protobuf(content, *expected[:3]), [])
     try:
-        found = _read(content, media_type, counts=counts)
-        return found._replace(value=_typed(found.value, content if expected.is_custom else None))
+        body = _read(content, media_type, counts=counts)
+        return body._replace(value=_typed(body.value, content if expected.is_custom else None))
     except (_Malformed, YamlError, _Untyped) as error:
         message = f"the object provided is unrecognized (must be of type {expected.kind}): {_told(error)}"
         raise _refused(f"{message} ({_beginning(content)})") from None
@@ -87,11 +89,11 @@ def read_options(content: bytes, media_type: str) -> Any:
 def read_patch(content: bytes, media_type: str, *, counts: bool = True, is_strict: bool = False) -> Body:
     """Read a patch in the way that its media type says."""
     if media_type == APPLY_PATCH:
-        found = _applied(content)
-        if is_strict and found.mistakes:
-            told = "\n  ".join(["yaml: unmarshal errors:", *found.mistakes])
-            raise _refused(f"error strict decoding YAML: error converting YAML to JSON: {told}")
-        return found
+        body = _applied(content)
+        if is_strict and body.mistakes:
+            details = "\n  ".join(["yaml: unmarshal errors:", *body.mistakes])
+            raise _refused(f"error strict decoding YAML: error converting YAML to JSON: {details}")
+        return body
     try:
         return _read(content, JSON, counts=counts)
     except _Malformed as error:
@@ -123,7 +125,7 @@ def _read(content: bytes, media_type: str, *, counts: bool) -> Body:
     value = _json(content)
     if _is_deep(value, content.count(b"{") + content.count(b"[")):
         raise _Malformed(_too_deep(content))
-    return Body(value, duplicate_fields.found(content, value) if counts else [])
+    return Body(value, duplicate_fields(content, value) if counts else [])
 
 
 def _json(content: bytes) -> Any:
@@ -149,8 +151,8 @@ def _protobuf(content: bytes, group: str, version: str, kind: str) -> Any:
 
 
 def _yaml(content: bytes) -> Body:
-    if content.lstrip()[:1] == b"{" and (found := _as_json(content)) is not None:
-        return found
+    if content.lstrip()[:1] == b"{" and (body := _as_json(content)) is not None:
+        return body
     from fleetqueue.embedded.apiserver.http import yaml_documents
 
     value, mistakes = yaml_documents.load(content)
@@ -196,9 +198,9 @@ def _typed(value: Any, content: bytes | None = None) -> Any:
     if not isinstance(value, dict):
         raise _Malformed(f"json: cannot unmarshal {_JSON_KINDS[type(value)]} into {_WHERE} {_TYPE_META}")
     for field in ("apiVersion", "kind"):
-        found = value.get(field)
-        if found is not None and not isinstance(found, str):
-            kind = _JSON_KINDS[type(found)]
+        field_value = value.get(field)
+        if field_value is not None and not isinstance(field_value, str):
+            kind = _JSON_KINDS[type(field_value)]
             raise _Malformed(f"json: cannot unmarshal {kind} into Go struct field .{field} of type string")
     if (value.get("apiVersion") or "").count("/") > 1:
         raise _Untyped(f"unexpected GroupVersion string: {value['apiVersion']}")
@@ -217,9 +219,6 @@ def _unknown(options: dict[str, Any]) -> UnknownKind:
     return UnknownKind(_NO_KIND.format(kind=options["kind"], version=f"{group}/{version}".strip("/")))
 
 
-_NO_KIND: Final = 'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
-
-
 def _told(error: Exception) -> str:
     is_json = isinstance(error, _Malformed)
     return f"couldn't get version/kind; json parse error: {error}" if is_json else str(error)
@@ -235,3 +234,46 @@ def _beginning(content: bytes) -> str:
 
 def _refused(message: str) -> errors.BadRequest:
     return errors.BadRequest(message, reason="BadRequest")
+
+
+def duplicate_fields(content: bytes, value: Any) -> list[str]:
+    """Return a warning for every field that stands twice in a JSON text, of which `value` is the reading.
+
+    The last one counts, and the sender should know.
+    A field that is lost makes the value shorter when it is written again. Programs write JSON without spaces, so most
+    texts come out as long as they were, which proves at a tenth of the cost that nothing was lost.
+    """
+    if len(orjson.dumps(value)) == len(content.rstrip()):
+        return []
+    twice = _Duplicates()
+    read = json.loads(content.decode(errors="replace"), object_pairs_hook=twice.object)
+    return [f'duplicate field "{path}"' for path in twice.paths(read)] if twice.lost else []
+
+
+class _Duplicates:
+    def __init__(self) -> None:
+        self.lost: list[tuple[dict[str, Any], list[str]]] = []
+        """Each object that lost fields, with their names; kept, so that no other object gets its identity."""
+
+    def object(self, pairs: Pairs) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            names = [name for name, _ in pairs]
+            self.lost.append((made, [name for name in made if names.count(name) > 1]))
+        return made
+
+    def paths(self, value: Any) -> list[str]:
+        """Walk from the top, since an object is read before it is known where it stands."""
+        names = {id(made): lost for made, lost in self.lost}
+        paths: list[str] = []
+        self._walk(value, "", names, paths)
+        return paths
+
+    def _walk(self, value: Any, path: str, names: dict[int, list[str]], paths: list[str]) -> None:
+        if isinstance(value, dict):
+            paths += [f"{path}.{name}".removeprefix(".") for name in names.get(id(value), ())]
+            for name, inner in value.items():
+                self._walk(inner, f"{path}.{name}", names, paths)
+        elif isinstance(value, list):
+            for position, inner in enumerate(value):
+                self._walk(inner, f"{path}[{position}]", names, paths)

@@ -11,9 +11,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from fleetqueue.embedded.apiserver.auth.authentication import Certificate, subject_of
-from fleetqueue.embedded.apiserver.http.request_body import RequestBody
-from fleetqueue.embedded.apiserver.http.request_head import MalformedRequest, RequestHead
-from fleetqueue.embedded.apiserver.http.request_parser import RequestParser
+from fleetqueue.embedded.apiserver.http.http1 import MalformedRequest, RequestBody, RequestHead, RequestParser
 
 MOST_AHEAD: Final = 256 * 1024
 """Bytes of a body that may come before anybody reads them."""
@@ -21,15 +19,15 @@ LINGER_SECONDS: Final = 1.0
 """How long a client that cannot be understood may go on sending."""
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
-Work = Callable[["Connection"], Coroutine[Any, Any, None]]
+Work = Callable[["ServerConnection"], Coroutine[Any, Any, None]]
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     head: RequestHead
     body: RequestBody
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     def __init__(self, work: Work) -> None:
         """The work is what the connection's task does; the connection closes when it ends."""
         self.certificate: Certificate | None = None
@@ -42,7 +40,7 @@ class Connection(asyncio.Protocol):
         self._work = work
         self._transport: asyncio.Transport | None = None
         self._parser = RequestParser(self)
-        self._requests: deque[Request] = deque()
+        self._requests: deque[HttpRequest] = deque()
         self._newest: RequestBody | None = None
         """The body of the request that is being received."""
         self._problem: MalformedRequest | None = None
@@ -92,7 +90,7 @@ class Connection(asyncio.Protocol):
 
     def begun(self, head: RequestHead) -> None:
         self._newest = RequestBody(head, self._more, lambda: self.write(CONTINUE))
-        self._requests.append(Request(head, self._newest))
+        self._requests.append(HttpRequest(head, self._newest))
 
     def came(self, body: bytes) -> None:
         assert self._newest is not None
@@ -104,7 +102,7 @@ class Connection(asyncio.Protocol):
 
     # Reading
 
-    async def request(self) -> Request:
+    async def request(self) -> HttpRequest:
         """Return the next request, whose body may still be on its way; raises MalformedRequest."""
         self.idle_since = asyncio.get_running_loop().time()
         while not self._requests:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fleetqueue.api.scheme import Manifest, Resource
-from fleetqueue.embedded.apiserver.http import aggregated_discovery
-from fleetqueue.embedded.apiserver.http.discovery_listing import Groups, Listed, grouped
+from fleetqueue.embedded.apiserver.http.discovery_listing import ApiResource, Groups, aggregated_document, grouped
 from fleetqueue.embedded.apiserver.kinds.table import Subresource
 from fleetqueue.embedded.apiserver.registry.resources import Resources, unknown_path
 
@@ -38,7 +37,7 @@ class Discovery:
             return None
         is_core = parts == ["api"]
         wanted = {group: versions for group, versions in self._groups.items() if (not group) == is_core}
-        return aggregated_discovery.document(wanted)
+        return aggregated_document(wanted)
 
     def has_group(self, name: str) -> bool:
         return name in self._groups
@@ -67,17 +66,17 @@ class Discovery:
         return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 
     def _version(self, group: str, version: str) -> Manifest:
-        found = self._groups.get(group, {}).get(version)
-        if found is None:
+        resources = self._groups.get(group, {}).get(version)
+        if resources is None:
             raise unknown_path()
-        listed = [entry for one in found for entry in _entries(one)]
+        listed = [entry for one in resources for entry in _entries(one)]
         if not group:
             return {"kind": "APIResourceList", "groupVersion": version, "resources": listed}
         about = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}"}
         return {**about, "resources": listed}
 
 
-def _entries(listed: Listed) -> Iterator[dict[str, Any]]:
+def _entries(listed: ApiResource) -> Iterator[dict[str, Any]]:
     resource = listed.resource
     entry: dict[str, Any] = {
         "name": resource.plural,

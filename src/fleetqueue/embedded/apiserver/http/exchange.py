@@ -1,4 +1,4 @@
-"""A question to the server and its answer, after media types and before bytes: the same through every door."""
+"""A request to the server and its response, as objects: the same over HTTP and within the process."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo
 from fleetqueue.embedded.apiserver.registry.continue_tokens import Expired
-from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RequestContext:
     info: RequestInfo
     user: User
     query: Mapping[str, str] = field(default_factory=dict)
@@ -23,15 +23,15 @@ class Question:
     """Decoded; a patch is what its media type makes of it."""
     content_type: str = "application/json"
     agent: str = ""
-    """Who asks, as programs say it: the field manager where the query names none."""
+    """The client's User-Agent: the field manager where the query names none."""
     form: str = ""
-    """What objects are to become: nothing, Table, PartialObjectMetadata or PartialObjectMetadataList."""
+    """What objects are converted to: nothing, Table, PartialObjectMetadata or PartialObjectMetadataList."""
     mistakes: Sequence[str] = ()
-    """What is wrong with the body and can be lived with, such as a field that stands there twice."""
+    """What is wrong with the body and only warned of, such as a field that is there twice."""
     form_version: str = "v1"
     """The version of the form, in `meta.k8s.io`."""
     warnings: list[str] = field(default_factory=list)
-    """What the client is told beside the answer, also where that is a refusal."""
+    """Warnings for the client, which are sent with errors, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Listing:
     kind: str
     api_version: str
     metadata: Manifest
-    entries: Sequence[Entry]
+    entries: Sequence[StorageEntry]
     omitted: bytes = b""
     """How the JSON of an item begins, where a client knows that beginning from the list."""
 
@@ -70,29 +70,29 @@ class Listing:
         return {"kind": self.kind, "apiVersion": self.api_version, "metadata": self.metadata}
 
 
-class Answer(NamedTuple):
+class ServerResponse(NamedTuple):
     status: int
-    body: Manifest | Entry | Listing | bytes | str
-    """An Entry and a Listing have their JSON already, bytes are JSON; text is for health and metrics."""
+    body: Manifest | StorageEntry | Listing | bytes | str
+    """An entry and a Listing have their JSON already, bytes are JSON; text is for health and metrics."""
     warnings: Sequence[str] = ()
     media_type: str = ""
-    """Where it is none of those that all answers have."""
+    """Where it is none of those that all responses may have."""
 
     @property
     def manifest(self) -> Any:
         body = self.body
         if isinstance(body, bytes):
             return orjson.loads(body)
-        if isinstance(body, Entry):
+        if isinstance(body, StorageEntry):
             return body.object
         return body.manifest if isinstance(body, Listing) else body
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class WatchStream:
     """A watch: each item is one event."""
 
-    events: AsyncGenerator[tuple[str, Manifest | Entry]]
+    events: AsyncGenerator[tuple[str, Manifest | StorageEntry]]
     warnings: Sequence[str] = ()
 
 

@@ -7,10 +7,10 @@ import orjson
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.http import tables
-from fleetqueue.embedded.apiserver.http.exchange import Listing, Question
+from fleetqueue.embedded.apiserver.http.exchange import Listing, RequestContext
 from fleetqueue.embedded.apiserver.registry.reading import Listed
 from fleetqueue.embedded.apiserver.registry.served import Served
-from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 METADATA: Final = "PartialObjectMetadata"
 METADATA_LIST: Final = "PartialObjectMetadataList"
@@ -18,50 +18,52 @@ TABLE: Final = "Table"
 
 
 class Forms:
-    """Turns what the registry gives into what the client asked for."""
+    """Converts what the registry returns to the form that the client accepts."""
 
-    def one(self, served: Served, entry: Entry, question: Question) -> Manifest | Entry:
-        if question.form == METADATA_LIST:
+    def one(self, served: Served, entry: StorageEntry, context: RequestContext) -> Manifest | StorageEntry:
+        if context.form == METADATA_LIST:
             raise _not_acceptable(f"{METADATA_LIST}, but the requested object is not a list (*{_go_name(served)})")
-        return self.event(served, entry, question, is_first=True)
+        return self.event(served, entry, context, is_first=True)
 
-    def event(self, served: Served, entry: Entry, question: Question, *, is_first: bool) -> Manifest | Entry:
+    def event(
+        self, served: Served, entry: StorageEntry, context: RequestContext, *, is_first: bool
+    ) -> Manifest | StorageEntry:
         """Return one object; of a table in a watch only the first names the columns."""
-        if not question.form:
+        if not context.form:
             return entry
-        if question.form == TABLE:
-            return self._table(served, entry.object, question, is_first=is_first)
-        version = question.form_version
+        if context.form == TABLE:
+            return self._table(served, entry.object, context, is_first=is_first)
+        version = context.form_version
         json = entry.encoded(f"{METADATA}/{version}", lambda obj: orjson.dumps(metadata_only(obj, version)))
-        return Entry(entry.key, metadata_only(entry.object, version), entry.revision, json)
+        return StorageEntry(entry.key, metadata_only(entry.object, version), entry.revision, json)
 
-    def bookmark(self, served: Served, obj: Manifest, question: Question, *, is_first: bool) -> Manifest:
+    def bookmark(self, served: Served, obj: Manifest, context: RequestContext, *, is_first: bool) -> Manifest:
         """Return the object of a bookmark, which has little more than a revision."""
-        if not question.form:
+        if not context.form:
             return obj
-        if question.form == TABLE:
-            return self._table(served, obj, question, is_first=is_first)
-        return metadata_only(obj, question.form_version)
+        if context.form == TABLE:
+            return self._table(served, obj, context, is_first=is_first)
+        return metadata_only(obj, context.form_version)
 
-    def many(self, served: Served, listed: Listed, question: Question) -> Manifest | Listing:
+    def many(self, served: Served, listed: Listed, context: RequestContext) -> Manifest | Listing:
         metadata: Manifest = {"resourceVersion": str(listed.revision)}
-        if listed.token or (served.is_custom and not question.form):
+        if listed.token or (served.is_custom and not context.form):
             metadata["continue"] = listed.token
         if listed.remaining is not None:
             metadata["remainingItemCount"] = listed.remaining
-        if not question.form:
+        if not context.form:
             api_version = served.resource.api_version
             return Listing(served.list_kind, api_version, metadata, listed.entries, _known_beginning(served))
         objects = [entry.object for entry in listed.entries]
-        if question.form == TABLE:
-            included = tables.check_included(question.query)
-            return tables.table(served, objects, metadata, version=question.form_version, included=included)
-        if question.form == METADATA:
+        if context.form == TABLE:
+            included = tables.check_included(context.query)
+            return tables.table(served, objects, metadata, version=context.form_version, included=included)
+        if context.form == METADATA:
             raise _not_acceptable(f"{METADATA}, but the requested object is a list (*{_go_name(served)}List)")
-        return metadata_list(objects, metadata, question.form_version)
+        return metadata_list(objects, metadata, context.form_version)
 
-    def _table(self, served: Served, obj: Manifest, question: Question, *, is_first: bool) -> Manifest:
-        included, version = tables.check_included(question.query), question.form_version
+    def _table(self, served: Served, obj: Manifest, context: RequestContext, *, is_first: bool) -> Manifest:
+        included, version = tables.check_included(context.query), context.form_version
         metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
         return tables.table(served, [obj], metadata, version=version, included=included, has_columns=is_first)
 

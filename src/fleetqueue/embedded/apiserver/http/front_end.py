@@ -1,23 +1,28 @@
 """One cluster's endpoint: a port on which its API is spoken, with TLS or without.
 
-A process can have many, each with its own certificate. An endpoint can be cut off while its cluster lives on: it then
+A process can have many, each with its own certificate. An endpoint can be cut off while its cluster runs on: it then
 refuses its clients, or lets them wait. At the end streams end first, so that nobody waits for them.
 """
 
 import asyncio
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
+import orjson
+
 from fleetqueue.api import errors
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
-from fleetqueue.embedded.apiserver.http import responses, streams
-from fleetqueue.embedded.apiserver.http.connection import Connection
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Stream, status_of
+from fleetqueue.embedded.apiserver.http import responses
+from fleetqueue.embedded.apiserver.http.connection import ServerConnection
+from fleetqueue.embedded.apiserver.http.exchange import ServerResponse, WatchStream, status_of
 from fleetqueue.embedded.apiserver.http.handler import Handler
+from fleetqueue.embedded.apiserver.http.http1 import MalformedRequest, RequestHead
 from fleetqueue.embedded.apiserver.http.listener import Context, Listener
-from fleetqueue.embedded.apiserver.http.request_head import MalformedRequest, RequestHead
 from fleetqueue.embedded.apiserver.http.request_pipeline import RawRequest, Reply, RequestPipeline
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 IDLE_SECONDS: Final = 150.0
 """How long a connection may be idle between requests; Go's clients close theirs after 90."""
@@ -26,6 +31,11 @@ SWEEP_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 1.0
 LARGE_BYTES: Final = 64 * 1024
 _PRETTY: Final = re.compile(r"[?&]pretty=([^&]*)")
+MOST_WAITING: Final = 64 * 1024
+"""Bytes that may wait for a client before we wait for it."""
+SLOW_SECONDS: Final = 30.0
+"""How long a client may read nothing at all."""
+LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
 class FrontEnd:
@@ -33,13 +43,13 @@ class FrontEnd:
         self._pipeline = RequestPipeline(handler, authentication)
         self._listener: Listener | None = None
         self._sweeping: asyncio.TimerHandle | None = None
-        self._connections: set[Connection] = set()
+        self._connections: set[ServerConnection] = set()
         self._streams: set[asyncio.Task[Any]] = set()
         self._is_frozen = False
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, context: Context = None) -> int:
         """Listen; return the port, which the system chooses for port 0."""
-        self._listener = Listener(host, port, context, lambda: Connection(self._serve))
+        self._listener = Listener(host, port, context, lambda: ServerConnection(self._serve))
         self._sweep()
         return self._listener.port
 
@@ -96,7 +106,7 @@ class FrontEnd:
                 connection.end()
         self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep)
 
-    async def _serve(self, connection: Connection) -> None:
+    async def _serve(self, connection: ServerConnection) -> None:
         """Answer one request after another."""
         if self._listener is None:  # it shook hands while we stopped
             connection.abort()
@@ -117,17 +127,17 @@ class FrontEnd:
         finally:
             self._connections.discard(connection)
 
-    async def _serve_one(self, connection: Connection) -> bool:
+    async def _serve_one(self, connection: ServerConnection) -> bool:
         """Answer a request; tell whether another may follow."""
         head, body = await connection.request()
         reply = await self._pipeline.reply(
             RawRequest(head.method, head.target, head.headers, connection.certificate, body.read)
         )
-        if isinstance(reply.answer, Stream) and head.is_old:
+        if isinstance(reply.answer, WatchStream) and head.is_old:
             await reply.answer.events.aclose()
             refused = errors.BadRequest("a watch needs HTTP/1.1", reason="BadRequest")
-            reply = Reply(Answer(refused.code, status_of(refused)))
-        if isinstance(reply.answer, Stream):
+            reply = Reply(ServerResponse(refused.code, status_of(refused)))
+        if isinstance(reply.answer, WatchStream):
             await self._stream(connection, head, reply.answer)
         else:
             for piece in _response(head, reply, reply.answer, is_last=connection.is_last):
@@ -138,18 +148,18 @@ class FrontEnd:
         await connection.linger()
         return False
 
-    async def _stream(self, connection: Connection, head: RequestHead, stream: Stream) -> None:
+    async def _stream(self, connection: ServerConnection, head: RequestHead, stream: WatchStream) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._streams.add(task)
         headers = responses.headers("application/json", stream.warnings, audit_id=head.headers.get("Audit-Id", ""))
         try:
-            await streams.send(connection, stream, responses.head(200, headers, None))
+            await _send(connection, stream, responses.head(200, headers, None))
         finally:
             self._streams.discard(task)
 
 
-def _response(head: RequestHead, reply: Reply, answer: Answer, *, is_last: bool) -> Sequence[bytes]:
+def _response(head: RequestHead, reply: Reply, answer: ServerResponse, *, is_last: bool) -> Sequence[bytes]:
     """Return an answer as it goes out; a large body stays by itself, and is not copied once more."""
     wish = _PRETTY.search(head.target)
     is_pretty = responses.is_for_people(wish and wish[1], head.headers.get("User-Agent", ""))
@@ -163,3 +173,46 @@ def _response(head: RequestHead, reply: Reply, answer: Answer, *, is_last: bool)
     if head.method == "HEAD":
         return (written,)
     return (written + body,) if len(body) < LARGE_BYTES else (written, body)
+
+
+async def _send(connection: ServerConnection, stream: WatchStream, head: bytes) -> None:
+    """Send the events of a watch, one line of JSON each, until it ends, or the server, which cancels this.
+
+    Nothing is queued for a client that reads slowly: the watch waits for it, and who does not read at all is dropped.
+    It comes back with the last revision that it saw.
+    """
+    try:
+        connection.write(head)
+        async for kind, obj in stream.events:
+            connection.write(_frame(kind, obj))
+            if connection.unsent > MOST_WAITING:
+                await _let_read(connection)
+    finally:
+        # One that is cancelled ends as one that ended by itself, if anybody still listens.
+        connection.write(LAST_CHUNK)
+        await stream.events.aclose()
+
+
+async def _let_read(connection: ServerConnection) -> None:
+    try:
+        async with asyncio.timeout(SLOW_SECONDS):
+            await connection.drain()
+    except TimeoutError:
+        connection.abort()
+        raise ConnectionResetError("the client does not read") from None
+
+
+def _frame(kind: str, obj: Manifest | StorageEntry) -> bytes:
+    """Return an event as a chunk of HTTP."""
+    return _shared_chunk(kind, obj) if isinstance(obj, StorageEntry) else _chunk(kind, orjson.dumps(obj))
+
+
+@lru_cache(maxsize=16)
+def _shared_chunk(kind: str, entry: StorageEntry) -> bytes:
+    """Many watch the same, and get their events one right after another."""
+    return _chunk(kind, entry.json)
+
+
+def _chunk(kind: str, json: bytes) -> bytes:
+    line = b'{"type":"%b","object":%b}\n' % (kind.encode(), json)
+    return b"%x\r\n%b\r\n" % (len(line), line)

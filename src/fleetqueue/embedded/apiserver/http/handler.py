@@ -1,4 +1,4 @@
-"""From a question to its answer: may they, which resource, which verb."""
+"""From a context to its answer: may they, which resource, which verb."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -7,33 +7,32 @@ from fleetqueue.embedded.apiserver.auth.attributes import forbidden
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
 from fleetqueue.embedded.apiserver.auth.rbac import Rbac
 from fleetqueue.embedded.apiserver.auth.users import User
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Question, Stream
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, WatchStream
 from fleetqueue.embedded.apiserver.http.forms import Forms
-from fleetqueue.embedded.apiserver.http.metrics import Metrics
+from fleetqueue.embedded.apiserver.http.metrics import ServerMetrics
 from fleetqueue.embedded.apiserver.http.non_resource_paths import NonResourcePaths, not_allowed
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo
-from fleetqueue.embedded.apiserver.http.verbs.deleting import DeletingVerbs
-from fleetqueue.embedded.apiserver.http.verbs.parts import Parts
 from fleetqueue.embedded.apiserver.http.verbs.reading import ReadingVerbs
 from fleetqueue.embedded.apiserver.http.verbs.reviews import Reviews
-from fleetqueue.embedded.apiserver.http.verbs.writing import WritingVerbs
+from fleetqueue.embedded.apiserver.http.verbs.subresources import Subresources
+from fleetqueue.embedded.apiserver.http.verbs.writing import DeletingVerbs, WritingVerbs
 from fleetqueue.embedded.apiserver.registry.reading import Reading
 from fleetqueue.embedded.apiserver.registry.resources import Resources, unknown_path
 from fleetqueue.embedded.apiserver.registry.served import Served
-from fleetqueue.embedded.apiserver.registry.store import Store
+from fleetqueue.embedded.apiserver.registry.store import RegistryStore
 
-Verb = Callable[[Served, Question], Awaitable[Answer | Stream]]
-Ask = Callable[[Question], Awaitable[Answer | Stream]]
+Verb = Callable[[Served, RequestContext], Awaitable[ServerResponse | WatchStream]]
+Ask = Callable[[RequestContext], Awaitable[ServerResponse | WatchStream]]
 
 
 class Handler:
-    def __init__(self, resources: Resources, store: Store, rbac: Rbac, authentication: Authentication) -> None:
+    def __init__(self, resources: Resources, store: RegistryStore, rbac: Rbac, authentication: Authentication) -> None:
         self.resources = resources
         self.rbac = rbac
-        self.metrics = Metrics(resources, store.storage)
+        self.metrics = ServerMetrics(resources, store.storage)
         self.non_resource_paths = NonResourcePaths(resources, self.metrics, authentication)
         self.reviews = Reviews(rbac, authentication)
-        self.parts = Parts(resources, store, authentication)
+        self.subresources = Subresources(resources, store, authentication)
         forms = Forms()
         reading = Reading(store.storage)
         reads = ReadingVerbs(reading, forms)
@@ -50,10 +49,10 @@ class Handler:
             "deletecollection": deletes.delete_collection,
         }
 
-    async def answer(self, question: Question) -> Answer | Stream:
+    async def answer(self, context: RequestContext) -> ServerResponse | WatchStream:
         """Answer; raises ApiError."""
-        self.authorize(question.info, question.user)
-        return await self.find(question)(question)
+        self.authorize(context.info, context.user)
+        return await self.find(context)(context)
 
     def authorize(self, info: RequestInfo, user: User) -> None:
         """Refuse who may not do this."""
@@ -61,14 +60,14 @@ class Handler:
         if self.rbac.reason(asked) is None:
             raise forbidden(asked)
 
-    def find(self, question: Question) -> Ask:
-        """Return what answers a question, which may still be without its body; raises ApiError where nothing does."""
-        info = question.info
+    def find(self, context: RequestContext) -> Ask:
+        """Return what answers a context, which may still be without its body; raises ApiError where nothing does."""
+        info = context.info
         if not info.is_resource:
             return self.non_resource_paths.answer
-        if (review := self.reviews.find(question)) is not None:
+        if (review := self.reviews.find(context)) is not None:
             return review
-        if (part := self.parts.find(question)) is not None:
+        if (part := self.subresources.find(context)) is not None:
             return part
         served = self._route(info)
         return partial(self._verbs[info.verb], served)
@@ -95,7 +94,7 @@ def _is_misplaced(info: RequestInfo) -> bool:
 
 
 def _spans_namespaces(served: Served, info: RequestInfo) -> bool:
-    """Tell whether a namespaced kind is asked for everywhere, or a namespace itself is meant."""
+    """Tell whether a request is for a namespaced kind in all namespaces, or for a namespace itself."""
     if served.resource.namespaced:
         return info.verb in ("list", "watch")
     return info.resource == "namespaces"

@@ -1,4 +1,4 @@
-"""Act as somebody else, which the headers of a request ask for and roles must allow."""
+"""Impersonation: a request may act as another user, by its headers, where roles allow it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -25,7 +25,7 @@ AUTHENTICATION: Final = "authentication.k8s.io"
 
 
 def impersonated(user: User, headers: MultiMapping[str], rbac: Rbac) -> User:
-    """Return as whom a request is to be done: who asks, unless the headers name somebody else."""
+    """Return the user that a request acts as: the authenticated one, unless the headers name another."""
     name = headers.get(USER)
     if not name and GROUP not in headers and UID not in headers:
         return user
@@ -51,11 +51,11 @@ def _strings(values: Sequence[str]) -> str:
 
 
 def _extra(headers: MultiMapping[str]) -> Mapping[str, Sequence[str]]:
-    found: dict[str, list[str]] = {}
+    extra: dict[str, list[str]] = {}
     for header in headers.keys():
         if header.lower().startswith(EXTRA):
-            found[unquote(header[len(EXTRA) :].lower())] = list(headers.getall(header, ()))
-    return found
+            extra[unquote(header[len(EXTRA) :].lower())] = list(headers.getall(header, ()))
+    return extra
 
 
 def _asked(

@@ -1,4 +1,4 @@
-"""Who signs the tokens of service accounts, and with which key: for who wants to check them without asking."""
+"""The issuer of service account tokens and its public key, for those who verify tokens without the server."""
 
 from typing import Final
 

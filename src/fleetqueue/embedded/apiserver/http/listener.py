@@ -5,10 +5,13 @@ pauses, the system still takes connections and nobody answers them.
 """
 
 import asyncio
+import os
 import socket
 import ssl
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 BACKLOG: Final = 512
@@ -17,6 +20,8 @@ SHUTDOWN_SECONDS: Final = 1.0
 
 Context = ssl.SSLContext | Callable[[], ssl.SSLContext] | None
 """TLS, or what makes it ready."""
+Pem = bytes | Path
+"""PEM itself, or the file that contains it."""
 
 
 class Listener:
@@ -76,7 +81,7 @@ class Listener:
 
 def _bound(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, or asyncio would let small pieces wait for the client's next sign of life.
+    # Named as TCP, or asyncio would delay small pieces until the client's next packet.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     bound.setblocking(False)
@@ -86,3 +91,30 @@ def _bound(host: str, port: int) -> socket.socket:
         bound.close()
         raise
     return bound
+
+
+def server_context(certificate: Pem, key: Pem, client_authority: Pem | None = None) -> ssl.SSLContext:
+    """Make the TLS context of an endpoint: a client needs no certificate, but one that it shows must hold."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    _load(context, _content(certificate), _content(key))
+    if client_authority is not None:
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.load_verify_locations(cadata=_content(client_authority).decode())
+    return context
+
+
+def _content(pem: Pem) -> bytes:
+    return pem.read_bytes() if isinstance(pem, Path) else pem
+
+
+def _load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """Hand over certificate and key, for which Python's ssl wants a file; only its owner can read it, and it goes."""
+    descriptor, name = tempfile.mkstemp(suffix=".pem")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(key + b"\n" + certificate)
+        context.load_cert_chain(name)
+    finally:
+        os.unlink(name)

@@ -11,7 +11,7 @@ from fleetqueue.embedded.apiserver.http.forms import METADATA, METADATA_LIST, TA
 YAML: Final = "application/yaml"
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 KNOWN: Final = (JSON, YAML, PROTOBUF)
-"""What a real server reads and writes. We read all three and write no protobuf: who asks for it also takes JSON."""
+"""What a real server reads and writes. We write no protobuf: clients that accept it also accept JSON."""
 STREAMED: Final = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 FORMS: Final = (METADATA, METADATA_LIST, TABLE)
 META_GROUP: Final = "meta.k8s.io"
@@ -56,9 +56,9 @@ def negotiated(header: str, *, is_stream: bool = False, has_forms: bool = True, 
         return Accepted()
     clauses = sorted(_clauses(header), key=lambda clause: (-clause.quality, clause.is_any))
     for clause in clauses:
-        found = _accepted(clause, has_forms=has_forms)
-        if found is not None and not (is_stream and found.media_type == YAML):
-            return found
+        accepted = _accepted(clause, has_forms=has_forms)
+        if accepted is not None and not (is_stream and accepted.media_type == YAML):
+            return accepted
     if not any(clause.is_any or clause.media_type in KNOWN for clause in clauses):
         types = (*KNOWN, *STREAMED) if has_many else KNOWN
         raise _not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(types)}")

@@ -1,6 +1,6 @@
 """How much a server does, as Prometheus reads it, under the names that kube-apiserver gives to it.
 
-Counting is on the way of every request, so it is a few additions; all else happens when somebody looks.
+Every request is counted, so that costs a few additions only; all else happens when the metrics are read.
 """
 
 from bisect import bisect_left
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from fleetqueue.embedded.apiserver.http.exchange import Stream
+from fleetqueue.embedded.apiserver.http.exchange import WatchStream
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo
 from fleetqueue.embedded.apiserver.registry.resources import Resources
 from fleetqueue.embedded.apiserver.storage.interface import Storage
@@ -33,7 +33,7 @@ HELP: Final = {
 }
 
 
-class Asked(NamedTuple):
+class RequestLabels(NamedTuple):
     """What is counted together."""
 
     verb: str
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
     dry_run: str
 
     @classmethod
-    def of(cls, info: RequestInfo, query: Mapping[str, str]) -> "Asked":
+    def of(cls, info: RequestInfo, query: Mapping[str, str]) -> "RequestLabels":
         verb = VERBS.get(info.verb, info.verb.upper())
         scope = "resource" if info.name else "namespace" if info.namespace else "cluster"
         dry_run = query.get("dryRun", "")
@@ -56,17 +56,17 @@ class Asked(NamedTuple):
         return {"component": "apiserver", **self._asdict()}
 
 
-NOWHERE: Final = Asked("", "", "", "", "", "", "")
+NOWHERE: Final = RequestLabels("", "", "", "", "", "", "")
 
 
-class Metrics:
+class ServerMetrics:
     def __init__(self, resources: Resources, storage: Storage) -> None:
         self._resources = resources
         self._storage = storage
-        self._requests: Counter[tuple[Asked, int]] = Counter()
-        self._durations: dict[Asked, list[int]] = {}
-        self._seconds: Counter[Asked] = Counter()
-        self._watches: Counter[Asked] = Counter()
+        self._requests: Counter[tuple[RequestLabels, int]] = Counter()
+        self._durations: dict[RequestLabels, list[int]] = {}
+        self._seconds: Counter[RequestLabels] = Counter()
+        self._watches: Counter[RequestLabels] = Counter()
         self._in_flight: Counter[str] = Counter()
 
     def begin(self, verb: str) -> str:
@@ -78,9 +78,9 @@ class Metrics:
     def end(self, kind: str) -> None:
         self._in_flight[kind] -= 1
 
-    def answered(self, asked: Asked, code: int, seconds: float) -> None:
+    def answered(self, asked: RequestLabels, code: int, seconds: float) -> None:
         if code in REFUSED and asked not in self._durations:
-            asked = NOWHERE._replace(verb=asked.verb)  # or whoever makes up paths would fill the memory
+            asked = NOWHERE._replace(verb=asked.verb)  # or clients that send made-up paths would fill the memory
         self._requests[asked, code] += 1
         self._seconds[asked] += seconds  # type: ignore[assignment]
         buckets = self._durations.get(asked)
@@ -88,11 +88,11 @@ class Metrics:
             buckets = self._durations[asked] = [0] * (len(BUCKETS) + 1)
         buckets[bisect_left(BUCKETS, seconds)] += 1
 
-    def watching(self, asked: Asked, stream: Stream) -> Stream:
+    def watching(self, asked: RequestLabels, stream: WatchStream) -> WatchStream:
         """Count a watch until it is closed."""
         self._requests[asked, 200] += 1
         self._watches[asked] += 1
-        return Stream(_Counted(stream.events, self._watches, asked), stream.warnings)
+        return WatchStream(_Counted(stream.events, self._watches, asked), stream.warnings)
 
     def text(self) -> str:
         return "\n".join(self._lines()) + "\n"
@@ -118,10 +118,12 @@ class Metrics:
 class _Counted(AsyncGenerator[Any, None]):
     """The events of a watch, which are counted out when it is closed."""
 
-    def __init__(self, events: AsyncGenerator[Any, None], watches: Counter[Asked], asked: Asked) -> None:
+    def __init__(
+        self, events: AsyncGenerator[Any, None], watches: Counter[RequestLabels], asked: RequestLabels
+    ) -> None:
         self._events = events
         self._watches = watches
-        self._asked: Asked | None = asked
+        self._asked: RequestLabels | None = asked
 
     def __anext__(self) -> Any:
         return self._events.__anext__()

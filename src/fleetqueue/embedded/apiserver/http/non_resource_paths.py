@@ -8,10 +8,11 @@ from fleetqueue import __version__
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
-from fleetqueue.embedded.apiserver.http import aggregated_discovery, issuer, metrics
+from fleetqueue.embedded.apiserver.http import issuer, metrics
 from fleetqueue.embedded.apiserver.http.discovery import Discovery
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Question
-from fleetqueue.embedded.apiserver.http.metrics import Metrics
+from fleetqueue.embedded.apiserver.http.discovery_listing import AGGREGATED_KIND, MEDIA_TYPE
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse
+from fleetqueue.embedded.apiserver.http.metrics import ServerMetrics
 from fleetqueue.embedded.apiserver.registry.resources import Resources, unknown_path
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ OLD_BYTES: Final = b"\n\x032.0\x12\x15\n\nKubernetes\x12\x07" + f"v{MAJOR}.{MINO
 
 
 class NonResourcePaths:
-    def __init__(self, resources: Resources, metrics: Metrics, authentication: Authentication) -> None:
+    def __init__(self, resources: Resources, metrics: ServerMetrics, authentication: Authentication) -> None:
         self.resources = resources
         self.metrics = metrics
         self.authentication = authentication
@@ -58,37 +59,39 @@ class NonResourcePaths:
 
         return OpenApi(self.resources)
 
-    async def answer(self, question: Question) -> Answer:
-        path, method = question.info.path, question.info.verb
+    async def answer(self, context: RequestContext) -> ServerResponse:
+        path, method = context.info.path, context.info.verb
         head, _, rest = path.strip("/").partition("/")
         if head in HEALTH and rest in ("", *CHECKS) and not path.endswith("/"):
-            return Answer(200, _verbose(head) if "verbose" in question.query else "ok")
-        if question.form == aggregated_discovery.KIND and (whole := self.discovery.aggregated(path)) is not None:
-            return Answer(200, whole, media_type=aggregated_discovery.MEDIA_TYPE)
-        if path == OLD_OPENAPI and question.form == OLD_PROTOBUF:
-            return Answer(200, OLD_BYTES, media_type=OLD_PROTOBUF.replace("@", "."))  # which may not stand in a type
-        found = self._found(path, head, rest)
+            return ServerResponse(200, _verbose(head) if "verbose" in context.query else "ok")
+        if context.form == AGGREGATED_KIND and (whole := self.discovery.aggregated(path)) is not None:
+            return ServerResponse(200, whole, media_type=MEDIA_TYPE)
+        if path == OLD_OPENAPI and context.form == OLD_PROTOBUF:
+            return ServerResponse(
+                200, OLD_BYTES, media_type=OLD_PROTOBUF.replace("@", ".")
+            )  # which may not stand in a type
+        answer = self._found(path, head, rest)
         if method != "get" and (head != "apis" or "/" in rest):
             raise not_allowed()  # which a real server does not look at where it tells of groups
-        return found
+        return answer
 
-    def _found(self, path: str, head: str, rest: str) -> Answer:
+    def _found(self, path: str, head: str, rest: str) -> ServerResponse:
         if head in ("api", "apis"):
-            return Answer(200, self.discovery.document(path))
+            return ServerResponse(200, self.discovery.document(path))
         if head == "version" and not rest:
-            return Answer(200, version())
+            return ServerResponse(200, version())
         if head == "openapi" and rest.partition("/")[0] == "v3":
-            return Answer(200, self.openapi.document(rest.partition("/")[2]))
+            return ServerResponse(200, self.openapi.document(rest.partition("/")[2]))
         if path == OLD_OPENAPI:
-            return Answer(200, OLD_DOCUMENT)
+            return ServerResponse(200, OLD_DOCUMENT)
         if path == "/metrics":
-            return Answer(200, self.metrics.text(), media_type=metrics.MEDIA_TYPE)
+            return ServerResponse(200, self.metrics.text(), media_type=metrics.MEDIA_TYPE)
         if path == issuer.CONFIGURATION:
-            return Answer(200, issuer.configuration(self.authentication.accounts))
+            return ServerResponse(200, issuer.configuration(self.authentication.accounts))
         if path == issuer.KEYS:
-            return Answer(200, issuer.keys(self.authentication.accounts), media_type=issuer.KEYS_TYPE)
+            return ServerResponse(200, issuer.keys(self.authentication.accounts), media_type=issuer.KEYS_TYPE)
         if not head:
-            return Answer(200, {"paths": list(ROOTS)})
+            return ServerResponse(200, {"paths": list(ROOTS)})
         raise unknown_path()
 
     def has_statuses(self, path: str) -> bool:

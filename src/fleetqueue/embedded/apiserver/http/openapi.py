@@ -1,7 +1,7 @@
 """The shapes of all kinds in OpenAPI v3, with which kubectl explains, checks and patches.
 
 There is an index, and a document for each version of a group. The address of a document in the index carries a hash
-of its content, since kubectl keeps documents on disk. Documents are made when they are first asked for, and clusters
+of its content, since kubectl keeps documents on disk. Documents are made when they are first requested, and clusters
 whose kinds have the same shapes share them.
 """
 
@@ -70,18 +70,18 @@ class OpenApi:
 
 def _index(described: Mapping[str, tuple[Described, ...]]) -> bytes:
     hashes = {path: hashlib.sha256(made(kinds)).hexdigest().upper() for path, kinds in described.items()}
-    addresses = {path: f"/openapi/v3/{path}?hash={found}" for path, found in hashes.items()}
+    addresses = {path: f"/openapi/v3/{path}?hash={digest}" for path, digest in hashes.items()}
     return orjson.dumps({"paths": {path: {"serverRelativeURL": url} for path, url in addresses.items()}})
 
 
 def _described(resources: Resources) -> dict[str, tuple[Described, ...]]:
     """Return what is served, by the path of each version of a group."""
-    found: dict[str, tuple[Described, ...]] = {}
+    by_path: dict[str, tuple[Described, ...]] = {}
     for one in [*_built_in(), *_custom(resources)]:
         resource = one.resource
         path = f"{'apis' if resource.group else 'api'}/{resource.api_version}"
-        found[path] = (*found.get(path, ()), one)
-    return found
+        by_path[path] = (*by_path.get(path, ()), one)
+    return by_path
 
 
 def _built_in() -> Iterator[Described]:
@@ -99,7 +99,7 @@ def _custom(resources: Resources) -> Iterator[Described]:
 
 @lru_cache(maxsize=KEPT)
 def made(described: tuple[Described, ...]) -> bytes:
-    """Make a document; who asks for the same kinds gets the same one."""
+    """Make a document; the same kinds give the same one."""
     components, paths = Components(), Manifest()
     marks: dict[str, list[tuple[str, str, str]]] = {}
     for one in described:

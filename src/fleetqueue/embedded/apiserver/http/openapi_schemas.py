@@ -23,7 +23,7 @@ EXTENSION: Final = "x-kubernetes-"
 
 
 class Components:
-    """The types of one document: those that were asked for, and all that they lead to."""
+    """The types of one document: those that were added, and all that they refer to."""
 
     def __init__(self) -> None:
         self.schemas: dict[str, Manifest] = {}
@@ -98,30 +98,30 @@ def _of_scalar(schema: Schema) -> Iterator[tuple[str, str]]:
 
 
 def _extensions(schema: Schema) -> Manifest:
-    found: Manifest = {}
+    extensions: Manifest = {}
     if schema.keeps_unknown and not schema.name:
-        found[f"{EXTENSION}preserve-unknown-fields"] = True
+        extensions[f"{EXTENSION}preserve-unknown-fields"] = True
     if schema.is_embedded:
-        found[f"{EXTENSION}embedded-resource"] = True
+        extensions[f"{EXTENSION}embedded-resource"] = True
     if schema.is_int_or_string:
-        found |= {"anyOf": [{"type": "integer"}, {"type": "string"}], f"{EXTENSION}int-or-string": True}
+        extensions |= {"anyOf": [{"type": "integer"}, {"type": "string"}], f"{EXTENSION}int-or-string": True}
     if schema.is_atomic:
-        found[f"{EXTENSION}map-type"] = ATOMIC
-    return found
+        extensions[f"{EXTENSION}map-type"] = ATOMIC
+    return extensions
 
 
 def _merging(schema: Schema) -> Manifest:
     """Return what an apply and a strategic merge do with a field."""
-    found: Manifest = {}
+    extensions: Manifest = {}
     if schema.type == "array":
-        found[f"{EXTENSION}list-type"] = schema.list_type
+        extensions[f"{EXTENSION}list-type"] = schema.list_type
         if schema.list_keys:
-            found[f"{EXTENSION}list-map-keys"] = list(schema.list_keys)
+            extensions[f"{EXTENSION}list-map-keys"] = list(schema.list_keys)
     if schema.patch_key:
-        found[f"{EXTENSION}patch-merge-key"] = schema.patch_key
+        extensions[f"{EXTENSION}patch-merge-key"] = schema.patch_key
     if schema.patch_strategies:
-        found[f"{EXTENSION}patch-strategy"] = ",".join(schema.patch_strategies)
-    return found
+        extensions[f"{EXTENSION}patch-strategy"] = ",".join(schema.patch_strategies)
+    return extensions
 
 
 def _default(schema: Schema) -> Manifest:

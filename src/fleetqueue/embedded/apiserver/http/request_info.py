@@ -1,4 +1,4 @@
-"""What a request asks for, read from its method, path and query."""
+"""The verb, the resource and the object of a request, read from its method, path and query."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple

@@ -1,6 +1,6 @@
-"""From a request as it comes over HTTP to its answer: who asks, may they, what does the body say, how is it written.
+"""From an HTTP request to its response: authentication, authorization, decoding of the body, the verb, encoding.
 
-Nothing here knows sockets. Who may not ask is told so before the body is read.
+Nothing here knows sockets. A request that is not allowed is refused before its body is read.
 """
 
 import asyncio
@@ -17,17 +17,17 @@ from multidict import MultiMapping
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.requests import JSON
-from fleetqueue.embedded.apiserver.auth.authentication import Authentication, Certificate, Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import Authentication, Certificate, RequestCredentials
 from fleetqueue.embedded.apiserver.http import bodies, issuer, media_types
 from fleetqueue.embedded.apiserver.http.bodies import Body, Expected
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Question, Stream, status_of
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, WatchStream, status_of
 from fleetqueue.embedded.apiserver.http.handler import Ask, Handler
 from fleetqueue.embedded.apiserver.http.impersonation import impersonated
 from fleetqueue.embedded.apiserver.http.media_types import KNOWN, Accepted, body_type, negotiated
-from fleetqueue.embedded.apiserver.http.metrics import Asked
+from fleetqueue.embedded.apiserver.http.metrics import RequestLabels
 from fleetqueue.embedded.apiserver.http.non_resource_paths import OLD_OPENAPI, OLD_PROTOBUF, not_allowed
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo, request_info
-from fleetqueue.embedded.apiserver.http.verbs.parts import STREAMED
+from fleetqueue.embedded.apiserver.http.verbs.subresources import STREAMED
 from fleetqueue.embedded.apiserver.http.verbs.writing import PATCHES
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.table import BuiltIn
@@ -57,7 +57,7 @@ class RawRequest:
 
 
 class Reply(NamedTuple):
-    answer: Answer | Stream
+    answer: ServerResponse | WatchStream
     media_type: str = JSON
     retry_after: float | None = None
 
@@ -66,19 +66,19 @@ class RequestPipeline:
     def __init__(self, handler: Handler, authentication: Authentication) -> None:
         self.handler = handler
         self.authentication = authentication
-        self._writing: set[asyncio.Future[Answer | Stream]] = set()
+        self._writing: set[asyncio.Future[ServerResponse | WatchStream]] = set()
 
     async def reply(self, raw: RawRequest) -> Reply:
         """Answer a request; what goes wrong is an answer too."""
         path, query = split_target(raw.target)
         info, began = request_info(raw.method, path, query), clock.monotonic()
-        metrics, asked = self.handler.metrics, Asked.of(info, query)
+        metrics, asked = self.handler.metrics, RequestLabels.of(info, query)
         kind = metrics.begin(info.verb)
         try:
             reply = await self._replied(raw, path, query, info)
         finally:
             metrics.end(kind)
-        if isinstance(reply.answer, Stream):
+        if isinstance(reply.answer, WatchStream):
             return reply._replace(answer=metrics.watching(asked, reply.answer))
         metrics.answered(asked, reply.answer.status, clock.monotonic() - began)
         return reply
@@ -94,7 +94,7 @@ class RequestPipeline:
             why = "Timeout: request did not complete within requested timeout - context deadline exceeded"
             return self._refusal(raw, path, errors.ServerError(why, reason="Timeout", code=504))
         except Exception as error:
-            # The text of an error may hold what the request did, so only its kind and its place are told.
+            # The text of an error may contain data of the request, so only its type and its place are logged.
             places = "".join(traceback.format_tb(error.__traceback__))
             _logger.error("%s %s failed: %s at\n%s", raw.method, path, type(error).__name__, places)
             why = f"Internal error occurred: {type(error).__name__}"
@@ -103,7 +103,7 @@ class RequestPipeline:
     async def _reply(
         self, raw: RawRequest, path: str, query: Mapping[str, str], info: RequestInfo, warnings: list[str]
     ) -> Reply:
-        user = self.authentication.user(Credentials(raw.certificate, _token(raw.headers)))
+        user = self.authentication.user(RequestCredentials(raw.certificate, _token(raw.headers)))
         user = impersonated(user, raw.headers, self.handler.rbac)
         self.handler.authorize(info, user)
         if "//" in path:
@@ -113,13 +113,15 @@ class RequestPipeline:
         accepted = _accepted(raw.headers, info)
         agent = raw.headers.get("User-Agent") or "unknown"
         content_type = body_type(raw.headers.get("Content-Type") or "")
-        ask = self.handler.find(Question(info, user, query))
+        ask = self.handler.find(RequestContext(info, user, query))
         if path == issuer.KEYS:
             issuer.check_accepted(raw.headers.get("Accept") or "")
         body = await self._body(raw, info, query, content_type)
         form, version = accepted.form, accepted.version
-        question = Question(info, user, query, body.value, content_type, agent, form, body.mistakes, version, warnings)
-        return Reply(await self._asked(ask, question), accepted.media_type)
+        context = RequestContext(
+            info, user, query, body.value, content_type, agent, form, body.mistakes, version, warnings
+        )
+        return Reply(await self._asked(ask, context), accepted.media_type)
 
     async def _body(self, raw: RawRequest, info: RequestInfo, query: Mapping[str, str], media_type: str) -> Body:
         if not info.is_resource or info.verb not in WRITES or info.subresource in STREAMED:
@@ -140,20 +142,20 @@ class RequestPipeline:
 
     def _expected(self, info: RequestInfo) -> Expected:
         """Return the kind that a body should be of."""
-        found = _built_in(info)
-        if found is None:
+        built_in = _built_in(info)
+        if built_in is None:
             kind = self.handler.resources.find(info.group, info.version, info.resource).resource.kind
             return Expected(info.group, info.version, kind, is_custom=True)
-        part = found.subresource(info.subresource) if info.subresource else None
+        part = built_in.subresource(info.subresource) if info.subresource else None
         if part is not None:
             return Expected(part.group, part.version, part.kind)
-        return Expected(found.group, found.version, found.kind)
+        return Expected(built_in.group, built_in.version, built_in.kind)
 
-    async def _asked(self, ask: Ask, question: Question) -> Answer | Stream:
-        if question.info.verb not in WRITES:
-            return await ask(question)
+    async def _asked(self, ask: Ask, context: RequestContext) -> ServerResponse | WatchStream:
+        if context.info.verb not in WRITES:
+            return await ask(context)
         # A client that goes away, or a deadline, must not stop a write between two of its effects.
-        writing = asyncio.ensure_future(ask(question))
+        writing = asyncio.ensure_future(ask(context))
         self._writing.add(writing)
         writing.add_done_callback(self._writing.discard)
         return await asyncio.shield(writing)
@@ -161,23 +163,23 @@ class RequestPipeline:
     def _refusal(self, raw: RawRequest, path: str, error: errors.ApiError, warnings: Sequence[str] = ()) -> Reply:
         # A missing object has details; a path that leads nowhere has none, and is at some places not even a Status.
         if error.code == 404 and not error.details and not self.handler.non_resource_paths.has_statuses(path):
-            return Reply(Answer(404, NO_PAGE))
+            return Reply(ServerResponse(404, NO_PAGE))
         try:
             media_type = negotiated(raw.headers.get("Accept") or "").media_type
         except errors.ApiError:
             media_type = JSON
-        return Reply(Answer(error.code, status_of(error), warnings), media_type, error.retry_after)
+        return Reply(ServerResponse(error.code, status_of(error), warnings), media_type, error.retry_after)
 
 
 def split_target(target: str) -> tuple[str, dict[str, str]]:
-    """Return path and query; of what stands there twice, the first counts, where it is no list."""
+    """Return path and query; of a repeated parameter the first counts, where it is no list."""
     path, _, query = target.partition("?")
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True) if query else ():
-        if name in LISTS and name in found:
-            found[name] += f",{value}"
-        found.setdefault(name, value)
-    return (unquote(path) if "%" in path else path), found
+        if name in LISTS and name in parameters:
+            parameters[name] += f",{value}"
+        parameters.setdefault(name, value)
+    return (unquote(path) if "%" in path else path), parameters
 
 
 def _token(headers: MultiMapping[str]) -> str:
@@ -218,8 +220,8 @@ def _accepted(headers: MultiMapping[str], info: RequestInfo) -> Accepted:
 
 def _is_stored(info: RequestInfo) -> bool:
     """Tell a resource of which there are objects from one that only answers, such as a review."""
-    found = _built_in(info)
-    return found is None or "list" in found.verbs
+    built_in = _built_in(info)
+    return built_in is None or "list" in built_in.verbs
 
 
 _by_path: dict[tuple[str, str, str], BuiltIn] = {}

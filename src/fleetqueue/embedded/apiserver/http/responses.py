@@ -10,9 +10,9 @@ import orjson
 
 from fleetqueue import clock
 from fleetqueue.api.requests import JSON
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Listing
+from fleetqueue.embedded.apiserver.http.exchange import Listing, ServerResponse
 from fleetqueue.embedded.apiserver.http.media_types import YAML
-from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 TEXT: Final = "text/plain; charset=utf-8"
 MOST_WARNED: Final = 4096
@@ -23,7 +23,7 @@ MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", 
 HUMAN_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
-def encoded(answer: Answer, media_type: str = JSON, *, is_pretty: bool = False) -> tuple[bytes, str]:
+def encoded(answer: ServerResponse, media_type: str = JSON, *, is_pretty: bool = False) -> tuple[bytes, str]:
     """Return the bytes of an answer, and their media type."""
     body = answer.body
     if isinstance(body, str):
@@ -36,7 +36,7 @@ def encoded(answer: Answer, media_type: str = JSON, *, is_pretty: bool = False) 
         return yaml_documents.dump(answer.manifest), YAML
     if is_pretty:
         return orjson.dumps(answer.manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE), JSON
-    if isinstance(body, Entry | Listing):
+    if isinstance(body, StorageEntry | Listing):
         return body.json, JSON
     return (body if isinstance(body, bytes) else orjson.dumps(body)), JSON
 
@@ -59,7 +59,7 @@ def phrase(status: int) -> str:
 def headers(
     media_type: str, warnings: Sequence[str] = (), retry_after: float | None = None, audit_id: str = ""
 ) -> list[tuple[str, str]]:
-    found = [
+    fields = [
         ("Audit-Id", audit_id or clock.uid()),
         ("Cache-Control", "no-cache, private"),
         ("Content-Type", media_type),
@@ -67,10 +67,10 @@ def headers(
         ("Server", "fleetqueue"),
     ]
     if media_type == TEXT:
-        found.append(("X-Content-Type-Options", "nosniff"))
+        fields.append(("X-Content-Type-Options", "nosniff"))
     if retry_after:
-        found.append(("Retry-After", str(int(retry_after))))
-    return [*found, *(("Warning", text) for text in _warned(warnings))] if warnings else found
+        fields.append(("Retry-After", str(int(retry_after))))
+    return [*fields, *(("Warning", text) for text in _warned(warnings))] if warnings else fields
 
 
 @lru_cache(maxsize=1)
@@ -80,17 +80,17 @@ def _date(second: int) -> str:
 
 
 def is_for_people(pretty: str | None, agent: str) -> bool:
-    """Tell whether JSON shall have line breaks: who asks for them, or a program with which people look."""
+    """Tell whether JSON is indented: where the query says so, and for programs with which people look."""
     if pretty:
         return pretty in ("1", "t", "T", "true", "True", "TRUE")
     return agent.startswith(HUMAN_AGENTS)
 
 
 def _warned(warnings: Sequence[str]) -> Iterator[str]:
-    told = list(dict.fromkeys(filter(None, warnings)))
-    most = CUT if sum(map(len, told)) > MOST_WARNED else MOST_WARNED
+    texts = list(dict.fromkeys(filter(None, warnings)))
+    most = CUT if sum(map(len, texts)) > MOST_WARNED else MOST_WARNED
     room = MOST_WARNED
-    for text in told:
+    for text in texts:
         if room <= 0:
             return
         room -= len(text[:most])

@@ -157,10 +157,10 @@ class _Reader:
 
 def _sources(value: Any) -> dict[str, Any]:
     """Return what a merge takes over: the fields of a map, or of several, of which the first counts."""
-    found = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, dict) for one in found):
+    maps = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, dict) for one in maps):
         raise YamlError("yaml: map merge requires map or sequence of maps as the value")
-    return {name: item for one in reversed(found) for name, item in one.items()}
+    return {name: item for one in reversed(maps) for name, item in one.items()}
 
 
 def _scalar(event: Any) -> Any:

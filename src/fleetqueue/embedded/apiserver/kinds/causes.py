@@ -21,7 +21,7 @@ class Cause(NamedTuple):
 
 
 def invalid_value(field: str, value: Any, detail: str) -> Cause:
-    return Cause("FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}", field)
+    return Cause("FieldValueInvalid", f"Invalid value: {value_text(value)}: {detail}", field)
 
 
 def invalid_omitted(field: str, detail: str) -> Cause:
@@ -30,7 +30,7 @@ def invalid_omitted(field: str, detail: str) -> Cause:
 
 
 def wrong_type(field: str, value: Any, detail: str) -> Cause:
-    return Cause("FieldValueTypeInvalid", f"Invalid value: {shown(value)}: {detail}", field)
+    return Cause("FieldValueTypeInvalid", f"Invalid value: {value_text(value)}: {detail}", field)
 
 
 def required(field: str, detail: str = "") -> Cause:
@@ -52,25 +52,25 @@ def too_many(field: str, actual: int, limit: int) -> Cause:
 
 def not_supported(field: str, value: Any, supported: Sequence[Any]) -> Cause:
     values = ", ".join(quoted(one if isinstance(one, str) else json_text(one)) for one in supported)
-    return Cause("FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {values}", field)
+    return Cause("FieldValueNotSupported", f"Unsupported value: {value_text(value)}: supported values: {values}", field)
 
 
 def duplicate(field: str, value: Any) -> Cause:
-    return Cause("FieldValueDuplicate", f"Duplicate value: {shown(value)}", field)
+    return Cause("FieldValueDuplicate", f"Duplicate value: {value_text(value)}", field)
 
 
 def internal(field: str, detail: str) -> Cause:
     return Cause("InternalError", f"Internal error: {detail}", field)
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Write a bad value: numbers plainly, strings in quotes, all else as JSON."""
     if isinstance(value, str):
         return quoted(value)
     return number(value) if isinstance(value, (int, float)) else json_text(value)
 
 
-def told(causes: Sequence[Cause]) -> str:
+def aggregate(causes: Sequence[Cause]) -> str:
     """Tell all faults in one sentence, each once."""
     sentences = list(dict.fromkeys(cause.sentence for cause in causes))
     return sentences[0] if len(sentences) == 1 else f"[{', '.join(sentences)}]"
@@ -82,7 +82,7 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> errors
     listed = [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes]
     details = {"name": name, "group": group, "kind": kind, "causes": listed}
     return errors.Invalid(
-        f"{message} is invalid: {told(causes)}",
+        f"{message} is invalid: {aggregate(causes)}",
         reason="Invalid",
         details={key: value for key, value in details.items() if value},
     )

@@ -1,10 +1,9 @@
-"""The envelope in which every Kubernetes object travels as protobuf: four bytes, then its type beside its own bytes."""
+"""The envelope in which every Kubernetes object is sent as protobuf: four bytes, then its type beside its own bytes."""
 
 from typing import Final, NamedTuple
 
 from fleetqueue.embedded.apiserver.kinds.wire import Malformed, Message
-from fleetqueue.embedded.apiserver.kinds.wire_fields import inlined, string, value
-from fleetqueue.embedded.apiserver.kinds.wire_values import raw_bytes
+from fleetqueue.embedded.apiserver.kinds.wire_fields import inlined, raw_bytes, string, value
 
 MAGIC: Final = b"k8s\0"
 
@@ -50,8 +49,8 @@ def opened(body: bytes) -> Envelope:
         raise Malformed(f"provided data does not appear to be a protobuf message, expected prefix [{prefix}]")
     if len(body) == len(MAGIC):
         raise Malformed("empty body")
-    found = _UNKNOWN.read(body, len(MAGIC), len(body), {}, 0)
-    group, _, version = found.get("apiVersion", "").rpartition("/")
+    fields = _UNKNOWN.read(body, len(MAGIC), len(body), {}, 0)
+    group, _, version = fields.get("apiVersion", "").rpartition("/")
     if "/" in group:
         group = version = ""
-    return Envelope(group, version, found.get("kind", ""), found.get("raw", b""))
+    return Envelope(group, version, fields.get("kind", ""), fields.get("raw", b""))

@@ -1,6 +1,6 @@
 """What the server knows of Kubernetes' built-in kinds: where they are served, and the shape of their objects.
 
-Nothing is read or built before it is asked for, and nothing twice: a process with a hundred clusters has one of each.
+Nothing is read or built before it is needed, and nothing twice: a process with a hundred clusters has one of each.
 """
 
 from functools import cache
@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 
 from fleetqueue.embedded.apiserver.kinds.schema import ATOMIC, Schema
-from fleetqueue.embedded.apiserver.kinds.table import BuiltIn, Details, Field, table, type_of
+from fleetqueue.embedded.apiserver.kinds.table import BuiltIn, Details, TypeField, table, type_of
 
 _META: Final = "apimachinery.pkg.apis.meta.v1"
 _APIEXTENSIONS: Final = "apiextensions-apiserver.pkg.apis.apiextensions.v1"
@@ -97,20 +97,20 @@ def _named(name: str, is_atomic: bool, common: dict[str, Any]) -> Schema:
 
 
 _built: dict[str, dict[str, Schema]] = {}
-"""The fields of each type that was asked for; they are filled last, since a type may lead back to itself."""
+"""The fields of each type that was needed; they are filled last, since a type may lead back to itself."""
 
 
 def _properties(name: str) -> dict[str, Schema]:
-    found = _built.get(name)
-    if found is None:
-        found = _built[name] = {}
-        found |= {field.name: _schema(field.type, field.details, _default(field)) for field in flat_fields(name)}
-    return found
+    properties = _built.get(name)
+    if properties is None:
+        properties = _built[name] = {}
+        properties |= {field.name: _schema(field.type, field.details, _default(field)) for field in flat_fields(name)}
+    return properties
 
 
-def flat_fields(name: str) -> tuple[Field, ...]:
+def flat_fields(name: str) -> tuple[TypeField, ...]:
     """Return the fields of a type as its JSON has them: those of inlined types among its own."""
-    flat: list[Field] = []
+    flat: list[TypeField] = []
     for field in table().types[name]:
         flat += [field] if field.name else flat_fields(field.type)
     return tuple(flat)
@@ -120,7 +120,7 @@ def _required(name: str) -> tuple[str, ...]:
     return tuple(sorted(field.name for field in flat_fields(name) if field.is_required))
 
 
-def _default(field: Field) -> Any | UnsetType:
+def _default(field: TypeField) -> Any | UnsetType:
     if field.details.default is not UNSET:
         return field.details.default
     if field.type in _SCALARS:

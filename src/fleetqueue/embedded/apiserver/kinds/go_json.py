@@ -52,9 +52,9 @@ class _Scanner:
             step = step()
 
     def _next(self) -> int:
-        found = _SPACE.match(self.text, self.at)
-        assert found is not None
-        self.at = found.end()
+        match = _SPACE.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
         return self.text[self.at]
 
     def _value(self) -> "_Step":
@@ -97,20 +97,20 @@ class _Scanner:
             if self.text[self.at :].strip(b" \t\n\r"):
                 raise _Fault(self._next(), "after top-level value")
             return None
-        found, closing = self._next(), self.open[-1]
-        if found == closing:
+        byte, closing = self._next(), self.open[-1]
+        if byte == closing:
             self.open.pop()
-        elif found != ord(","):
-            raise _Fault(found, "after object key:value pair" if closing == ord("}") else "after array element")
+        elif byte != ord(","):
+            raise _Fault(byte, "after object key:value pair" if closing == ord("}") else "after array element")
         self.at += 1
-        if found == closing:
+        if byte == closing:
             return self._after
         return self._key if closing == ord("}") else self._value
 
     def _string(self) -> None:
-        found = _STRING_PART.match(self.text, self.at + 1)
-        assert found is not None
-        self.at = found.end()
+        match = _STRING_PART.match(self.text, self.at + 1)
+        assert match is not None
+        self.at = match.end()
         end = self.text[self.at]
         if end == ord("\\"):
             self._escape()
@@ -126,22 +126,22 @@ class _Scanner:
         raise _Fault(next(one for one in digits if one not in b"0123456789abcdefABCDEF"), _HEXADECIMAL)
 
     def _number(self) -> None:
-        found = _NUMBER.match(self.text, self.at)
-        if found is None:
+        match = _NUMBER.match(self.text, self.at)
+        if match is None:
             raise _Fault(self.text[self.at + 1], "in numeric literal")
-        self.at = found.end()
+        self.at = match.end()
         end = self.text[self.at]
-        if end == ord(".") and not re.search(rb"[.eE]", found[0]):
+        if end == ord(".") and not re.search(rb"[.eE]", match[0]):
             raise _Fault(self.text[self.at + 1], "after decimal point in numeric literal")
-        if end in b"eE" and not re.search(rb"[eE]", found[0]):
+        if end in b"eE" and not re.search(rb"[eE]", match[0]):
             signed = self.at + 1 + (self.text[self.at + 1] in b"+-")
             raise _Fault(self.text[signed], "in exponent of numeric literal")
 
     def _literal(self, literal: bytes) -> None:
         for offset, wanted in enumerate(literal):
-            found = self.text[self.at + offset]
-            if found != wanted:
-                raise _Fault(found, f"in literal {literal.decode()} (expecting '{chr(wanted)}')")
+            byte = self.text[self.at + offset]
+            if byte != wanted:
+                raise _Fault(byte, f"in literal {literal.decode()} (expecting '{chr(wanted)}')")
         self.at += len(literal)
 
 

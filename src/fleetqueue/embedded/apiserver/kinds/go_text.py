@@ -128,12 +128,12 @@ def json_text(value: Any) -> str:
 
 def _for_json(value: Any) -> Any:
     if isinstance(value, dict):
-        names = value if isinstance(value, Struct) else sorted(value)
+        names = value if isinstance(value, GoStruct) else sorted(value)
         return {name: _for_json(value[name]) for name in names}
     if isinstance(value, list):
         return [_for_json(item) for item in value]
     return orjson.Fragment(_json_double(value)) if isinstance(value, float) else value
 
 
-class Struct(dict[str, Any]):
+class GoStruct(dict[str, Any]):
     """The fields of a Go struct, whose JSON keeps their order; the keys of a map are sorted."""

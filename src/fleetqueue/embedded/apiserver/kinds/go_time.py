@@ -1,4 +1,4 @@
-"""Times as Go reads them: a little more generous than RFC 3339, and with words of its own for what is none."""
+"""Times as Go reads them: a little more generous than RFC 3339, and with its own error messages."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -87,7 +87,7 @@ class _Reader:
         return True
 
     def fraction(self) -> None:
-        """Read a fraction of a second that the layout does not speak of."""
+        """Read a fraction of a second that the layout does not contain."""
         digits = _FRACTION.match(self.rest)
         if digits is not None:
             self.nanos = int(digits[1][:9].ljust(9, "0"))
@@ -103,16 +103,16 @@ class _Reader:
         if self.rest.startswith("Z"):
             self.rest = self.rest[1:]
             return True
-        found = re.match(r"([\x00-\x7f])([0-9]{2}):([0-9]{2})", self.rest)
-        if found is None:
+        match = re.match(r"([\x00-\x7f])([0-9]{2}):([0-9]{2})", self.rest)
+        if match is None:
             return False
-        hours, minutes = int(found[2]), int(found[3])
+        hours, minutes = int(match[2]), int(match[3])
         self.rest = self.rest[6:]
         for what, number, most in (("hour", hours, 24), ("minute", minutes, 60)):
             if number > most:
                 raise self.told(f": time zone offset {what} out of range")
-        self.offset = (hours * 60 + minutes) * (-60 if found[1] == "-" else 60)
-        return found[1] in "+-"
+        self.offset = (hours * 60 + minutes) * (-60 if match[1] == "-" else 60)
+        return match[1] in "+-"
 
     def moment(self) -> Moment:
         year, month, day, hour, minute, second = (self.found[part] for part in ("2006", "01", "02", "15", "04", "05"))

@@ -1,6 +1,6 @@
 """What names, keys of labels and their values must look like: each rule says what is wrong, in Kubernetes' words.
 
-The server counts bytes everywhere. That its older rules speak of characters and its newer ones of bytes is its own way.
+The server counts bytes everywhere. Its older rules say characters and its newer ones bytes.
 """
 
 import re
@@ -26,10 +26,10 @@ _KEY_PATTERN: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 class _Form:
     """What names of a sort look like, and the sentence for one that does not."""
 
-    def __init__(self, pattern: str, said: str, *examples: str) -> None:
+    def __init__(self, pattern: str, rule: str, *examples: str) -> None:
         self.fits = re.compile(pattern).fullmatch
         shown = " or ".join(f"'{example}', " for example in examples)
-        self.sentence = f"{said} (e.g. {shown}regex used for validation is '{pattern}')"
+        self.sentence = f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
 
 
 _LABEL: Final = _Form(
@@ -130,8 +130,8 @@ def qualified_name(name: str) -> Sequence[str]:
         return [f"a valid label key {_KEY.sentence} {where}"]
     problems = []
     if slash:
-        found = _checked(prefix, _SUBDOMAIN, LONGEST_SUBDOMAIN, "bytes") if prefix else ["must be non-empty"]
-        problems += [f"prefix part {problem}" for problem in found]
+        prefix_problems = _checked(prefix, _SUBDOMAIN, LONGEST_SUBDOMAIN, "bytes") if prefix else ["must be non-empty"]
+        problems += [f"prefix part {problem}" for problem in prefix_problems]
     if not key:
         problems.append("name part must be non-empty")
     return problems + [f"name part {problem}" for problem in _checked(key, _KEY, LONGEST_LABEL, "bytes")]

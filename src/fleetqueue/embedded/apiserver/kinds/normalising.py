@@ -1,8 +1,8 @@
 """Bring objects of built-in kinds into the form that a real server gives them: read into Go's types, and written again.
 
-Fields that the type does not have are dropped and told; empty ones go where Go leaves them out, and others come where
-Go always writes them (`status: {}`). Values get their one form (`0.5` of cpu is `500m`). What is not changed is shared
-with the object that came in: an object that is in order already is returned itself.
+Fields that the type does not have are dropped and reported; empty ones go where Go leaves them out, and others come
+where Go always writes them (`status: {}`). Values get their one form (`0.5` of cpu is `500m`). What is not changed is
+shared with the object that came in: an object that is in order already is returned itself.
 
 Readers of types are built from the facts table when they are first needed, for all servers of the process.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds import facts, json_values
 from fleetqueue.embedded.apiserver.kinds.json_values import Illegal, Mismatch, Unreadable
-from fleetqueue.embedded.apiserver.kinds.table import Field, table
+from fleetqueue.embedded.apiserver.kinds.table import TypeField, table
 
 MOST_TOLD: Final = 100
 _META: Final = "apimachinery.pkg.apis.meta.v1"
@@ -124,18 +124,18 @@ class _Struct:
         properties, struct = self.properties, self.short_name
         known = known if type(known) is dict else _NO_FIELDS
         for name, item in value.items():
-            found = properties.get(name)
-            if found is None:
+            field = properties.get(name)
+            if field is None:
                 notes.tell_unknown(where, name)
                 new = _ABSENT
             else:
-                scalar, keeps_empty, read = found
+                scalar, keeps_empty, read = field
                 if type(item) is scalar and (item or keeps_empty):
                     continue
-                was = known.get(name, _ABSENT)
-                if item is was:
+                previous = known.get(name, _ABSENT)
+                if item is previous:
                     continue
-                new = read(item, (where, name, struct), notes, was)
+                new = read(item, (where, name, struct), notes, previous)
                 if new is item:
                     continue
             if made is None:
@@ -163,20 +163,20 @@ _built: dict[str, _Struct] = {}
 
 
 def _struct(name: str) -> _Struct:
-    found = _built.get(name)
-    if found is None:
-        found = _built[name] = _Struct(name)
+    struct = _built.get(name)
+    if struct is None:
+        struct = _built[name] = _Struct(name)
         for field in facts.flat_fields(name):
-            found.properties[field.name] = _property(field)
+            struct.properties[field.name] = _property(field)
             if not _is_left_out(field):
-                found.always.append((field.name, field.type))
+                struct.always.append((field.name, field.type))
         for inner in table().types[name]:
             if not inner.name and inner.type != _TYPE_META:
                 short = inner.type.rpartition(".")[2]
                 _inlined.update(
-                    {(found.short_name, field.name): f"{short}." for field in facts.flat_fields(inner.type)}
+                    {(struct.short_name, field.name): f"{short}." for field in facts.flat_fields(inner.type)}
                 )
-    return found
+    return struct
 
 
 _inlined: dict[tuple[str, str], str] = {}
@@ -186,7 +186,7 @@ _inlined: dict[tuple[str, str], str] = {}
 _PYTHON: Final[Mapping[str, type]] = {"string": str, "bool": bool}
 
 
-def _property(field: Field) -> _Property:
+def _property(field: TypeField) -> _Property:
     kind = field.type.removeprefix("*")
     is_left_out = _is_left_out(field)
     read = _reader(kind, field.details.go_type)
@@ -267,10 +267,10 @@ def _list_reader(kind: str, named: str) -> Reader:
         for position, item in enumerate(value):
             if type(item) is scalar:
                 continue
-            was = known[position] if position < len(known) else _ABSENT
-            if item is was:
+            previous = known[position] if position < len(known) else _ABSENT
+            if item is previous:
                 continue
-            new = read_item(item, (where, position, ""), notes, was)
+            new = read_item(item, (where, position, ""), notes, previous)
             if new is not item:
                 made = list(value) if made is None else made
                 made[position] = new
@@ -293,10 +293,10 @@ def _map_reader(kind: str, named: str) -> Reader:
         for key, item in value.items():
             if type(item) is scalar:
                 continue
-            was = known.get(key, _ABSENT)
-            if item is was:
+            previous = known.get(key, _ABSENT)
+            if item is previous:
                 continue
-            new = read_item(item, (where, key, ""), notes, was)
+            new = read_item(item, (where, key, ""), notes, previous)
             if new is not item:
                 made = dict(value) if made is None else made
                 made[key] = new
@@ -310,7 +310,7 @@ def _no_collection(value: Any, wanted: str, where: Where, notes: Notes) -> None:
         notes.tell_mismatch(Mismatch(value, wanted), where)
 
 
-def _is_left_out(field: Field) -> bool:
+def _is_left_out(field: TypeField) -> bool:
     """Tell whether an empty value is not written; to Go, a struct is never empty."""
     return field.omits_zero or (field.omits_empty and _can_be_empty(field.type))
 

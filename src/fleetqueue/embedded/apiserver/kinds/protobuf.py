@@ -22,14 +22,14 @@ def decode(body: bytes, group: str, version: str, kind: str) -> Manifest:
     finds it in the object's apiVersion and kind. Raises BadRequest, and nothing else, on what cannot be decoded.
     """
     try:
-        found = envelope.opened(body).addressed(group, version, kind)
+        wrapper = envelope.opened(body).addressed(group, version, kind)
     except (Malformed, IndexError) as error:
         reason = f"the object provided is unrecognized (must be of type {kind}): {_why(error)} ({_beginning(body)})"
         raise _refused(reason) from None
     try:
-        return messages.manifest(found)
+        return messages.manifest(wrapper)
     except (Malformed, IndexError, UnknownKind) as error:
-        reason = f'{found.kind} in version "{found.version}" cannot be handled as a {kind}: {_why(error)}'
+        reason = f'{wrapper.kind} in version "{wrapper.version}" cannot be handled as a {kind}: {_why(error)}'
         raise _refused(reason) from None
 
 

@@ -33,16 +33,16 @@ class Amount(NamedTuple):
 @lru_cache(maxsize=4096)
 def canonical(text: str) -> str:
     """Return the text that a real server shows for a quantity; raises ValueError, worded as there, if it is none."""
-    found = _match(text)
-    number, fraction = found[2].lstrip("0") or "0", found[3] or ""
-    form, exponent = _suffix(found[4])
+    match = _match(text)
+    number, fraction = match[2].lstrip("0") or "0", match[3] or ""
+    form, exponent = _suffix(match[4])
     is_short = _is_short(number, fraction, form, exponent)
     if is_short and _is_kept(number + fraction, exponent - len(fraction), form):
         return text
-    if not is_short and not found[2] and not fraction:
+    if not is_short and not match[2] and not fraction:
         raise ValueError("unable to parse numeric part of quantity")
     amount = _rounded(int(number + fraction), -len(fraction), form, exponent)
-    return ("-" if found[1] == "-" and amount.mantissa else "") + _written(amount)
+    return ("-" if match[1] == "-" and amount.mantissa else "") + _written(amount)
 
 
 class Parsed(NamedTuple):
@@ -57,31 +57,31 @@ class Parsed(NamedTuple):
 def parsed(text: str) -> Parsed:
     """Return how much a quantity is; raises ValueError, worded as by `canonical`."""
     canonical(text)
-    found = _match(text)
-    number, fraction = found[2], found[3] or ""
-    form, exponent = _suffix(found[4])
+    match = _match(text)
+    number, fraction = match[2], match[3] or ""
+    form, exponent = _suffix(match[4])
     is_short = _is_short(number.lstrip("0") or "0", fraction, form, exponent)
     amount = _rounded(int(number + fraction or "0"), -len(fraction), form, exponent)
-    return Parsed(-amount.mantissa if found[1] == "-" else amount.mantissa, amount.exponent, is_short)
+    return Parsed(-amount.mantissa if match[1] == "-" else amount.mantissa, amount.exponent, is_short)
 
 
 def _match(text: str) -> re.Match[str]:
-    found = _TEXT.fullmatch(text)
-    if found is None or not text:
+    match = _TEXT.fullmatch(text)
+    if match is None or not text:
         raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
-    return found
+    return match
 
 
 def _suffix(suffix: str) -> tuple[str, int]:
-    """Return the form that a suffix speaks of, and its exponent: of two if binary, of ten otherwise."""
+    """Return the form that a suffix means, and its exponent: of two if binary, of ten otherwise."""
     if suffix in _DECIMAL:
         return "decimal", _DECIMAL[suffix]
     if suffix in _BINARY:
         return "binary", _BINARY[suffix]
-    found = _EXPONENT.fullmatch(suffix)
-    if found is None or abs(int(found[1])) >= 2**31:
+    match = _EXPONENT.fullmatch(suffix)
+    if match is None or abs(int(match[1])) >= 2**31:
         raise ValueError("unable to parse quantity's suffix")
-    return "exponent", int(found[1])
+    return "exponent", int(match[1])
 
 
 def _is_short(number: str, fraction: str, form: str, exponent: int) -> bool:
@@ -98,7 +98,7 @@ def _is_kept(digits: str, scale: int, form: str) -> bool:
 
 
 def _rounded(mantissa: int, scale: int, form: str, exponent: int) -> Amount:
-    """Bring a number and its suffix together; what is too small to be told is rounded up, away from zero."""
+    """Bring a number and its suffix together; what is too small to be written is rounded up, away from zero."""
     if form == "binary":
         mantissa <<= exponent
     else:

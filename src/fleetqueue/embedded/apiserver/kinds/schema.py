@@ -47,11 +47,6 @@ class Schema:
     name: str = ""
     """The type of a built-in kind, such as `api.core.v1.Pod`: with `io.k8s.` before it, its name in OpenAPI."""
 
-    @property
-    def is_struct(self) -> bool:
-        """Tell an object with named fields from a map."""
-        return self.type == "object" and self.values is None
-
     def child(self, name: str) -> "Schema | None":
         """Return the schema of a field or of a map's value; None where the name is not known here."""
         return self.properties.get(name) or self.values

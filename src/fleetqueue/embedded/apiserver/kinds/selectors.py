@@ -1,7 +1,7 @@
 """Selectors as they stand in a query: by labels, and by fields.
 
-Both are parsed once for a request and then asked of every object. What cannot be parsed raises ValueError with the
-words that Kubernetes uses.
+Both are parsed once for a request and then matched against every object. What cannot be parsed raises ValueError with
+the words that Kubernetes uses.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fleetqueue.embedded.apiserver.kinds.causes import NOWHERE, invalid_value, told
+from fleetqueue.embedded.apiserver.kinds.causes import NOWHERE, aggregate, invalid_value
 from fleetqueue.embedded.apiserver.kinds.names import label_value, qualified_name
 
 Labels = Mapping[str, str]
@@ -122,15 +122,15 @@ class _Labels:
 
 
 def _check_values(key: str, operator: str, values: Sequence[str]) -> None:
-    found = []
+    causes = []
     if operator in ("gt", "lt") and _integer(values[0]) is None:
         why = "for 'Gt', 'Lt' operators, the value must be an integer"
-        found.append(invalid_value("values[0]", values[0], why))
+        causes.append(invalid_value("values[0]", values[0], why))
     for position, value in enumerate(values):
         if problems := label_value(value):
-            found.append(invalid_value(f"values[{position}][{key}]", value, "; ".join(problems)))
-    if found:
-        raise ValueError(told(found))
+            causes.append(invalid_value(f"values[{position}][{key}]", value, "; ".join(problems)))
+    if causes:
+        raise ValueError(aggregate(causes))
 
 
 def _present(key: str) -> LabelTest:
@@ -175,8 +175,8 @@ class FieldTerm:
 def parse_fields(text: str) -> Sequence[FieldTerm]:
     """Read a field selector: terms `path=value`, `path==value` and `path!=value`, separated by commas."""
     terms = re.findall(r"(?:[^\\,]|\\.?)+", text, re.DOTALL)
-    found = [_field_term(term, text) for term in sorted(terms)]
-    return [term for term in found if term.path or term.value]
+    parsed_terms = [_field_term(term, text) for term in sorted(terms)]
+    return [term for term in parsed_terms if term.path or term.value]
 
 
 def field_reader(path: str) -> Callable[[Mapping[str, Any]], str]:
@@ -195,18 +195,18 @@ def field_reader(path: str) -> Callable[[Mapping[str, Any]], str]:
 
 
 def _field_term(term: str, whole: str) -> FieldTerm:
-    found = re.search(r"!=|==|=", term)
-    if found is None:
+    match = re.search(r"!=|==|=", term)
+    if match is None:
         raise ValueError(f"invalid selector: '{whole}'; can't understand '{term}'")
-    return FieldTerm(term[: found.start()], _unescaped(term[found.end() :]), found.group() != "!=")
+    return FieldTerm(term[: match.start()], _unescaped(term[match.end() :]), match.group() != "!=")
 
 
 def _unescaped(value: str) -> str:
-    def plain(found: re.Match[str]) -> str:
-        if found[1] is None:
-            raise ValueError(f"invalid field selector: unescaped character in value: {ord(found[0])}")
-        if found[1] not in ("\\", ",", "="):
-            raise ValueError(f"invalid field selector: invalid escape sequence: {found[0]}")
-        return found[1]
+    def plain(match: re.Match[str]) -> str:
+        if match[1] is None:
+            raise ValueError(f"invalid field selector: unescaped character in value: {ord(match[0])}")
+        if match[1] not in ("\\", ",", "="):
+            raise ValueError(f"invalid field selector: invalid escape sequence: {match[0]}")
+        return match[1]
 
     return re.sub(r"\\(.?)|=", plain, value, flags=re.DOTALL)

@@ -36,11 +36,11 @@ class Details(msgspec.Struct, frozen=True, gc=False):
     """What Go calls a type that has a name of its own, such as `types.UID` for a string."""
 
 
-class Field(msgspec.Struct, array_like=True, frozen=True, gc=False):
+class TypeField(msgspec.Struct, array_like=True, frozen=True, gc=False):
     name: str
     """The JSON name; empty where the fields of the type stand in this object itself."""
     number: int
-    """The protobuf number; 0 where the field does not travel in protobuf (apiVersion, kind)."""
+    """The protobuf number; 0 where the field is not in protobuf (apiVersion, kind)."""
     type: str
     marks: str = ""
     details: Details = Details()
@@ -92,19 +92,15 @@ class BuiltIn(msgspec.Struct, array_like=True, frozen=True):
 
     @property
     def is_on_by_default(self) -> bool:
-        """Whether a real server serves it unasked: alpha and beta versions want to be asked for."""
+        """Whether a real server serves it by default; alpha and beta versions must be enabled."""
         return _STABLE.fullmatch(self.version) is not None
 
     @property
     def has_status(self) -> bool:
         return self.subresource("status") is not None
 
-    @property
-    def has_scale(self) -> bool:
-        return self.subresource("scale") is not None
-
     def subresource(self, name: str) -> Subresource | None:
-        return next((found for found in self.subresources if found.name == name), None)
+        return next((subresource for subresource in self.subresources if subresource.name == name), None)
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -114,7 +110,7 @@ class Table(msgspec.Struct, frozen=True):
     """In the order of discovery: groups as a server lists them, the preferred version of a group first."""
     atomic: frozenset[str]
     """The types that an apply sees as one value."""
-    types: Mapping[str, tuple[Field, ...]]
+    types: Mapping[str, tuple[TypeField, ...]]
 
 
 @cache
@@ -132,7 +128,7 @@ def type_of(group: str, version: str, kind: str) -> str:
     kinds = table().kinds
     api_version = f"{group}/{version}" if group else version
     own = kinds.get(api_version)
-    found = own and (own.get(kind) or kinds["*"].get(kind))
-    if not found:
+    type_name = own and (own.get(kind) or kinds["*"].get(kind))
+    if not type_name:
         raise UnknownKind(f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"')
-    return found
+    return type_name

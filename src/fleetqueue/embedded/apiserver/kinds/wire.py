@@ -1,4 +1,4 @@
-"""Protobuf as it lies on the wire: tags, lengths and numbers, read with the eyes of Go's generated code.
+"""The wire format of protobuf: tags, lengths and numbers, read as Go's generated code does.
 
 A message is read into a dict. What is malformed is refused with the words that a real server has for it; a field that
 nobody knows is skipped, since a newer client may send it.
@@ -36,9 +36,9 @@ class Message:
         """What has a length, by tag, that is number and wire type together."""
         self.numbers: dict[int, PutNumber] = {}
         self.names: dict[int, str] = {}
-        """By number, for the words of a refusal."""
+        """By number, for error messages."""
         self.zeros: list[tuple[str, Callable[[], Any]]] = []
-        """What stands in the dict for a field that did not travel."""
+        """The value of a field that was not sent."""
 
     def add_number(self, number: int, name: str, put: PutNumber) -> None:
         self.numbers[number << 3 | VARINT] = put

@@ -1,23 +1,60 @@
-"""Where the value of a protobuf field goes: into its place in a dict, onto a list, or into a map.
+"""How a protobuf field is read as JSON has it, and where it goes: into its place in a dict, onto a list, or into a map.
 
-A zero that travelled is taken out again unless the field keeps it, and what comes last holds, as in Go.
+A zero that was sent is taken out again unless the field keeps it, and what comes last holds, as in Go.
 """
 
+import codecs
+import math
+import struct
+from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from fleetqueue.embedded.apiserver.kinds.wire import Message, Out, PutBytes, PutNumber, varint
-from fleetqueue.embedded.apiserver.kinds.wire_values import LIKE_GO, Read
+from fleetqueue.embedded.apiserver.kinds.wire import Malformed, Message, Out, PutBytes, PutNumber, varint
+
+Read = Callable[[bytes, int, int, int], Any]
+"""Reads data[at:stop] at some depth; reading nothing gives the value of a field that was not sent."""
+
+
+def _as_go_does(error: UnicodeError) -> tuple[str, int]:
+    """Replace one byte that is no UTF-8 by one mark; Python alone would replace several by one."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "\ufffd", error.start + 1
+
+
+LIKE_GO: Final = "fleetqueue-like-go"
+codecs.register_error(LIKE_GO, _as_go_does)
+
+
+def text(data: bytes, at: int, stop: int, depth: int) -> str:
+    return data[at:stop].decode("utf-8", LIKE_GO)
+
+
+def raw_bytes(data: bytes, at: int, stop: int, depth: int) -> bytes:
+    return data[at:stop]
+
+
+def base64(data: bytes, at: int, stop: int, depth: int) -> str:
+    return b64encode(data[at:stop]).decode()
+
+
+def double(data: bytes, at: int, stop: int, depth: int) -> int | float:
+    """Read a float; a whole one is written without a point."""
+    number: float = struct.unpack_from("<d", data, at)[0]
+    if not math.isfinite(number):
+        raise Malformed(f"json: unsupported value: {number}")
+    return int(number) if number.is_integer() and abs(number) < 1e21 else number
+
 
 Convert = Callable[[int], Any]
 
 
 def number(name: str, convert: Convert, *, keeps: bool) -> PutNumber:
     def put(out: Out, number: int) -> None:
-        found = convert(number)
-        if found or keeps:
-            out[name] = found
+        field_value = convert(number)
+        if field_value or keeps:
+            out[name] = field_value
         elif name in out:
             del out[name]
 
@@ -38,9 +75,9 @@ def string(name: str, *, keeps: bool) -> PutBytes:
 
 def value(name: str, read: Read, *, keeps: bool) -> PutBytes:
     def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
-        found = read(data, at, stop, depth)
-        if found or keeps:
-            out[name] = found
+        field_value = read(data, at, stop, depth)
+        if field_value or keeps:
+            out[name] = field_value
         elif name in out:
             del out[name]
 
@@ -80,7 +117,7 @@ def number_item(name: str, convert: Convert) -> PutNumber:
 
 
 def packed_items(name: str, convert: Convert) -> PutBytes:
-    """Put numbers that travel together, as newer protobuf does it."""
+    """Put packed numbers, as newer protobuf sends them."""
 
     def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
         items = _items(out, name)
@@ -108,10 +145,10 @@ def entry(name: str, read: Read) -> PutBytes:
     pair.zeros += [("key", str), ("value", partial(read, b"", 0, 0, 0))]
 
     def put(out: Out, data: bytes, at: int, stop: int, depth: int) -> None:
-        found = pair.read(data, at, stop, {}, depth + 1)
+        fields = pair.read(data, at, stop, {}, depth + 1)
         entries = out.get(name)
         if entries is None:
             entries = out[name] = {}
-        entries[found["key"]] = found["value"]
+        entries[fields["key"]] = fields["value"]
 
     return put

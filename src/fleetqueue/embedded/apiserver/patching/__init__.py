@@ -1,1 +1,1 @@
-"""What becomes of an object when somebody sends a change to it: the patches, and who owns which field."""
+"""Patches, and the managers that own the fields of an object."""

@@ -131,7 +131,7 @@ def _fits(value: Any, schema: Schema) -> bool:
     if value is None or kind == "" or schema.is_int_or_string:
         return kind not in ("object", "array")
     if kind == "string":
-        # of strings with a format (times, quantities) only that they are scalars is asked
+        # of strings with a format (times, quantities) only that they are scalars is checked
         return isinstance(value, str) or schema.format not in ("", "byte")
     if kind == "boolean":
         return isinstance(value, bool)

@@ -121,9 +121,9 @@ def _both(kind: type, before: Any, after: Any) -> bool:
 
 
 def _put(element: str, inside: Comparison, changes: Comparison) -> None:
-    for fields, found in zip(changes, inside, strict=True):
-        if found:
-            fields[element] = found
+    for fields, children in zip(changes, inside, strict=True):
+        if children:
+            fields[element] = children
 
 
 def _inside(value: Any, schema: Schema) -> Fields:

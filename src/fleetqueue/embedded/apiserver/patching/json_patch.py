@@ -99,8 +99,8 @@ class _Document:
 
     def test(self, operation: dict[str, Any]) -> None:
         path, wanted = operation["path"], operation.get("value")
-        found = self.root if path == "" else _get(*self._find(path))
-        if not same(found, wanted):
+        value = self.root if path == "" else _get(*self._find(path))
+        if not same(value, wanted):
             raise inapplicable()
 
     def _insert(self, path: str, value: Any) -> None:

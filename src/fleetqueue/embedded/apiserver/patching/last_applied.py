@@ -26,7 +26,7 @@ MOST_ANNOTATION_BYTES: Final = 256 * 1024
 def beside_own(taken: Sequence[Taken], live: Manifest, schema: Schema) -> list[Taken]:
     """Return the conflicts with others: those fields that the annotation does not show to be kubectl's."""
     own = _own_fields(live, schema)
-    return [each for each in taken if not has(own, each.path)]
+    return [conflict for conflict in taken if not has(own, conflict.path)]
 
 
 def _own_fields(live: Manifest, schema: Schema) -> Fields:
@@ -58,8 +58,8 @@ def kept_true(obj: Manifest, applied: Manifest) -> Manifest:
 
 
 def _annotation(obj: Manifest) -> str:
-    found: Any = ((obj.get("metadata") or NOTHING).get("annotations") or NOTHING).get(ANNOTATION)
-    return found if isinstance(found, str) else ""
+    annotation: Any = ((obj.get("metadata") or NOTHING).get("annotations") or NOTHING).get(ANNOTATION)
+    return annotation if isinstance(annotation, str) else ""
 
 
 def _written(applied: Manifest) -> str:

@@ -6,27 +6,28 @@ times of the entries say when their owner last changed something: a write that c
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.apiserver.kinds import normalising
 from fleetqueue.embedded.apiserver.kinds.schema import Schema
 from fleetqueue.embedded.apiserver.patching.applied_fields import Misfit, check_types
 from fleetqueue.embedded.apiserver.patching.comparison import Comparison, child_of
 from fleetqueue.embedded.apiserver.patching.elements import ItemError
-from fleetqueue.embedded.apiserver.patching.empty_objects import empty_object
 from fleetqueue.embedded.apiserver.patching.field_sets import NOTHING, Fields, difference, intersection, of_paths, union
 from fleetqueue.embedded.apiserver.patching.owners import (
     APPLY,
     UPDATE,
+    FieldOwner,
     Name,
-    Owner,
     UnreadableOwners,
     entries_of,
     name_in_order,
     read,
 )
 from fleetqueue.embedded.apiserver.patching.reset_fields import RESET_NOTHING, Reset
-from fleetqueue.embedded.apiserver.patching.versions import Changes, Faces, Versions
+from fleetqueue.embedded.apiserver.patching.versions import Changes, ObjectVersions, OtherVersions
 
 # As in the real server: above this, the oldest updaters become one, so that their entries cannot grow without end.
 MOST_UPDATERS: Final = 10
@@ -50,19 +51,19 @@ UNOWNED: Final = of_paths(
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class FieldWrite:
     """Who writes, through which endpoint, and when."""
 
-    versions: Versions
+    versions: ObjectVersions
     manager: str
     subresource: str
     now: str
     """RFC 3339, in whole seconds."""
     reset: Reset = RESET_NOTHING
 
-    def owner(self, operation: str, fields: Fields, time: str = "") -> Owner:
+    def owner(self, operation: str, fields: Fields, time: str = "") -> FieldOwner:
         """Return the entry of this manager."""
-        return Owner(self.manager or "unknown", operation, self.versions.request, self.subresource, fields, time)
+        return FieldOwner(self.manager or "unknown", operation, self.versions.request, self.subresource, fields, time)
 
 
 def update_managed_fields(
@@ -75,7 +76,7 @@ def update_managed_fields(
     now: str,
     *,
     reset: Reset = RESET_NOTHING,
-    faces: Faces | None = None,
+    other_versions: OtherVersions | None = None,
 ) -> Manifest:
     """Return the new object with the managedFields that it has after this create, update or patch (but not apply).
 
@@ -83,9 +84,9 @@ def update_managed_fields(
         old: what is stored; None when the object is created.
         now: RFC 3339, in whole seconds.
         reset: the fields that this endpoint does not let anybody change.
-        faces: the other versions of the kind.
+        other_versions: the other versions of the kind.
     """
-    write = Write(Versions(api_version, schema, faces), manager, subresource, now, reset)
+    write = FieldWrite(ObjectVersions(api_version, schema, other_versions), manager, subresource, now, reset)
     live = empty_object(schema) if old is None else old
     bare = without_entries(new)
     try:
@@ -102,14 +103,14 @@ def update_managed_fields(
     return with_entries(new, bare, entries_of(owners.values(), write.versions.schema_of))
 
 
-def _check_reset(changes: Comparison, new: Manifest, write: Write) -> None:
+def _check_reset(changes: Comparison, new: Manifest, write: FieldWrite) -> None:
     """Look whether what is reset later fits its schema; nobody validates it, but the real server reads it here."""
     for element in write.reset.fields:
         if element in changes.modified or element in changes.added:
             check_types(new[element[2:]], child_of(write.versions.schema, element[2:]))
 
 
-def _known_owners(live: Manifest, new: Manifest, write: Write) -> dict[Name, Owner]:
+def _known_owners(live: Manifest, new: Manifest, write: FieldWrite) -> dict[Name, FieldOwner]:
     """Return the owners before the write: those that the writer sent, if they make sense, else the stored ones."""
     sent = _entries(new)
     if not write.subresource and sent is not _entries(live):
@@ -126,12 +127,12 @@ def _known_owners(live: Manifest, new: Manifest, write: Write) -> dict[Name, Own
         return {}
 
 
-def updated(owners: dict[Name, Owner], changes: Changes, write: Write) -> dict[Name, Owner]:
+def updated(owners: dict[Name, FieldOwner], changes: Changes, write: FieldWrite) -> dict[Name, FieldOwner]:
     """Return the owners after an object has been changed."""
     own = changes.own
     if own.is_same:
         return owners
-    after = {left.name: left for left in bereft(owners.values(), changes) if left.fields}
+    after = {left.name: left for left in without_taken_fields(owners.values(), changes) if left.fields}
     mine = difference(union(own.modified, own.added), UNOWNED)
     if mine:
         owner = write.owner(UPDATE, mine, write.now)
@@ -141,7 +142,7 @@ def updated(owners: dict[Name, Owner], changes: Changes, write: Write) -> dict[N
     return capped(after)
 
 
-def bereft(owners: Iterable[Owner], changes: Changes) -> Iterator[Owner]:
+def without_taken_fields(owners: Iterable[FieldOwner], changes: Changes) -> Iterator[FieldOwner]:
     """Return owners without the fields that another has changed or removed, each in its own version."""
     for owner in owners:
         taken = changes.of(owner.api_version)
@@ -149,7 +150,7 @@ def bereft(owners: Iterable[Owner], changes: Changes) -> Iterator[Owner]:
             yield _bereft(owner, taken)
 
 
-def _bereft(owner: Owner, changes: Comparison) -> Owner:
+def _bereft(owner: FieldOwner, changes: Comparison) -> FieldOwner:
     fields = owner.fields
     for taken in changes:
         if taken and (lost := intersection(fields, taken)):
@@ -157,16 +158,16 @@ def _bereft(owner: Owner, changes: Comparison) -> Owner:
     return owner.owning(fields)
 
 
-def capped(owners: dict[Name, Owner]) -> dict[Name, Owner]:
+def capped(owners: dict[Name, FieldOwner]) -> dict[Name, FieldOwner]:
     """Return the owners with the oldest updaters of each version joined, until they are few enough."""
     updaters = [owner for owner in owners.values() if owner.operation != APPLY]
     if len(updaters) <= MOST_UPDATERS:
         return owners
     after = dict(owners)
     surplus = len(updaters) - MOST_UPDATERS
-    oldest: dict[str, Owner] = {}
+    oldest: dict[str, FieldOwner] = {}
     for owner in sorted(updaters, key=lambda owner: (owner.time, name_in_order(owner.name))):
-        joined = Owner(ANCIENT, UPDATE, owner.api_version, "", owner.fields, owner.time)
+        joined = FieldOwner(ANCIENT, UPDATE, owner.api_version, "", owner.fields, owner.time)
         if surplus and oldest.setdefault(owner.api_version, owner) is not owner and owner.name != joined.name:
             before = after.get(joined.name) or after.pop(oldest[owner.api_version].name)
             del after[owner.name]
@@ -212,3 +213,14 @@ def with_entries(obj: Manifest, bare: Manifest, entries: list[Manifest]) -> Mani
     if _entries(obj) == entries:
         return obj
     return {**bare, "metadata": {**(bare.get("metadata") or NOTHING), "managedFields": entries}}
+
+
+@cache
+def empty_object(schema: Schema) -> Manifest:
+    """Return the fields that an object of a built-in kind has without anybody setting them.
+
+    Go writes some fields always, empty or null, as `{"spec": {"containers": None}, "status": {}}` of a Pod. So whoever
+    creates a Pod sets what is in its containers, but not that there are containers. Custom kinds have nothing of the
+    sort.
+    """
+    return normalising.empty_object(schema.name) if schema.name else {}

@@ -1,6 +1,6 @@
 """Who owns which fields of an object: the entries of metadata.managedFields, read and written."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -25,7 +25,7 @@ class UnreadableOwners(ValueError):
     """managedFields that nobody could have meant."""
 
 
-class Owner(NamedTuple):
+class FieldOwner(NamedTuple):
     """One entry: a manager, how and through which endpoint it wrote, and the fields that are its own."""
 
     manager: str
@@ -43,11 +43,11 @@ class Owner(NamedTuple):
         version = "" if self.operation == APPLY else self.api_version
         return self.manager, self.operation, version, self.subresource
 
-    def owning(self, fields: Fields) -> "Owner":
+    def owning(self, fields: Fields) -> "FieldOwner":
         """Return the same owner with other fields."""
         return self if fields is self.fields or fields == self.fields else self._replace(fields=fields, stored=None)
 
-    def at(self, time: str) -> "Owner":
+    def at(self, time: str) -> "FieldOwner":
         """Return the same owner with another time."""
         return self if time == self.time else self._replace(time=time, stored=None)
 
@@ -64,9 +64,6 @@ class Owner(NamedTuple):
         return {**stored, "subresource": self.subresource} if self.subresource else stored
 
 
-Owners = Mapping[Name, Owner]
-
-
 def name_in_order(name: Name) -> str:
     """Return what owners are sorted by where they have no time: their names as JSON."""
     manager, operation, version, subresource = name
@@ -74,8 +71,8 @@ def name_in_order(name: Name) -> str:
     return ",".join(f"{go_text.quoted(key)}:{go_text.quoted(value)}" for key, value in parts.items() if value)
 
 
-def read(entries: Any, schema_of: Callable[[str], Schema | None]) -> dict[Name, Owner]:
-    """Read managedFields, of which each speaks of its own version; raises UnreadableOwners.
+def read(entries: Any, schema_of: Callable[[str], Schema | None]) -> dict[Name, FieldOwner]:
+    """Read managedFields, each of which has a version of its own; raises UnreadableOwners.
 
     Entries of a version that does not exist any more are left out.
     """
@@ -83,7 +80,7 @@ def read(entries: Any, schema_of: Callable[[str], Schema | None]) -> dict[Name, 
     return {owner.name: owner for owner in owners if owner is not None}
 
 
-def _read_one(entry: Manifest, index: int, schema_of: Callable[[str], Schema | None]) -> Owner | None:
+def _read_one(entry: Manifest, index: int, schema_of: Callable[[str], Schema | None]) -> FieldOwner | None:
     operation, version, sort = entry.get("operation"), entry.get("apiVersion"), entry.get("fieldsType")
     if operation not in (APPLY, UPDATE):
         raise UnreadableOwners("operation must be `Apply` or `Update`")
@@ -97,7 +94,7 @@ def _read_one(entry: Manifest, index: int, schema_of: Callable[[str], Schema | N
         return None
     stored = entry.get("fieldsV1") or LEAF
     fields = _read_fields(stored, schema)
-    return Owner(
+    return FieldOwner(
         manager=entry.get("manager") or "",
         operation=operation,
         api_version=version,
@@ -124,12 +121,12 @@ _written: dict[bytes, Fields] = {}
 
 def _in_order(fields: Fields) -> Fields:
     key = orjson.dumps(fields)
-    found = _written.get(key)
-    if found is None:
+    sorted_fields = _written.get(key)
+    if sorted_fields is None:
         if len(_written) >= REMEMBERED:
             _written.clear()
-        found = _written[key] = ordered(fields)
-    return found
+        sorted_fields = _written[key] = ordered(fields)
+    return sorted_fields
 
 
 def _read_fields(stored: Fields, schema: Schema) -> Fields:
@@ -189,10 +186,10 @@ def _inner(element: str, schema: Schema) -> Schema | None:
     return None if inner is ANY else inner
 
 
-def entries_of(owners: Iterable[Owner], schema_of: Callable[[str], Schema | None]) -> list[Manifest]:
+def entries_of(owners: Iterable[FieldOwner], schema_of: Callable[[str], Schema | None]) -> list[Manifest]:
     """Return the managedFields to store: appliers first, then by time and name."""
     return [owner.as_entry(schema_of(owner.api_version)) for owner in sorted(owners, key=_order)]
 
 
-def _order(owner: Owner) -> tuple[str, ...]:
+def _order(owner: FieldOwner) -> tuple[str, ...]:
     return owner.operation, owner.time, owner.manager, owner.api_version, owner.subresource

@@ -22,49 +22,53 @@ from fleetqueue.embedded.apiserver.patching.field_sets import (
     is_member,
     union,
 )
-from fleetqueue.embedded.apiserver.patching.owners import Owner
-from fleetqueue.embedded.apiserver.patching.versions import Face, Versions
+from fleetqueue.embedded.apiserver.patching.owners import FieldOwner
+from fleetqueue.embedded.apiserver.patching.versions import ObjectVersions, OtherVersion
 
 
-def pruned(merged: Manifest, last: Owner, owners: Iterable[Owner], versions: Versions) -> Manifest:
+def pruned(merged: Manifest, last: FieldOwner, owners: Iterable[FieldOwner], versions: ObjectVersions) -> Manifest:
     """Return the object without what only `last`, the applier as it was, owned; `owners` are all as they are now."""
-    face, owners = versions.face(last.api_version), list(owners)
-    if face is None:
+    other, owners = versions.other(last.api_version), list(owners)
+    if other is None:
         return merged
     if {last.api_version, versions.request, *(owner.api_version for owner in owners)} == {last.api_version}:
         concerned = {name: value for name, value in merged.items() if FIELD + name in last.fields}
-        rest = _pruned(concerned, last, owners, face, versions)
+        rest = _pruned(concerned, last, owners, other, versions)
         kept = {name: value for name, value in merged.items() if name not in concerned or name in rest}
         return merged if rest is concerned else kept | rest
-    return _pruned(merged, last, owners, face, versions)
+    return _pruned(merged, last, owners, other, versions)
 
 
-def _pruned(merged: Manifest, last: Owner, owners: Iterable[Owner], face: Face, versions: Versions) -> Manifest:
-    then = face.from_request(merged)
-    wanted = _added_back(then, _without(then, face.schema, _named(last.fields, face.schema)), last, owners, versions)
-    gone = difference(_fields_of(then, face.schema), _fields_of(wanted, face.schema))
-    rest = _without(then, face.schema, intersection(gone, _named(last.fields, face.schema)))
-    return merged if rest is then else face.to_request(rest)
+def _pruned(
+    merged: Manifest, last: FieldOwner, owners: Iterable[FieldOwner], other: OtherVersion, versions: ObjectVersions
+) -> Manifest:
+    then = other.from_request(merged)
+    wanted = _added_back(then, _without(then, other.schema, _named(last.fields, other.schema)), last, owners, versions)
+    gone = difference(_fields_of(then, other.schema), _fields_of(wanted, other.schema))
+    rest = _without(then, other.schema, intersection(gone, _named(last.fields, other.schema)))
+    return merged if rest is then else other.to_request(rest)
 
 
-def _added_back(whole: Manifest, rest: Manifest, last: Owner, owners: Iterable[Owner], versions: Versions) -> Manifest:
+def _added_back(
+    whole: Manifest, rest: Manifest, last: FieldOwner, owners: Iterable[FieldOwner], versions: ObjectVersions
+) -> Manifest:
     """Return what is left of an object with all that somebody owns; in the version of `last`, as they come."""
     owned: dict[str, Fields] = {last.api_version: NOTHING}
     for owner in owners:
         owned[owner.api_version] = union(owned.get(owner.api_version, NOTHING), owner.fields)
-    here = versions.face(last.api_version)
+    here = versions.other(last.api_version)
     assert here is not None
     for version, fields in owned.items():
-        there = versions.face(version)
+        there = versions.other(version)
         if there is None:
             continue
         if version != last.api_version:
-            whole, rest = (there.from_request(here.to_request(each)) for each in (whole, rest))
+            whole, rest = (there.from_request(here.to_request(obj)) for obj in (whole, rest))
         schema = there.schema
         kept = union(_fields_of(rest, schema), _named(fields, schema))
         rest = _without(whole, schema, difference(_fields_of(whole, schema), kept))
         if version != last.api_version:
-            whole, rest = (here.from_request(there.to_request(each)) for each in (whole, rest))
+            whole, rest = (here.from_request(there.to_request(obj)) for obj in (whole, rest))
     return rest
 
 

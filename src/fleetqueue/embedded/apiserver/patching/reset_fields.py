@@ -25,15 +25,15 @@ class Reset(NamedTuple):
 
 
 def _matching(fields: Fields, pattern: Fields) -> Fields:
-    found: Fields = {}
+    matches: Fields = {}
     for element, node in fields.items():
         wanted = pattern.get(element) if element in pattern else pattern.get(ANY_ITEM)
         if wanted is None or element == ITSELF:
             continue
         inside = _matching(node, wanted) if wanted else node
         if inside or not wanted:
-            found[element] = inside
-    return found
+            matches[element] = inside
+    return matches
 
 
 RESET_NOTHING: Final = Reset(NOTHING)

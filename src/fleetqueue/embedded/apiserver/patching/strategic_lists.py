@@ -168,7 +168,7 @@ def interleaved(
 
     def place(items: list[Any], item: Any) -> int:
         wanted = _name(item, key, kind)
-        return next((index for index, each in enumerate(items) if _name(each, key, kind) == wanted), -1)
+        return next((index for index, candidate in enumerate(items) if _name(candidate, key, kind) == wanted), -1)
 
     def in_order(items: list[Any], places: list[Any]) -> list[Any]:
         """Sort as the real server does: what has no place goes before all that it is compared with."""

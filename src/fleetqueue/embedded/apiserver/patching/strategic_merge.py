@@ -127,8 +127,8 @@ def _merged_list(before: list[Any], patch: list[Any], field: Schema, *, deletes:
 
 
 def _target(directive: str, prefix: str, complaint: str) -> str:
-    found, slash, name = directive.partition("/")
-    if found != prefix or not slash:
+    head, slash, name = directive.partition("/")
+    if head != prefix or not slash:
         raise malformed(complaint)
     return name
 

@@ -1,4 +1,4 @@
-"""One object in the versions that the owners of its fields speak of.
+"""One object in the versions of those who own its fields.
 
 Whoever wrote in another version owns fields of that version. So what a write changes is looked at in each of them.
 """
@@ -12,7 +12,7 @@ from fleetqueue.embedded.apiserver.patching.comparison import Comparison, compar
 from fleetqueue.embedded.apiserver.patching.reset_fields import Reset
 
 
-class Face(NamedTuple):
+class OtherVersion(NamedTuple):
     """Another version than that of the request."""
 
     schema: Schema
@@ -20,30 +20,30 @@ class Face(NamedTuple):
     to_request: Callable[[Manifest], Manifest]
 
 
-Faces = Callable[[str], Face | None]
+OtherVersions = Callable[[str], OtherVersion | None]
 """Returns a version by its apiVersion; None for one that does not exist any more."""
 
 
-class Versions(NamedTuple):
+class ObjectVersions(NamedTuple):
     """How an object looks in every version."""
 
     request: str
     """The apiVersion of the request."""
     schema: Schema
-    faces: Faces | None = None
+    other_versions: OtherVersions | None = None
     """None where every version is taken for that of the request."""
 
-    def face(self, version: str) -> Face | None:
+    def other(self, version: str) -> OtherVersion | None:
         """Return a version; None for one that does not exist."""
-        if self.faces is None or version == self.request:
-            return Face(self.schema, _same, _same)
-        return self.faces(version)
+        if self.other_versions is None or version == self.request:
+            return OtherVersion(self.schema, _same, _same)
+        return self.other_versions(version)
 
     def schema_of(self, version: str) -> Schema | None:
-        if self.faces is None or version == self.request:
+        if self.other_versions is None or version == self.request:
             return self.schema
-        face = self.faces(version)
-        return None if face is None else face.schema
+        other = self.other_versions(version)
+        return None if other is None else other.schema
 
 
 def _same(obj: Manifest) -> Manifest:
@@ -51,9 +51,9 @@ def _same(obj: Manifest) -> Manifest:
 
 
 class Changes:
-    """What a write changes, in every version in which somebody asks."""
+    """What a write changes, in every version that an owner uses."""
 
-    def __init__(self, old: Manifest, new: Manifest, versions: Versions, reset: Reset) -> None:
+    def __init__(self, old: Manifest, new: Manifest, versions: ObjectVersions, reset: Reset) -> None:
         self.old = old
         self.new = new
         self.versions = versions
@@ -65,14 +65,14 @@ class Changes:
 
     def of(self, version: str) -> Comparison | None:
         """Return the changes in a version; None for one that does not exist."""
-        if version == self.versions.request or self.versions.faces is None:
+        if version == self.versions.request or self.versions.other_versions is None:
             return self.own
         if version not in self._others:
             self._others[version] = self._compared(version)
         return self._others[version]
 
     def _compared(self, version: str) -> Comparison | None:
-        face = self.versions.face(version)
-        if face is None:
+        other = self.versions.other(version)
+        if other is None:
             return None
-        return compare(face.from_request(self.old), face.from_request(self.new), face.schema).beside(self.reset)
+        return compare(other.from_request(self.old), other.from_request(self.new), other.schema).beside(self.reset)

@@ -1,8 +1,9 @@
 """The built-in kinds: what each does differently from the others."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.names import path_segment
@@ -26,9 +27,10 @@ from fleetqueue.embedded.apiserver.registry.kinds import (
     slices,
     workloads,
 )
-from fleetqueue.embedded.apiserver.registry.kinds.selectable_fields import selectable
+from fleetqueue.embedded.apiserver.registry.kinds.selectable_fields import selectable_fields
 from fleetqueue.embedded.apiserver.registry.kinds.warnings import WARNINGS
-from fleetqueue.embedded.apiserver.registry.served import Served, Strategy
+from fleetqueue.embedded.apiserver.registry.served import Served
+from fleetqueue.embedded.apiserver.registry.strategy import DEFAULT_STRATEGY, RestUpdateStrategy, Strategy
 
 RBAC: Final = "rbac.authorization.k8s.io"
 
@@ -95,7 +97,7 @@ UPDATED_BY_VERSION: Final = {
 }
 """What an update must know the version of."""
 NOT_SERVED: Final = {("autoscaling", "v1", "horizontalpodautoscalers")}
-"""Old faces of things that are served otherwise."""
+"""Old versions of kinds that are served in another one."""
 DEPRECATIONS: Final = {
     ("", "v1", "componentstatuses"): "v1 ComponentStatus is deprecated in v1.19+",
     ("", "v1", "endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
@@ -134,7 +136,7 @@ def _served(kind: BuiltIn) -> Served:
     )
 
 
-ANSWERED_WHEN_DELETED: Final = {
+RETURNED_BY_DELETION: Final = {
     "": {
         "namespaces",
         "persistentvolumeclaims",
@@ -148,7 +150,7 @@ ANSWERED_WHEN_DELETED: Final = {
     "resource.k8s.io": {"deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices"},
     "storage.k8s.io": {"csidrivers", "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses"},
 }
-"""What a deletion answers itself, even if it is gone at once."""
+"""Kinds of which a deletion returns the object, even if it is gone at once."""
 STATUS_WITHOUT_METADATA: Final = {
     "admissionregistration.k8s.io": {"validatingadmissionpolicies"},
     "apiregistration.k8s.io": {"apiservices"},
@@ -157,29 +159,34 @@ STATUS_WITHOUT_METADATA: Final = {
     "resource.k8s.io": {"resourceclaims"},
     "storage.k8s.io": {"volumeattachments"},
 }
-"""Whose metadata a write to the status leaves alone."""
+"""Kinds whose metadata a write to the status leaves alone."""
 
 
 def _strategy(kind: BuiltIn) -> Strategy:
-    group, plural = kind.group, kind.plural
-    options: dict[str, Any] = {
-        "read": partial(normalised, type_name=type_of(group, kind.version, kind.kind)),
-        "has_generation": plural not in WITHOUT_GENERATION.get(group, ()),
-        "knows_finalizers": plural not in WITH_ANY_FINALIZER.get(group, ()),
-        "creates_on_update": plural in CREATED_BY_UPDATE.get(group, ()),
-        "answers_deleted": plural in ANSWERED_WHEN_DELETED.get(group, ()),
-        "keeps_status_metadata": plural in STATUS_WITHOUT_METADATA.get(group, ()),
-        "updates_blindly": plural not in UPDATED_BY_VERSION.get(group, ()),
-        **selectable(group, plural),
-        "warnings": WARNINGS.get((group, plural)),
-        "new_status": empty_field(type_of(group, kind.version, kind.kind), "status"),
-    }
-    if group == RBAC:
-        options["name_rule"] = path_segment
-    return Strategy(**{**options, **OWN.get((group, plural), {})})
+    group, plural, type_name = kind.group, kind.plural, type_of(kind.group, kind.version, kind.kind)
+    own = OWN.get((group, plural), DEFAULT_STRATEGY)
+
+    def is_in(listed: Mapping[str, Set[str]]) -> bool:
+        return plural in listed.get(group, ())
+
+    status = replace(own.status, keeps_metadata=is_in(STATUS_WITHOUT_METADATA))
+    if status.initial is None:
+        status = replace(status, initial=empty_field(type_name, "status"))
+    return replace(
+        own,
+        name_rule=path_segment if group == RBAC else own.name_rule,
+        qualifies_finalizers=not is_in(WITH_ANY_FINALIZER),
+        read=partial(normalised, type_name=type_name),
+        warnings=WARNINGS.get((group, plural)),
+        generation=None if is_in(WITHOUT_GENERATION) else own.generation,
+        update=RestUpdateStrategy(is_unconditional=not is_in(UPDATED_BY_VERSION), creates=is_in(CREATED_BY_UPDATE)),
+        status=status,
+        deletion=replace(own.deletion, returns_object=is_in(RETURNED_BY_DELETION)),
+        selectable=selectable_fields(group, plural),
+    )
 
 
-OWN: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
+OWN: Final[Mapping[tuple[str, str], Strategy]] = {
     **defaults_only.STRATEGIES,
     ("", "configmaps"): config.CONFIG_MAPS,
     ("", "events"): events.OLD,
@@ -210,4 +217,4 @@ OWN: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("scheduling.k8s.io", "priorityclasses"): limits.CLASSES,
     ("storage.k8s.io", "storageclasses"): claims.CLASSES,
 }
-"""What kinds do by themselves, as options of their strategies."""
+"""The strategies of kinds that have one of their own; what the tables above say of a kind is added."""

@@ -5,13 +5,14 @@ a definition names is not called. As in the real server, a conversion changes no
 and what the wanted version does not know is dropped after it.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.schema import Schema
-from fleetqueue.embedded.apiserver.patching.versions import Face, Faces
+from fleetqueue.embedded.apiserver.patching.versions import OtherVersion, OtherVersions
 from fleetqueue.embedded.apiserver.validation.defaulting import with_defaults
 from fleetqueue.embedded.apiserver.validation.pruning import prune
 
@@ -35,7 +36,7 @@ def only_renamed(obj: Manifest, version: str) -> Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
+class KindVersions:
     """The versions of one kind."""
 
     group: str
@@ -59,18 +60,35 @@ class Versions:
         """Return an object as it is stored, with what the stored version fills in."""
         return with_defaults(self.show(obj, self.stored), self.schemas[self.stored])
 
-    def faces(self, version: str) -> Faces:
+    def other_versions(self, version: str) -> OtherVersions:
         """Return how an object of one version looks to the owners of fields of others."""
 
-        def face(api_version: str) -> Face | None:
+        def find(api_version: str) -> OtherVersion | None:
             group, _, other = api_version.rpartition("/")
             if group != self.group or other not in self.wholes:
                 return None
-            return Face(self.wholes[other], lambda obj: self.show(obj, other), lambda obj: self.show(obj, version))
+            return OtherVersion(
+                self.wholes[other], lambda obj: self.show(obj, other), lambda obj: self.show(obj, version)
+            )
 
-        return face
+        return find
 
 
 def _metadata(before: Manifest, after: Manifest) -> Manifest:
     kept = {key: value for key, value in before.items() if key not in _CHANGEABLE}
     return kept | {key: after[key] for key in _CHANGEABLE if after.get(key)}
+
+
+_NAMED_AS_USUAL: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+_MATURITY: Final = {None: 0, "beta": 1, "alpha": 2}
+
+_Order = tuple[bool, int, int, int, str]
+
+
+def version_order(version: str) -> _Order:
+    """Return what versions are sorted by: v2, v1, v1beta2, v1beta1, v1alpha1, then all that is named otherwise."""
+    match = _NAMED_AS_USUAL.fullmatch(version)
+    if match is None:
+        return True, 0, 0, 0, version
+    major, maturity, minor = match.groups()
+    return False, _MATURITY[maturity], -int(major), -int(minor or 0), ""

@@ -11,10 +11,22 @@ from fleetqueue.embedded.apiserver.kinds.causes import Cause
 from fleetqueue.embedded.apiserver.kinds.go_text import quoted
 from fleetqueue.embedded.apiserver.kinds.schema import Schema
 from fleetqueue.embedded.apiserver.kinds.selectors import field_reader
-from fleetqueue.embedded.apiserver.registry.conversion import NO_CONVERTERS, Converters, Versions, only_renamed
+from fleetqueue.embedded.apiserver.registry.conversion import (
+    NO_CONVERTERS,
+    Converters,
+    KindVersions,
+    only_renamed,
+    version_order,
+)
 from fleetqueue.embedded.apiserver.registry.kinds.scaling import custom_scale_faults
-from fleetqueue.embedded.apiserver.registry.served import UNSUPPORTED_FIELD, Served, Strategy
-from fleetqueue.embedded.apiserver.registry.version_names import order
+from fleetqueue.embedded.apiserver.registry.served import Served
+from fleetqueue.embedded.apiserver.registry.strategy import (
+    UNSUPPORTED_FIELD,
+    RestUpdateStrategy,
+    SelectableFields,
+    StatusStrategy,
+    Strategy,
+)
 from fleetqueue.embedded.apiserver.validation import custom_resources
 from fleetqueue.embedded.apiserver.validation.defaulting import with_defaults
 from fleetqueue.embedded.apiserver.validation.metadata import STANDARD_FINALIZERS
@@ -31,23 +43,25 @@ UNQUALIFIED: Final = (
 def custom_kinds(definition: Manifest, converters: Converters = NO_CONVERTERS) -> list[Served]:
     """Return what a definition serves, by the names that were accepted for it."""
     versions = _versions(definition, converters)
-    return [_served(definition, each, versions) for each in definition["spec"]["versions"] if each.get("served")]
+    return [
+        _served(definition, version, versions) for version in definition["spec"]["versions"] if version.get("served")
+    ]
 
 
-def _versions(definition: Manifest, converters: Converters) -> Versions:
+def _versions(definition: Manifest, converters: Converters) -> KindVersions:
     spec = definition["spec"]
     stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
     schemas = {version["name"]: _custom(version).schema for version in spec["versions"]}
     convert = converters.get((spec["group"], spec["names"]["kind"]), only_renamed)
     wholes = {name: whole_schema(schema) for name, schema in schemas.items()}
-    return Versions(spec["group"], stored, schemas, wholes, convert)
+    return KindVersions(spec["group"], stored, schemas, wholes, convert)
 
 
 def _custom(version: Manifest) -> CustomSchema:
     return build((version.get("schema") or {}).get("openAPIV3Schema") or {})
 
 
-def _served(definition: Manifest, version: Manifest, versions: Versions) -> Served:
+def _served(definition: Manifest, version: Manifest, versions: KindVersions) -> Served:
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
     custom = _custom(version)
     resource = Resource(spec["group"], version["name"], names["kind"], names["plural"], spec["scope"] == "Namespaced")
@@ -66,12 +80,12 @@ def _served(definition: Manifest, version: Manifest, versions: Versions) -> Serv
         stored_version=versions.stored,
         columns=tuple(version.get("additionalPrinterColumns") or ()),
         deprecation=_deprecation(resource, version, spec["versions"]),
-        faces=versions.faces(version["name"]),
+        other_versions=versions.other_versions(version["name"]),
     )
     return _converting(served, versions, definition["status"].get("storedVersions") or ())
 
 
-def _converting(served: Served, versions: Versions, stored: Sequence[str]) -> Served:
+def _converting(served: Served, versions: KindVersions, stored: Sequence[str]) -> Served:
     """Let a version be converted, if it is not the stored one, or if objects may have been stored in another."""
     name = served.resource.version
     to_store = None if name == versions.stored else versions.store
@@ -100,12 +114,10 @@ def _strategy(custom: CustomSchema, resource: Resource, version: Manifest) -> St
         read=partial(_read, custom),
         default=lambda obj: with_defaults(obj, custom.schema, custom.defaulted),
         faults=faults,
-        status_faults=status_faults,
         warnings=_finalizer_warnings,
-        fields={path: field_reader(path) for path in _selectable(version)},
-        unknown_field=UNSUPPORTED_FIELD,
-        updates_blindly=False,
-        keeps_status_metadata=True,
+        update=RestUpdateStrategy(is_unconditional=False),
+        status=StatusStrategy(status_faults, keeps_metadata=True),
+        selectable=SelectableFields({path: field_reader(path) for path in _selectable(version)}, UNSUPPORTED_FIELD),
     )
 
 
@@ -131,7 +143,9 @@ def _deprecation(resource: Resource, version: Manifest, versions: Sequence[Manif
         return ""
     if version.get("deprecationWarning"):
         return str(version["deprecationWarning"])
-    names = [each["name"] for each in versions if each.get("served") and not each.get("deprecated")]
-    better = sorted((name for name in names if order(name) < order(resource.version)), key=order)
+    names = [other["name"] for other in versions if other.get("served") and not other.get("deprecated")]
+    better = sorted(
+        (name for name in names if version_order(name) < version_order(resource.version)), key=version_order
+    )
     advice = f"; use {replace(resource, version=better[0]).api_version} {resource.kind}" if better else ""
     return f"{resource.api_version} {resource.kind} is deprecated{advice}"

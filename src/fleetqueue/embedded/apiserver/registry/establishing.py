@@ -14,13 +14,13 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.registry.conversion import NO_CONVERTERS, Converters
-from fleetqueue.embedded.apiserver.registry.delete_options import DeleteOptions
+from fleetqueue.embedded.apiserver.registry.deletion import DeleteOptions
 from fleetqueue.embedded.apiserver.registry.kinds import definition_approval
 from fleetqueue.embedded.apiserver.registry.kinds.definitions import CLEANUP, GROUP, PLURAL
 from fleetqueue.embedded.apiserver.registry.resources import Resources
 from fleetqueue.embedded.apiserver.registry.served import Served
 from fleetqueue.embedded.apiserver.registry.shaping import STATUS
-from fleetqueue.embedded.apiserver.registry.store import Store
+from fleetqueue.embedded.apiserver.registry.store import RegistryStore
 from fleetqueue.embedded.apiserver.registry.writes import Write
 from fleetqueue.embedded.apiserver.storage import keys
 
@@ -32,7 +32,9 @@ _logger = logging.getLogger(__name__)
 
 
 class Establishing:
-    def __init__(self, store: Store, resources: Resources, user: User, converters: Converters = NO_CONVERTERS) -> None:
+    def __init__(
+        self, store: RegistryStore, resources: Resources, user: User, converters: Converters = NO_CONVERTERS
+    ) -> None:
         self.store = store
         self.storage = store.storage
         self.resources = resources
@@ -40,7 +42,7 @@ class Establishing:
         self.converters = converters
         self.prefix = keys.prefix_of(GROUP, PLURAL)
         self._problems: dict[str, str] = {}
-        """Why a definition could not be settled, so that each reason is told of once."""
+        """Why a definition could not be established, so that each reason is logged once."""
 
     async def run(self) -> None:
         """Follow the definitions until cancelled; what is there already is served before anything else happens."""

@@ -56,7 +56,7 @@ class Expiring:
         try:
             await self.storage.delete(key, expected=revision)
         except (errors.NotFound, errors.Conflict):
-            pass  # somebody was faster, and that is told to us
+            pass  # another client was faster, and the watch shows its change
         except errors.ApiError as error:
             _logger.warning("event %s stays for another hour: %s", key, error)
             self._written(key)

@@ -1,4 +1,4 @@
-"""What a list or a watch asks for, read from the query and checked."""
+"""The options of a list or a watch, read from the query and checked."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ class ListOptions:
     token: str = ""
     """Where to go on (`continue`)."""
     revision: int | None = None
-    """None where the newest state is asked for, 0 where any will do."""
+    """None for the newest state, 0 where any will do."""
     match: str = ""
     timeout: float | None = None
     bookmarks: bool = False
@@ -69,7 +69,7 @@ def selector(served: Served, labels: str, fields: str) -> tuple[Wanted | None, s
     for term in terms:
         read = served.select(term.path)
         if read is None:
-            raise errors.BadRequest(served.strategy.unknown_field.format(term.path), reason="BadRequest")
+            raise errors.BadRequest(served.strategy.selectable.refusal.format(term.path), reason="BadRequest")
         if term.path == "metadata.name" and term.is_equal:
             name = term.value
         tests.append(lambda obj, read=read, term=term: term.matches(read(obj)))  # type: ignore[misc]

@@ -10,7 +10,7 @@ from fleetqueue.embedded.apiserver.registry import continue_tokens
 from fleetqueue.embedded.apiserver.registry.continue_tokens import Expired
 from fleetqueue.embedded.apiserver.registry.list_options import EXACT, ListOptions, Wanted
 from fleetqueue.embedded.apiserver.registry.served import Served
-from fleetqueue.embedded.apiserver.storage.interface import Change, Entry, Page, Storage
+from fleetqueue.embedded.apiserver.storage.interface import Storage, StorageChange, StorageEntry, StoragePage
 
 BOOKMARK_SECONDS: Final = 60.0
 LAST_BOOKMARK_SECONDS: Final = 2.0
@@ -20,17 +20,17 @@ WATCH_SECONDS: Final = (1800.0, 3600.0)
 
 
 class Listed(NamedTuple):
-    entries: Sequence[Entry]
+    entries: Sequence[StorageEntry]
     revision: int
     token: str = ""
     remaining: int | None = None
 
 
-class Event(NamedTuple):
+class ServedEvent(NamedTuple):
     """One line of a watch; a bookmark has a revision and no entry."""
 
     type: str
-    entry: Entry | None = None
+    entry: StorageEntry | None = None
     revision: int = 0
     ends_initial_events: bool = False
 
@@ -39,16 +39,16 @@ class Reading:
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
 
-    async def get(self, served: Served, namespace: str, name: str, revision: int | None = None) -> Entry:
+    async def get(self, served: Served, namespace: str, name: str, revision: int | None = None) -> StorageEntry:
         if revision:
             await self.storage.reached(revision)
         try:
-            return served.shown(self.storage.get(served.key(namespace, name)))
+            return served.as_served(self.storage.get(served.key(namespace, name)))
         except errors.NotFound:
             raise served.not_found(name) from None
 
     async def list(self, served: Served, namespace: str, options: ListOptions) -> Listed:
-        """Return one page; what comes after it is asked for with its token, at the same revision."""
+        """Return one page; its token is for the next one, at the same revision."""
         prefix = served.prefix(namespace)
         if options.token:
             at, after = continue_tokens.read(options.token, prefix)
@@ -67,7 +67,7 @@ class Reading:
 
     def _only(self, served: Served, key: str, options: ListOptions) -> Listed:
         try:
-            entry = served.shown(self.storage.get(key))
+            entry = served.as_served(self.storage.get(key))
         except errors.NotFound:
             return Listed((), self.storage.revision)
         return Listed([entry] if _is_wanted(options.wants, entry) else [], self.storage.revision)
@@ -81,13 +81,13 @@ class Reading:
             token = continue_tokens.write(page.entries[-1].key, prefix, page.revision) if remaining else ""
             return Listed(page.entries, page.revision, token, remaining)
         page = self._part(served, prefix, after, 0, at)
-        found = list(islice((entry for entry in page.entries if wants(entry.object)), limit or None))
+        entries = list(islice((entry for entry in page.entries if wants(entry.object)), limit or None))
         # A page that is full says that more may come, whether or not it will be wanted.
-        if not limit or len(found) < limit or found[-1] is page.entries[-1]:
-            return Listed(found, page.revision)
-        return Listed(found, page.revision, continue_tokens.write(found[-1].key, prefix, page.revision))
+        if not limit or len(entries) < limit or entries[-1] is page.entries[-1]:
+            return Listed(entries, page.revision)
+        return Listed(entries, page.revision, continue_tokens.write(entries[-1].key, prefix, page.revision))
 
-    def _part(self, served: Served, prefix: str, after: str, limit: int, at: int | None) -> Page:
+    def _part(self, served: Served, prefix: str, after: str, limit: int, at: int | None) -> StoragePage:
         try:
             return _shown(served, self.storage.list(prefix, after=after, limit=limit, at=at))
         except errors.Gone as error:
@@ -95,16 +95,16 @@ class Reading:
                 raise
             raise Expired(after, prefix) from error
 
-    async def watch(self, served: Served, namespace: str, options: ListOptions) -> AsyncIterator[Event]:
-        """Yield what happens, from the asked revision on, until the time is over."""
+    async def watch(self, served: Served, namespace: str, options: ListOptions) -> AsyncIterator[ServedEvent]:
+        """Yield events, from the requested revision on, until the time is over."""
         prefix = served.prefix(namespace)
         deadline = clock.monotonic() + (options.timeout or clock.between(*WATCH_SECONDS))
         since, initial = self._start(served, prefix, options)
         watch = self.storage.watch(prefix, since=since)
         for entry in initial:
-            yield Event("ADDED", entry)
+            yield ServedEvent("ADDED", entry)
         if options.initial_events and options.bookmarks:
-            yield Event("BOOKMARK", revision=since, ends_initial_events=True)
+            yield ServedEvent("BOOKMARK", revision=since, ends_initial_events=True)
         next_bookmark = clock.monotonic() + BOOKMARK_SECONDS
         last_bookmark = deadline - LAST_BOOKMARK_SECONDS
         while (now := clock.monotonic()) < deadline:
@@ -114,52 +114,52 @@ class Reading:
                     yield event
             now = clock.monotonic()
             if options.bookmarks and now >= next_bookmark:
-                yield Event("BOOKMARK", revision=watch.revision)
+                yield ServedEvent("BOOKMARK", revision=watch.revision)
                 next_bookmark = (
                     last_bookmark if now < last_bookmark <= now + BOOKMARK_SECONDS else now + BOOKMARK_SECONDS
                 )
 
-    def _start(self, served: Served, prefix: str, options: ListOptions) -> tuple[int, Sequence[Entry]]:
-        """Return the revision from which on changes are told, and what is told as added before."""
+    def _start(self, served: Served, prefix: str, options: ListOptions) -> tuple[int, Sequence[StorageEntry]]:
+        """Return the revision after which changes are sent, and what is sent as added before."""
         if not options.initial_events and (options.revision or options.initial_events is False):
             return options.revision or self.storage.revision, ()
         page = _shown(served, self.storage.list(prefix))
         return page.revision, [entry for entry in page.entries if _is_wanted(options.wants, entry)]
 
 
-def _shown(served: Served, page: Page) -> Page:
-    """Return a page with the face of the resource that is asked for."""
-    return page if served.from_store is None else page._replace(entries=[served.shown(one) for one in page.entries])
+def _shown(served: Served, page: StoragePage) -> StoragePage:
+    """Return a page with its entries in the version of a resource."""
+    return page if served.from_store is None else page._replace(entries=[served.as_served(one) for one in page.entries])
 
 
-def _turned(served: Served, change: Change) -> Change:
+def _turned(served: Served, change: StorageChange) -> StorageChange:
     if served.from_store is None:
         return change
-    previous = None if change.previous is None else served.shown(change.previous)
-    return change._replace(entry=served.shown(change.entry), previous=previous)
+    previous = None if change.previous is None else served.as_served(change.previous)
+    return change._replace(entry=served.as_served(change.entry), previous=previous)
 
 
-def _event(change: Change, wants: Wanted | None) -> Event | None:
+def _event(change: StorageChange, wants: Wanted | None) -> ServedEvent | None:
     """Say what a change means to who selects only some: an object may come into sight, or go out of it."""
     if wants is None:
-        return Event(change.type, change.entry)
-    was = change.previous is not None and wants(change.previous.object)
+        return ServedEvent(change.type, change.entry)
+    is_before = change.previous is not None and wants(change.previous.object)
     is_now = change.type != "DELETED" and wants(change.entry.object)
-    if was and is_now:
-        return Event("MODIFIED", change.entry)
+    if is_before and is_now:
+        return ServedEvent("MODIFIED", change.entry)
     if is_now:
-        return Event("ADDED", change.entry)
-    if was:
+        return ServedEvent("ADDED", change.entry)
+    if is_before:
         assert change.previous is not None
         gone = change.entry if change.type == "DELETED" else _at(change.previous, change.revision)
-        return Event("DELETED", gone)
+        return ServedEvent("DELETED", gone)
     return None
 
 
-def _at(entry: Entry, revision: int) -> Entry:
+def _at(entry: StorageEntry, revision: int) -> StorageEntry:
     """Return the last version that was in sight, with the revision at which it went out of it."""
-    return Entry.of(entry.key, entry.object, revision)
+    return StorageEntry.of(entry.key, entry.object, revision)
 
 
-def _is_wanted(wants: Wanted | None, entry: Entry) -> bool:
+def _is_wanted(wants: Wanted | None, entry: StorageEntry) -> bool:
     return wants is None or wants(entry.object)

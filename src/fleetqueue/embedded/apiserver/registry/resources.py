@@ -28,10 +28,10 @@ class Resources:
         self.version += 1
 
     def find(self, group: str, version: str, plural: str) -> Served:
-        found = self._by_path.get((group, version, plural))
-        if found is None:
+        served = self._by_path.get((group, version, plural))
+        if served is None:
             raise unknown_path()
-        return found
+        return served
 
 
 def unknown_path() -> errors.NotFound:

@@ -1,5 +1,6 @@
 """What a write makes of an object: where it stands, what the server alone says, what an endpoint cannot change."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -10,10 +11,13 @@ from fleetqueue.embedded.apiserver.registry.kinds.copying import with_field_of
 from fleetqueue.embedded.apiserver.registry.served import Served
 
 STATUS: Final = "status"
-WIPED: Final = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
+LONGEST_NAME: Final = 63
+RANDOM_LETTERS: Final = 5
+"""Letters behind the prefix of a generated name."""
+SYSTEM_FIELDS: Final = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
 
 
-def placed(served: Served, namespace: str, obj: Manifest, name: str = "") -> Manifest:
+def with_identity_of_path(served: Served, namespace: str, obj: Manifest, name: str = "") -> Manifest:
     """Return the object with the type and the place that the path names; refuses one that contradicts it."""
     resource, metadata = served.resource, obj.get("metadata") or {}
     if resource.namespaced and metadata.get("namespace", namespace) not in ("", namespace):
@@ -34,19 +38,29 @@ def placed(served: Served, namespace: str, obj: Manifest, name: str = "") -> Man
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": after, **rest}
 
 
-def check_named(obj: Manifest, name: str) -> None:
+def check_has_name(obj: Manifest, name: str) -> None:
     """Refuse an object that does not say its name, though its path does."""
     if not (obj.get("metadata") or {}).get("name"):
         why = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
         raise errors.BadRequest(why, reason="BadRequest")
 
 
-def wiped(obj: Manifest) -> Manifest:
+def with_generated_name(obj: Manifest) -> Manifest:
+    """Return the object with a name; the same one where it has one, or does not want one generated."""
+    metadata = obj["metadata"]
+    prefix = metadata.get("generateName")
+    if metadata.get("name") or not prefix:
+        return obj
+    name = prefix[: LONGEST_NAME - RANDOM_LETTERS] + clock.suffix(RANDOM_LETTERS)
+    return {**obj, "metadata": {**metadata, "name": name}}
+
+
+def without_system_fields(obj: Manifest) -> Manifest:
     """Return a new object without what only an old one can have."""
     metadata = obj["metadata"]
-    if not WIPED & metadata.keys():
+    if not SYSTEM_FIELDS & metadata.keys():
         return obj
-    return {**obj, "metadata": {key: value for key, value in metadata.items() if key not in WIPED}}
+    return {**obj, "metadata": {key: value for key, value in metadata.items() if key not in SYSTEM_FIELDS}}
 
 
 def without_version(obj: Manifest) -> Manifest:
@@ -54,30 +68,32 @@ def without_version(obj: Manifest) -> Manifest:
     return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}}
 
 
-def new(served: Served, obj: Manifest) -> Manifest:
+def with_system_fields(served: Served, obj: Manifest) -> Manifest:
     """Return a new object with what the server alone says: who it is, since when; and without a status."""
     metadata = {**obj["metadata"], "uid": clock.uid(), "creationTimestamp": timestamp(clock.now())}
     metadata.setdefault("name", "")
-    if served.strategy.has_generation:
+    if served.strategy.generation is not None:
         metadata["generation"] = 1
     after = {**obj, "metadata": metadata}
-    if served.has_status and not served.strategy.keeps_new_status:
+    status = served.strategy.status
+    if served.has_status and not status.is_created:
         after.pop(STATUS, None)
-        if served.strategy.new_status is not None:
-            after[STATUS] = served.strategy.new_status
+        if status.initial is not None:
+            after[STATUS] = status.initial
     return after
 
 
-def kept(served: Served, obj: Manifest, old: Manifest, subresource: str) -> Manifest:
+def with_kept_fields(served: Served, obj: Manifest, old: Manifest, subresource: str) -> Manifest:
     """Return the new object with what a write through this endpoint cannot change."""
     metadata = _kept_metadata(obj["metadata"], old["metadata"])
-    if subresource in served.strategy.parts:
-        return served.strategy.parts[subresource].keep({**obj, "metadata": metadata}, old)
+    strategy = served.strategy
+    if subresource in strategy.subresources:
+        return strategy.subresources[subresource].keep({**obj, "metadata": metadata}, old)
     if subresource == STATUS:
-        if served.strategy.keeps_status_metadata:
+        if strategy.status.keeps_metadata:
             metadata = _with_owners(old["metadata"], metadata)
-        for name in served.strategy.status_keeps:
-            metadata = with_field_of(metadata, name, old["metadata"])
+        elif strategy.status.keeps_labels:
+            metadata = with_field_of(metadata, "labels", old["metadata"])
         rest = {key: value for key, value in old.items() if key not in ("metadata", STATUS)}
         after = {**rest, "metadata": metadata}
         return {**after, STATUS: obj[STATUS]} if STATUS in obj else after
@@ -110,17 +126,16 @@ def _kept_metadata(new: Manifest, old: Manifest) -> Manifest:
     return after
 
 
-def counted(served: Served, obj: Manifest, old: Manifest, subresource: str) -> Manifest:
+def with_generation(served: Served, obj: Manifest, old: Manifest, subresource: str) -> Manifest:
     """Return the object with the next generation, if more than metadata and status changed."""
-    counts = served.strategy.parts.get(subresource, served.strategy).counts_changes
-    if not served.strategy.has_generation or not counts or subresource == STATUS:
+    generation, part = served.strategy.generation, served.strategy.subresources.get(subresource)
+    if generation is None or subresource == STATUS or not (part or generation).counts_spec:
         return obj
     beside = ("metadata", STATUS) if served.has_status else ("metadata",)
     is_same = all(same(obj.get(key), old.get(key)) for key in {*obj, *old} - set(beside))
-    if is_same and not _relabelled(served, obj, old):
+    if is_same and not _relabelled(generation.metadata, obj["metadata"], old["metadata"]):
         return obj
-    generation = old["metadata"].get("generation", 0) + 1
-    return {**obj, "metadata": {**obj["metadata"], "generation": generation}}
+    return {**obj, "metadata": {**obj["metadata"], "generation": old["metadata"].get("generation", 0) + 1}}
 
 
 def same(one: Any, other: Any) -> bool:
@@ -136,7 +151,6 @@ def same(one: Any, other: Any) -> bool:
     return isinstance(one, bool) == isinstance(other, bool)
 
 
-def _relabelled(served: Served, obj: Manifest, old: Manifest) -> bool:
+def _relabelled(names: Sequence[str], new: Manifest, old: Manifest) -> bool:
     """Tell whether other metadata make another generation."""
-    names = served.strategy.counts_metadata
-    return any((obj["metadata"].get(name) or {}) != (old["metadata"].get(name) or {}) for name in names)
+    return any((new.get(name) or {}) != (old.get(name) or {}) for name in names)

@@ -4,33 +4,34 @@ A change is a function from the live object to the new one, so that it can be tr
 reading the live object and handing the new one to the storage nothing else happens, unless admission waits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.apiserver.admission.chain import Link, Operation, Review
+from fleetqueue.embedded.apiserver.admission.chain import AdmissionRequest, Link, Operation
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid, invalid_value
 from fleetqueue.embedded.apiserver.patching.managed_fields import keep_times_of_no_change, update_managed_fields
 from fleetqueue.embedded.apiserver.patching.reset_fields import Reset, reset_fields
-from fleetqueue.embedded.apiserver.registry import deletion, generated_names
-from fleetqueue.embedded.apiserver.registry.conflicts import MODIFIED, another_object, conflict
-from fleetqueue.embedded.apiserver.registry.delete_options import DeleteOptions
-from fleetqueue.embedded.apiserver.registry.served import Served
+from fleetqueue.embedded.apiserver.registry import deletion
+from fleetqueue.embedded.apiserver.registry.deletion import DeleteOptions
+from fleetqueue.embedded.apiserver.registry.served import MODIFIED, Served
 from fleetqueue.embedded.apiserver.registry.shaping import (
     STATUS,
-    check_named,
-    counted,
-    kept,
-    new,
-    placed,
-    wiped,
+    check_has_name,
+    with_generated_name,
+    with_generation,
+    with_identity_of_path,
+    with_kept_fields,
+    with_system_fields,
+    without_system_fields,
     without_version,
 )
-from fleetqueue.embedded.apiserver.registry.writes import Write, is_merged, understood
-from fleetqueue.embedded.apiserver.storage.interface import Entry, Storage
+from fleetqueue.embedded.apiserver.registry.strategy import Validate
+from fleetqueue.embedded.apiserver.registry.writes import Write, decoded, is_merged
+from fleetqueue.embedded.apiserver.storage.interface import Storage, StorageEntry
 from fleetqueue.embedded.apiserver.validation import metadata as metadata_rules
 from fleetqueue.embedded.apiserver.validation.metadata import NO_METADATA
 
@@ -40,45 +41,48 @@ Change = Callable[[Manifest | None], Manifest]
 SCALE: Final = "scale"
 MOST_TRIES: Final = 5
 """How often a change that names no version is tried again when others are faster."""
+MOST_GENERATED_NAMES: Final = 8
 
 
-class Store:
+class RegistryStore:
     def __init__(self, storage: Storage, admission: Link) -> None:
         self.storage = storage
         self.admission = admission
 
-    async def create(self, served: Served, namespace: str, obj: Manifest, write: Write) -> Entry:
+    async def create(self, served: Served, namespace: str, obj: Manifest, write: Write) -> StorageEntry:
         """Store a new object; a name that the server makes up is tried again while it is taken."""
-        obj = placed(served, namespace, understood(served, obj, None, write))
-        tries = generated_names.MOST_TRIES if obj["metadata"].get("generateName") else 1
+        obj = with_identity_of_path(served, namespace, decoded(served, obj, None, write))
+        tries = MOST_GENERATED_NAMES if obj["metadata"].get("generateName") else 1
         for _ in range(tries):
-            named = generated_names.with_name(obj)
+            named = with_generated_name(obj)
             try:
                 return await self._create(served, named, write)
             except errors.AlreadyExists:
                 if obj["metadata"].get("name") or not obj["metadata"].get("generateName"):
                     raise
-        raise generated_names.exhausted(served, named["metadata"]["name"])
+        raise served.no_unique_name(named["metadata"]["name"])
 
     async def update(
         self, served: Served, namespace: str, name: str, change: Change, write: Write
-    ) -> tuple[Entry, bool]:
+    ) -> tuple[StorageEntry, bool]:
         """Change an object; return it, and whether it is new."""
         key = served.key(namespace, name)
         for attempt in range(MOST_TRIES):
             head = self.storage.head(key)
-            live = None if head is None else served.shown(head)
+            live = None if head is None else served.as_served(head)
             old = None if live is None else live.object
-            after = understood(served, change(old), old, write)
-            check_named(after, name)
+            after = decoded(served, change(old), old, write)
+            check_has_name(after, name)
             if live is None:
                 _check_new_uid(served, namespace, name, after, write)
-                made = without_version(placed(served, namespace, after, name))
+                made = without_version(with_identity_of_path(served, namespace, after, name))
                 return await self._create(served, made, write), True
             # A patch has the version of what it is put on; if that grew old, it is put on the newer one.
             is_bound = _check_version(served, after, live.object, write) and write.patch is None and not write.is_apply
             try:
-                return await self._update(served, placed(served, namespace, after, name), live, write), False
+                return await self._update(
+                    served, with_identity_of_path(served, namespace, after, name), live, write
+                ), False
             except errors.Conflict:
                 if is_bound or attempt == MOST_TRIES - 1 or self.storage.head(key) is head:
                     raise
@@ -86,27 +90,27 @@ class Store:
 
     async def delete(
         self, served: Served, namespace: str, name: str, options: DeleteOptions, write: Write
-    ) -> tuple[Entry, bool]:
+    ) -> tuple[StorageEntry, bool]:
         """Delete an object; return it, and whether it is gone."""
         key = served.key(namespace, name)
         while True:
-            live = served.shown(self.storage.head(key) or self.storage.get(key))
+            live = served.as_served(self.storage.head(key) or self.storage.get(key))
             deletion.check_preconditions(served, live.object, options)
             await self._admit("DELETE", served, None, live.object, write)
-            after = deletion.marked(served, live.object, options, clock.now())
+            after = deletion.after_deletion(served, live.object, options, clock.now())
             if write.dry_run or after is live.object:
-                return live if after is None else Entry.of(key, after, live.revision), after is None
+                return live if after is None else StorageEntry.of(key, after, live.revision), after is None
             try:
                 if after is None:
-                    return _gone(served, served.shown(await self.storage.delete(key, expected=live.revision))), True
-                changed = await self.storage.update(key, served.stored(after), expected=live.revision)
-                return served.shown(changed), False
+                    return _gone(served, served.as_served(await self.storage.delete(key, expected=live.revision))), True
+                changed = await self.storage.update(key, served.as_stored(after), expected=live.revision)
+                return served.as_served(changed), False
             except errors.Conflict:
                 if options.resource_version:
                     raise
 
-    async def _create(self, served: Served, obj: Manifest, write: Write) -> Entry:
-        obj = new(served, self._owned(served, wiped(obj), None, write))
+    async def _create(self, served: Served, obj: Manifest, write: Write) -> StorageEntry:
+        obj = with_system_fields(served, self._owned(served, without_system_fields(obj), None, write))
         obj = await self._admitted("CREATE", served, obj, None, write)
         if served.strategy.prepare is not None:
             obj = served.strategy.prepare(obj, None, write.user)
@@ -118,12 +122,12 @@ class Store:
         if write.dry_run:
             if self.storage.head(key) is not None:
                 await self.storage.create(key, obj)  # which refuses, in the right words
-            return Entry(key, obj, 0)
+            return StorageEntry(key, obj, 0)
         if obj["metadata"].get("resourceVersion"):
             why = "resourceVersion should not be set on objects to be created"
             raise errors.BadRequest(why, reason="BadRequest")
         try:
-            return served.shown(await self.storage.create(key, served.stored(obj)))
+            return served.as_served(await self.storage.create(key, served.as_stored(obj)))
         except errors.AlreadyExists:
             raise self._taken(served, key, obj["metadata"]["name"]) from None
 
@@ -134,13 +138,13 @@ class Store:
         message = f"object is being deleted: {error.message}"
         return errors.AlreadyExists(message, reason=error.reason, details=error.details)
 
-    async def _update(self, served: Served, obj: Manifest, live: Entry, write: Write) -> Entry:
+    async def _update(self, served: Served, obj: Manifest, live: StorageEntry, write: Write) -> StorageEntry:
         old = live.object
-        obj = kept(served, self._owned(served, obj, old, write), old, write.subresource)
+        obj = with_kept_fields(served, self._owned(served, obj, old, write), old, write.subresource)
         obj = await self._admitted("UPDATE", served, obj, old, write)
         if served.strategy.prepare is not None and not write.subresource:
             obj = served.strategy.prepare(obj, old, write.user)
-        obj = counted(served, obj, old, write.subresource)
+        obj = with_generation(served, obj, old, write.subresource)
         _refuse_if_faulty(served, obj, old, write.subresource)
         _warn(served, obj, old, write)
         if is_merged(served, write):
@@ -150,11 +154,11 @@ class Store:
             await self.storage.reached(live.revision)
             return live
         if write.dry_run:
-            return Entry(live.key, obj, live.revision)
+            return StorageEntry(live.key, obj, live.revision)
         if deletion.may_go(served, obj):
             await self.storage.delete(live.key, expected=live.revision)
-            return Entry(live.key, obj, live.revision)
-        return served.shown(await self.storage.update(live.key, served.stored(obj), expected=live.revision))
+            return StorageEntry(live.key, obj, live.revision)
+        return served.as_served(await self.storage.update(live.key, served.as_stored(obj), expected=live.revision))
 
     async def _admitted(
         self, operation: Operation, served: Served, obj: Manifest, old: Manifest | None, write: Write
@@ -167,7 +171,7 @@ class Store:
         self, operation: Operation, served: Served, new: Manifest | None, old: Manifest | None, write: Write
     ) -> Manifest | None:
         return await self.admission.admit(
-            Review(
+            AdmissionRequest(
                 operation,
                 served.resource,
                 write.user,
@@ -192,20 +196,20 @@ class Store:
             write.subresource,
             "" if write.subresource == SCALE else timestamp(clock.now()),  # nobody tells a Scale's owners the time
             reset=reset_by(served, write.subresource),
-            faces=served.faces,
+            other_versions=served.other_versions,
         )
 
 
-def _gone(served: Served, entry: Entry) -> Entry:
+def _gone(served: Served, entry: StorageEntry) -> StorageEntry:
     """Return what a deletion answers of an object that could have waited, and did not."""
     metadata = entry.object["metadata"]
-    if served.strategy.grace is None:
+    if served.strategy.deletion.grace is None:
         return entry
     after = {**metadata, "deletionGracePeriodSeconds": 0}
     if "deletionTimestamp" not in metadata:
         after["deletionTimestamp"] = timestamp(clock.now())
         after["generation"] = metadata.get("generation", 0) + 1
-    return Entry(entry.key, {**entry.object, "metadata": after}, entry.revision)
+    return StorageEntry(entry.key, {**entry.object, "metadata": after}, entry.revision)
 
 
 def reset_by(served: Served, subresource: str) -> Reset:
@@ -221,14 +225,14 @@ def _check_version(served: Served, new: Manifest, live: Manifest, write: Write) 
     metadata = new.get("metadata") or {}
     given = metadata.get("resourceVersion") or ""
     given = "" if given == "0" else given
-    if not given and not served.strategy.updates_blindly:
+    if not given and not served.strategy.update.is_unconditional:
         fault = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
         raise invalid(served.resource.plural, served.resource.group, live["metadata"]["name"], [fault])
     if given and given != live["metadata"]["resourceVersion"]:
-        raise conflict(served, live["metadata"]["name"], MODIFIED)
+        raise served.conflict(live["metadata"]["name"], MODIFIED)
     uid = metadata.get("uid")
     if uid and uid != live["metadata"]["uid"] and write.patch is None and not write.is_apply:
-        raise another_object(served, uid, live["metadata"])
+        raise served.uid_conflict(uid, live["metadata"])
     return bool(given)
 
 
@@ -237,27 +241,27 @@ def _check_new_uid(served: Served, namespace: str, name: str, obj: Manifest, wri
     uid = (obj.get("metadata") or {}).get("uid")
     if uid and write.is_apply:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        raise conflict(served, name, why)
+        raise served.conflict(name, why)
     if uid:
-        raise another_object(served, uid, {"namespace": namespace, "name": name, "uid": ""})
+        raise served.uid_conflict(uid, {"namespace": namespace, "name": name, "uid": ""})
 
 
 def _refuse_if_faulty(served: Served, obj: Manifest, old: Manifest | None, subresource: str = "") -> None:
     resource, metadata = served.resource, obj["metadata"]
-    found: list[Cause] = metadata_rules.faults(
+    problems: list[Cause] = metadata_rules.faults(
         metadata,
         namespaced=resource.namespaced,
         name_rule=served.strategy.name_rule,
         old=NO_METADATA if old is None else old["metadata"],
     )
-    if served.strategy.knows_finalizers:
-        found += metadata_rules.unqualified_finalizers(metadata)
+    if served.strategy.qualifies_finalizers:
+        problems += metadata_rules.unqualified_finalizers(metadata)
     if old is not None:
-        found += metadata_rules.change_faults(metadata, old["metadata"])
-    found += _faults_of(served, subresource)(obj, old)
-    if found:
+        problems += metadata_rules.change_faults(metadata, old["metadata"])
+    problems += _faults_of(served, subresource)(obj, old)
+    if problems:
         group = resource.group if served.place is None else served.place[0]
-        raise invalid(resource.kind, group, metadata.get("name", ""), found)
+        raise invalid(resource.kind, group, metadata.get("name", ""), problems)
 
 
 def _warn(served: Served, obj: Manifest, old: Manifest | None, write: Write) -> None:
@@ -265,10 +269,10 @@ def _warn(served: Served, obj: Manifest, old: Manifest | None, write: Write) -> 
         write.warnings += served.strategy.warnings(obj, old)
 
 
-def _faults_of(served: Served, subresource: str) -> Callable[[Manifest, Manifest | None], Sequence[Cause]]:
+def _faults_of(served: Served, subresource: str) -> Validate:
     strategy = served.strategy
-    if subresource in strategy.parts:
-        return strategy.parts[subresource].faults
-    if subresource == STATUS and strategy.status_faults is not None:
-        return strategy.status_faults
+    if subresource in strategy.subresources:
+        return strategy.subresources[subresource].faults
+    if subresource == STATUS and strategy.status.faults is not None:
+        return strategy.status.faults
     return strategy.faults

@@ -1,4 +1,4 @@
-"""One write, and what came with it: read as an object of its kind, or refused in the words of a real server."""
+"""One write and its body: read as an object of the kind that the path names, or refused as a real server does."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,11 +9,10 @@ from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.kinds.causes import invalid, invalid_value
+from fleetqueue.embedded.apiserver.kinds.go_text import json_text
 from fleetqueue.embedded.apiserver.kinds.json_values import Unreadable
 from fleetqueue.embedded.apiserver.kinds.normalising import normalised
-from fleetqueue.embedded.apiserver.kinds.table import type_of
-from fleetqueue.embedded.apiserver.registry.expected_kind import check_kind, check_patched_kind
-from fleetqueue.embedded.apiserver.registry.owner_references import with_owners
+from fleetqueue.embedded.apiserver.kinds.table import UnknownKind, type_of
 from fleetqueue.embedded.apiserver.registry.served import Served
 
 STRICT, IGNORE = "Strict", "Ignore"
@@ -21,7 +20,7 @@ STRICT, IGNORE = "Strict", "Ignore"
 
 @dataclass(slots=True)
 class Write:
-    """One write: who, as which field manager, through which subresource; and what the client should be told."""
+    """One write: its user, field manager and subresource; and the warnings for the client."""
 
     user: User
     manager: str = ""
@@ -35,7 +34,7 @@ class Write:
     validation: str = ""
     """What is done about fields that are not known: Strict refuses, Ignore is silent, all else warns."""
     mistakes: Sequence[str] = ()
-    """What else is wrong with the body and can be lived with."""
+    """What else is wrong with the body and only warned of."""
     patch: Callable[[Manifest], str] | None = None
     """How a refusal shows the patch that led to an object that cannot be read; None where there was no patch."""
     is_strategic: bool = False
@@ -43,7 +42,7 @@ class Write:
     """The name that the request's path has; none where an object is created in its collection."""
 
 
-def understood(served: Served, obj: Manifest, known: Manifest | None, write: Write) -> Manifest:
+def decoded(served: Served, obj: Manifest, known: Manifest | None, write: Write) -> Manifest:
     """Return what came as an object of its kind, with defaults; refuses what cannot be read."""
     strategy, came = served.strategy, obj
     try:
@@ -58,7 +57,7 @@ def understood(served: Served, obj: Manifest, known: Manifest | None, write: Wri
 
 
 def _with_cleared_entries(obj: Manifest, came: Manifest) -> Manifest:
-    """Return the object with its managedFields emptied where that was asked for: to Go that is as if nothing was."""
+    """Return the object with its managedFields emptied where the body says so; decoding had dropped the empty list."""
     if (came.get("metadata") or {}).get("managedFields") != [] or obj["metadata"].get("managedFields") == []:
         return obj
     return {**obj, "metadata": {**obj["metadata"], "managedFields": []}}
@@ -83,14 +82,14 @@ def typed(resource: Resource, body: Any, write: Write) -> Manifest:
 
 
 def _tell(resource: Resource, obj: Manifest, unknown: Sequence[str], write: Write) -> None:
-    """Warn of what is wrong with a body and can be lived with, or refuse it for that."""
-    found = [*write.mistakes, *(f'unknown field "{path}"' for path in unknown)]
-    if found and write.validation == STRICT:
-        is_yaml = found[0].startswith("line ")
-        told = f"yaml: unmarshal errors:\n  {', '.join(found)}" if is_yaml else ", ".join(found)
-        raise _unreadable(resource, obj, f"strict decoding error: {told}", write)
+    """Warn of unknown fields and other mistakes in a body, or refuse it where validation is strict."""
+    problems = [*write.mistakes, *(f'unknown field "{path}"' for path in unknown)]
+    if problems and write.validation == STRICT:
+        is_yaml = problems[0].startswith("line ")
+        message = f"yaml: unmarshal errors:\n  {', '.join(problems)}" if is_yaml else ", ".join(problems)
+        raise _unreadable(resource, obj, f"strict decoding error: {message}", write)
     if write.validation != IGNORE:
-        write.warnings += [warning for warning in found if warning not in write.warnings]
+        write.warnings += [warning for warning in problems if warning not in write.warnings]
 
 
 def _unreadable(resource: Resource, obj: Manifest, why: str, write: Write) -> errors.ApiError:
@@ -110,7 +109,92 @@ def _converted(why: str) -> str:
     match = _MISMATCH.fullmatch(why)
     if match is None:
         return why
-    found, wanted = _FOUND.get(match[1], match[1]), match[2]
+    kind, wanted = _FOUND.get(match[1], match[1]), match[2]
     if wanted.startswith(("[]", "map[")):
-        return f"cannot restore {'slice' if wanted.startswith('[]') else 'map'} from {found}"
-    return f"cannot restore struct from: {found}" if "." in wanted else f"unrecognized type: {wanted}"
+        return f"cannot restore {'slice' if wanted.startswith('[]') else 'map'} from {kind}"
+    return f"cannot restore struct from: {kind}" if "." in wanted else f"unrecognized type: {wanted}"
+
+
+REPEATED_OWNERS: Final = (
+    ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may"
+    " reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
+)
+
+
+def with_owners(obj: Manifest, warnings: list[str], *, is_patched: bool) -> Manifest:
+    """Return the object with each of its owners once; warns of repeated ones."""
+    owners = obj["metadata"].get("ownerReferences") if "metadata" in obj else None
+    if not owners or len(owners) < 2:
+        return obj
+    unique: list[Manifest] = []
+    repeated: list[str] = []
+    for owner in owners:
+        if owner in unique:
+            repeated.append(str(owner.get("uid")))
+        else:
+            unique.append(owner)
+    if not repeated:
+        return obj
+    # A real server looks at patches later than at whole objects, and says so.
+    when = " after mutating admission happens" if is_patched else ""
+    warnings.append(REPEATED_OWNERS.format(when, ", ".join(repeated)))
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": unique}}
+
+
+def check_kind(resource: Resource, obj: Manifest, *, is_custom: bool = False) -> None:
+    """Refuse an object that says to be of another kind; one that says nothing is taken for what it should be."""
+    api_version, kind = obj.get("apiVersion", resource.api_version), obj.get("kind") or resource.kind
+    if not api_version and not is_custom:
+        api_version = resource.api_version
+    if (api_version, kind) == (resource.api_version, resource.kind):
+        return
+    if not is_custom and (why := _unfit(resource, obj, api_version, kind)):
+        version = api_version.rpartition("/")[2]
+        message = f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}'
+        raise errors.BadRequest(message, reason="BadRequest")
+    if api_version != resource.api_version:
+        message = f"the API version in the data ({api_version}) does not match the expected API version"
+        raise errors.BadRequest(f"{message} ({resource.api_version})", reason="BadRequest")
+    raise _another_custom_kind(resource, obj)
+
+
+def check_patched_kind(served: Served, obj: Manifest) -> None:
+    """Refuse what a patch made of an object where it is of another kind now; raises Unreadable with Go's words."""
+    resource = served.resource
+    api_version, kind = obj.get("apiVersion"), obj.get("kind")
+    if (api_version, kind) == (resource.api_version, resource.kind):
+        return
+    if served.is_custom:
+        if not kind:
+            bare = {**obj, "metadata": {k: v for k, v in obj["metadata"].items() if k != "managedFields"}}
+            raise Unreadable(f"Object 'Kind' is missing in '{json_text(bare)}'")
+        raise _another_custom_kind(resource, obj)
+    if why := _unfit(resource, obj, api_version or resource.api_version, kind or resource.kind):
+        raise Unreadable(why)
+
+
+def _unfit(resource: Resource, obj: Manifest, api_version: str, kind: str) -> str:
+    """Say why an object of one built-in kind is none of another; nothing where it is only another version."""
+    group, _, version = api_version.rpartition("/")
+    try:
+        normalised(obj, type_name=type_of(group, version, kind))
+    except (UnknownKind, Unreadable) as error:
+        return str(error)
+    if kind == resource.kind:
+        return ""
+    return f"converting ({version}.{kind}) to ({_package(resource.group)}.{resource.kind}): unknown conversion"
+
+
+def _package(group: str) -> str:
+    """Return the Go package in which Kubernetes has its own form of a group's kinds."""
+    return "core" if group in ("", "events.k8s.io") else group.partition(".")[0]
+
+
+def _another_custom_kind(resource: Resource, obj: Manifest) -> errors.Invalid:
+    causes = []
+    if obj.get("kind") != resource.kind:
+        causes.append(invalid_value("kind", obj.get("kind"), f"must be {resource.kind}"))
+    if obj.get("apiVersion", resource.api_version) != resource.api_version:
+        causes.append(invalid_value("apiVersion", obj["apiVersion"], f"must be {resource.api_version}"))
+    name = (obj.get("metadata") or {}).get("name", "")
+    return invalid(obj.get("kind") or resource.kind, resource.group, name, causes)

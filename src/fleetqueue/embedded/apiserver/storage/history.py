@@ -12,7 +12,7 @@ from typing import Self
 
 from fleetqueue import clock
 from fleetqueue.embedded.apiserver.storage import refusals
-from fleetqueue.embedded.apiserver.storage.interface import READ_AT_ONCE, Change
+from fleetqueue.embedded.apiserver.storage.interface import READ_AT_ONCE, StorageChange
 
 _revision = attrgetter("entry.revision")
 
@@ -21,7 +21,7 @@ class History:
     """Changes in the order of their revisions."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[StorageChange] = []
         self.forgotten = 0
         """The place of the first change that is still known."""
         self.compacted = 0
@@ -32,7 +32,7 @@ class History:
         """The place of the next change."""
         return self.forgotten + len(self.changes)
 
-    def append(self, change: Change) -> None:
+    def append(self, change: StorageChange) -> None:
         self.changes.append(change)
         if self._idle:
             for watch in [idle for idle in self._idle if change.entry.key.startswith(idle.prefix)]:
@@ -43,11 +43,11 @@ class History:
         """Return the place of the first change that is newer."""
         return self.forgotten + bisect_right(self.changes, revision, key=_revision)
 
-    def since(self, revision: int) -> Sequence[Change]:
+    def since(self, revision: int) -> Sequence[StorageChange]:
         """Return the changes that are newer."""
         return self.changes[self.place_after(revision) - self.forgotten :]
 
-    def forget(self, revision: int) -> Sequence[Change]:
+    def forget(self, revision: int) -> Sequence[StorageChange]:
         """Drop the changes up to a revision, and return them."""
         self.compacted = revision
         count = self.place_after(revision) - self.forgotten
@@ -81,42 +81,42 @@ class HistoryWatch:
         # At the end nothing is left to hand out, so all that happened elsewhere counts too.
         return max(self._since, self._newest() if self._place == self._history.end else self._seen)
 
-    async def read(self, *, limit: int = READ_AT_ONCE, timeout: float | None = None) -> Sequence[Change]:
+    async def read(self, *, limit: int = READ_AT_ONCE, timeout: float | None = None) -> Sequence[StorageChange]:
         deadline = None if timeout is None else clock.monotonic() + timeout
-        while not (found := self._take(limit)):
+        while not (changes := self._take(limit)):
             if self._place < self._history.end:
                 await asyncio.sleep(0)  # a long stretch without anything for this watch
             elif deadline is not None and clock.monotonic() >= deadline:
-                return found
+                return changes
             else:
                 await self._wait(deadline)
-        return found
+        return changes
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Change:
+    async def __anext__(self) -> StorageChange:
         return (await self.read(limit=1))[0]
 
     def wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def _take(self, limit: int) -> Sequence[Change]:
+    def _take(self, limit: int) -> Sequence[StorageChange]:
         """Go on over some changes, and return those that this watch wants."""
         changes, start = self._history.changes, self._place - self._history.forgotten
         if start < 0:
             raise refusals.watch_too_old(self._seen, self._history.compacted)
-        found: list[Change] = []
+        wanted_changes: list[StorageChange] = []
         for index in range(start, min(start + READ_AT_ONCE, len(changes))):
-            if len(found) == limit:
+            if len(wanted_changes) == limit:
                 break
             change = changes[index]
             self._place += 1
             self._seen = change.entry.revision
             if self._seen > self._since and change.entry.key.startswith(self.prefix):
-                found.append(change)
-        return found
+                wanted_changes.append(change)
+        return wanted_changes
 
     async def _wait(self, deadline: float | None) -> None:
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The contract of a cluster's storage: what can be asked of it, and what it promises.
+"""The contract of a cluster's storage: its operations, and what it promises.
 
 Reads are plain functions, since the whole state is in memory: one that runs to its end sees one state. Writes are
 awaited, and return when the change is safe. `docs/en/design/storage.md` tells the story.
@@ -17,7 +17,7 @@ READ_AT_ONCE: Final = 1000
 """How many changes a watch hands out in one go, so that one that is far behind does not hold up the others."""
 
 
-class Entry:
+class StorageEntry:
     """One version of one object. Neither it nor its object is ever changed, so everybody shares both."""
 
     __slots__ = ("_encoded", "_json", "key", "object", "revision")
@@ -46,26 +46,26 @@ class Entry:
         """Return the object in another form (another version, say, or metadata only), also encoded at most once."""
         if self._encoded is None:
             self._encoded = {}
-        found = self._encoded.get(form)
-        if found is None:
-            found = self._encoded[form] = encode(self.object)
-        return found
+        data = self._encoded.get(form)
+        if data is None:
+            data = self._encoded[form] = encode(self.object)
+        return data
 
     def forget_encoded(self) -> None:
-        """Keep only the object: who still asks for a version that is no longer the newest is rare, and may wait."""
+        """Keep only the object: a version that is no longer the newest is rarely read, and can be encoded again."""
         self._json = self._encoded = None
 
     def __repr__(self) -> str:
         return f"<Entry {self.key} at {self.revision}>"
 
 
-class Change(NamedTuple):
+class StorageChange(NamedTuple):
     """What happened to one object at one revision."""
 
     type: ChangeType
-    entry: Entry
+    entry: StorageEntry
     """The new version; of a deleted object its last one, with the revision of the deletion."""
-    previous: Entry | None
+    previous: StorageEntry | None
     """The version before; None of an added object."""
 
     @property
@@ -77,17 +77,17 @@ class Change(NamedTuple):
         return self.entry.key
 
 
-class Page(NamedTuple):
+class StoragePage(NamedTuple):
     """A part of a list; the next one begins after the key of its last entry, at the same revision."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[StorageEntry]
     revision: int
     """The revision whose state this is."""
     remaining: int
     """How many entries come after the last one; 0 at the end."""
 
 
-class Watch(Protocol):
+class StorageWatch(Protocol):
     """Changes in order, none missing, none twice. It needs no closing: who stops reading has left.
 
     Errors: Gone, when the changes that would come next are forgotten.
@@ -98,13 +98,13 @@ class Watch(Protocol):
         """The revision up to which all changes were handed out: what a bookmark may say."""
         ...
 
-    async def read(self, *, limit: int = READ_AT_ONCE, timeout: float | None = None) -> Sequence[Change]:
+    async def read(self, *, limit: int = READ_AT_ONCE, timeout: float | None = None) -> Sequence[StorageChange]:
         """Return what there is, waiting for at least one change; nothing when the timeout has passed."""
         ...
 
-    def __aiter__(self) -> AsyncIterator[Change]: ...
+    def __aiter__(self) -> AsyncIterator[StorageChange]: ...
 
-    async def __anext__(self) -> Change: ...
+    async def __anext__(self) -> StorageChange: ...
 
 
 class Storage(Protocol):
@@ -124,18 +124,18 @@ class Storage(Protocol):
         """The oldest revision that can be listed, or watched from."""
         ...
 
-    def get(self, key: str) -> Entry:
+    def get(self, key: str) -> StorageEntry:
         """Return the committed version of an object."""
         ...
 
-    def head(self, key: str) -> Entry | None:
+    def head(self, key: str) -> StorageEntry | None:
         """Return the version that a writer must build on: maybe not committed yet, so nothing to answer with.
 
         Who decides by it to write nothing waits for `reached(entry.revision)` before saying so.
         """
         ...
 
-    def list(self, prefix: str, *, after: str = "", limit: int = 0, at: int | None = None) -> Page:
+    def list(self, prefix: str, *, after: str = "", limit: int = 0, at: int | None = None) -> StoragePage:
         """Return committed versions in the order of their keys, the newest or those of a revision; limit 0 is all."""
         ...
 
@@ -143,15 +143,15 @@ class Storage(Protocol):
         """Return how often anything of a kind was changed: another number means another state."""
         ...
 
-    def watch(self, prefix: str, *, since: int) -> Watch:
+    def watch(self, prefix: str, *, since: int) -> StorageWatch:
         """Follow all changes after a revision, which may lie in the future."""
         ...
 
-    async def create(self, key: str, manifest: Manifest) -> Entry: ...
+    async def create(self, key: str, manifest: Manifest) -> StorageEntry: ...
 
-    async def update(self, key: str, manifest: Manifest, *, expected: int) -> Entry: ...
+    async def update(self, key: str, manifest: Manifest, *, expected: int) -> StorageEntry: ...
 
-    async def delete(self, key: str, *, expected: int) -> Entry:
+    async def delete(self, key: str, *, expected: int) -> StorageEntry:
         """Remove an object; return its last version, with the revision of the deletion."""
         ...
 

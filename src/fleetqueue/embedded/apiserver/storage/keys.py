@@ -10,7 +10,7 @@ CORE: Final = "core"
 """Stands for the group without a name. No other group is called so: built-in ones are not, custom ones have a dot."""
 
 
-class Parts(NamedTuple):
+class KeyParts(NamedTuple):
     group: str
     resource: str
     namespace: str
@@ -24,14 +24,14 @@ def prefix_of(group: str, resource: str, namespace: str = "") -> str:
 
 
 def key_of(group: str, resource: str, namespace: str, name: str) -> str:
-    """Return the key of an object; its namespace is empty if it lives in none."""
+    """Return the key of an object; its namespace is empty if it has none."""
     return prefix_of(group, resource, namespace) + name
 
 
-def parts_of(key: str) -> Parts:
+def parts_of(key: str) -> KeyParts:
     """Take a key apart."""
     _, group, resource, *namespace, name = key.split("/")
-    return Parts("" if group == CORE else group, resource, namespace[0] if namespace else "", name)
+    return KeyParts("" if group == CORE else group, resource, namespace[0] if namespace else "", name)
 
 
 def collection_of(key: str) -> str:

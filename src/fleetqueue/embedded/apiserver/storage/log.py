@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from fleetqueue.embedded.apiserver.storage.interface import Change
+from fleetqueue.embedded.apiserver.storage.interface import StorageChange
 
 
 class LogError(Exception):
@@ -19,7 +19,7 @@ class Row(NamedTuple):
     """The object; None of a deleted one."""
 
 
-class Kept(NamedTuple):
+class LogContent(NamedTuple):
     """What a log has kept."""
 
     rows: Sequence[Row] = ()
@@ -27,8 +27,8 @@ class Kept(NamedTuple):
     compacted: int = 0
 
 
-class Listener(Protocol):
-    """Who is told what became of changes."""
+class LogObserver(Protocol):
+    """Is informed which changes are committed or lost."""
 
     def committed(self, revision: int) -> None:
         """All changes up to this revision are safe."""
@@ -39,14 +39,14 @@ class Listener(Protocol):
         ...
 
 
-class Log(Protocol):
+class StorageLog(Protocol):
     keeps: bool
     """Whether it needs the JSON of objects."""
 
-    async def open(self, listener: Listener) -> Kept: ...
+    async def open(self, listener: LogObserver) -> LogContent: ...
 
-    def append(self, change: Change) -> None:
-        """Take a change; the listener is told what became of it, at once or later, in order."""
+    def append(self, change: StorageChange) -> None:
+        """Take a change; the observer is informed of its commit, at once or later, in order."""
         ...
 
     async def compact(self, revision: int, unseen: Sequence[int]) -> None:
@@ -65,11 +65,11 @@ class MemoryLog:
 
     keeps = False
 
-    async def open(self, listener: Listener) -> Kept:
+    async def open(self, listener: LogObserver) -> LogContent:
         self._committed: Callable[[int], None] = listener.committed
-        return Kept()
+        return LogContent()
 
-    def append(self, change: Change) -> None:
+    def append(self, change: StorageChange) -> None:
         self._committed(change.revision)
 
     async def compact(self, revision: int, unseen: Sequence[int]) -> None:

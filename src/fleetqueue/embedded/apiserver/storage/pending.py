@@ -5,13 +5,13 @@ from collections import deque
 from collections.abc import Sequence
 
 from fleetqueue.embedded.apiserver.storage import refusals
-from fleetqueue.embedded.apiserver.storage.interface import Change
+from fleetqueue.embedded.apiserver.storage.interface import StorageChange
 
 
-class Pending:
+class PendingChanges:
     def __init__(self) -> None:
-        self._changes: deque[Change] = deque()
-        self._newest: dict[str, Change] = {}
+        self._changes: deque[StorageChange] = deque()
+        self._newest: dict[str, StorageChange] = {}
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
 
     @property
@@ -19,15 +19,15 @@ class Pending:
         """The revision of the last of them; 0 if there is none."""
         return self._changes[-1].revision if self._changes else 0
 
-    def newest(self, key: str) -> Change | None:
+    def newest(self, key: str) -> StorageChange | None:
         """Return the last change of an object that is not committed."""
         return self._newest.get(key)
 
-    def add(self, change: Change) -> None:
+    def add(self, change: StorageChange) -> None:
         self._changes.append(change)
         self._newest[change.key] = change
 
-    def take(self, revision: int) -> Sequence[Change]:
+    def take(self, revision: int) -> Sequence[StorageChange]:
         """Remove and return what is committed now."""
         taken = []
         while self._changes and self._changes[0].revision <= revision:

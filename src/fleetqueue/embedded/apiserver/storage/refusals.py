@@ -1,4 +1,4 @@
-"""The answers of a storage that does not do what was asked, worded as the real server words them."""
+"""The errors of a storage, worded as the real server words them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ def list_too_old() -> errors.Gone:
 
 
 def not_reached(revision: int, current: int) -> errors.ServerError:
-    """A client asks for a revision that does not exist yet, as after a restore from an old copy."""
+    """A client names a revision that does not exist yet, as after a restore from an old copy."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     message = f"Timeout: Too large resource version: {revision}, current: {current}"
     return errors.ServerError(message, code=504, reason="Timeout", details={"causes": [cause], "retryAfterSeconds": 1})

@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar, TypeVarTuple
 
-from fleetqueue.embedded.apiserver.storage.interface import Change
-from fleetqueue.embedded.apiserver.storage.log import Kept, Listener, LogError, Row
+from fleetqueue.embedded.apiserver.storage.interface import StorageChange
+from fleetqueue.embedded.apiserver.storage.log import LogContent, LogError, LogObserver, Row
 
 FORMAT: Final = 1
 """The layout of the file, in its `user_version`; 0 is a new file."""
@@ -51,12 +51,12 @@ class SqliteLog:
         self._unseen: deque[int] = deque()
         self._compacting = asyncio.Lock()
 
-    async def open(self, listener: Listener) -> Kept:
+    async def open(self, listener: LogObserver) -> LogContent:
         self._listener = listener
         self._connection, kept = await self._in_thread(_open, self._path)
         return kept
 
-    def append(self, change: Change) -> None:
+    def append(self, change: StorageChange) -> None:
         json = None if change.type == "DELETED" else change.entry.json
         self._rows.append(Row(change.revision, change.key, json))
         if not self._is_committing:
@@ -65,7 +65,7 @@ class SqliteLog:
 
     async def compact(self, revision: int, unseen: Sequence[int]) -> None:
         # What an earlier compaction could not delete stays in front: a row must not go before the older ones of its
-        # object, or those would come back to life at the next start.
+        # object, or those would be there again at the next start.
         self._unseen.extend(unseen)
         async with self._compacting:
             await self._in_thread(self._execute, "UPDATE compaction SET revision = ?", [(revision,)])
@@ -94,7 +94,7 @@ class SqliteLog:
             return
         self._listener.committed(revision)
         if self._rows:
-            # Soon, not now: those who were just told that their change is safe often bring the next one.
+            # Soon, not now: clients whose change was just committed often send the next one.
             asyncio.get_running_loop().call_soon(self._commit)
         else:
             self._is_committing = False
@@ -113,7 +113,7 @@ class SqliteLog:
         return asyncio.get_running_loop().run_in_executor(self._writer, work, *args)
 
 
-def _open(path: Path) -> tuple[sqlite3.Connection, Kept]:
+def _open(path: Path) -> tuple[sqlite3.Connection, LogContent]:
     try:
         connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
@@ -141,7 +141,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
         raise LogError(f"its format is {version}, this version of fleetqueue reads {FORMAT}")
 
 
-def _read(connection: sqlite3.Connection) -> Kept:
+def _read(connection: sqlite3.Connection) -> LogContent:
     (compacted,) = connection.execute("SELECT revision FROM compaction").fetchone()
     rows = connection.execute("SELECT revision, key, object FROM changes ORDER BY revision")
-    return Kept([Row(*row) for row in rows], compacted)
+    return LogContent([Row(*row) for row in rows], compacted)

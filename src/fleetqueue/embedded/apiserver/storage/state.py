@@ -1,23 +1,82 @@
 """The committed head of one cluster: all its objects, and the changes that are still remembered."""
 
 import sys
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import orjson
 
 from fleetqueue.embedded.apiserver.storage import keys, refusals
-from fleetqueue.embedded.apiserver.storage.collection import Collection
 from fleetqueue.embedded.apiserver.storage.history import History
-from fleetqueue.embedded.apiserver.storage.interface import Change, Entry, Page
+from fleetqueue.embedded.apiserver.storage.interface import StorageChange, StorageEntry, StoragePage
 from fleetqueue.embedded.apiserver.storage.log import Row
 
 FIRST_REVISION: Final = 1
 """The revision of a cluster in which nothing has happened yet: 0 has another meaning in requests."""
 
 
-class State:
+class Collection:
+    """The committed objects of one kind in the order of their keys, now and at every remembered revision."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, StorageEntry] = {}
+        self.history = History()
+        self._keys: list[str] = []
+
+    def put(self, entry: StorageEntry) -> None:
+        if entry.key not in self.entries:
+            insort(self._keys, entry.key)
+        self.entries[entry.key] = entry
+
+    def remove(self, key: str) -> None:
+        if self.entries.pop(key, None) is not None:
+            del self._keys[bisect_left(self._keys, key)]
+
+    def apply(self, change: StorageChange) -> None:
+        if change.type == "DELETED":
+            self.remove(change.key)
+        else:
+            self.put(change.entry)
+        self.history.append(change)
+
+    def page(self, prefix: str, after: str, limit: int, at: int | None = None) -> tuple[Sequence[StorageEntry], int]:
+        """Return the first entries behind a key, and how many more there are."""
+        undone = self._undone(prefix, after, at) if at is not None else {}
+        if undone:
+            return self._page_then(undone, prefix, after, limit)
+        first, end = self._range(prefix, after)
+        chosen = self._keys[first : min(first + limit, end)]
+        return [self.entries[key] for key in chosen], end - first - len(chosen)
+
+    def _page_then(
+        self, undone: Mapping[str, StorageEntry | None], prefix: str, after: str, limit: int
+    ) -> tuple[Sequence[StorageEntry], int]:
+        """Show what was there before some changes; no more keys are looked at than the page can need."""
+        first, end = self._range(prefix, after)
+        near = self._keys[first : min(first + limit + len(undone), end)]
+        then = {key: self.entries[key] for key in near if key not in undone}
+        then |= {key: entry for key, entry in undone.items() if entry is not None}
+        chosen = sorted(then)[:limit]
+        count = end - first + sum((previous is not None) - (key in self.entries) for key, previous in undone.items())
+        return [then[key] for key in chosen], count - len(chosen)
+
+    def _undone(self, prefix: str, after: str, revision: int) -> dict[str, StorageEntry | None]:
+        """Return what objects were that have changed since; None if they were not there."""
+        undone: dict[str, StorageEntry | None] = {}
+        for change in self.history.since(revision):
+            if change.key > after and change.key.startswith(prefix):
+                undone.setdefault(change.key, change.previous)
+        return undone
+
+    def _range(self, prefix: str, after: str) -> tuple[int, int]:
+        first = bisect_right(self._keys, after) if after > prefix else bisect_left(self._keys, prefix)
+        behind = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        return first, max(first, bisect_left(self._keys, behind, first))
+
+
+class ClusterState:
     def __init__(self) -> None:
         self.revision = FIRST_REVISION
         self.compacted = 0
@@ -25,24 +84,24 @@ class State:
         """The changes of all kinds."""
         self._collections: defaultdict[str, Collection] = defaultdict(Collection)
 
-    def find(self, key: str) -> Entry | None:
+    def find(self, key: str) -> StorageEntry | None:
         collection = self._collections.get(keys.collection_of(key))
         return collection.entries.get(key) if collection is not None else None
 
-    def page(self, prefix: str, after: str, limit: int, at: int | None) -> Page:
+    def page(self, prefix: str, after: str, limit: int, at: int | None) -> StoragePage:
         revision = self.revision if at is None else at
         if revision > self.revision:
             raise refusals.not_reached(revision, self.revision)
         if revision < self.compacted:
             raise refusals.list_too_old()
-        entries: list[Entry] = []
+        entries: list[StorageEntry] = []
         remaining = 0
         for collection in self._selected(prefix):
             left = limit - len(entries) if limit else sys.maxsize
-            found, more = collection.page(prefix, after, left, at)
-            entries += found
+            page_entries, more = collection.page(prefix, after, left, at)
+            entries += page_entries
             remaining += more
-        return Page(entries, revision, remaining)
+        return StoragePage(entries, revision, remaining)
 
     def history_of(self, prefix: str) -> History:
         """Return the smallest history that has everything with this prefix."""
@@ -51,7 +110,7 @@ class State:
         collection = keys.collection_of(prefix)
         return self._collections[collection].history if collection else self.history
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: StorageChange) -> None:
         if change.previous is not None:
             change.previous.forget_encoded()  # it is remembered for minutes, and its JSON takes as much again
         self._collections[keys.collection_of(change.key)].apply(change)
@@ -104,13 +163,13 @@ class State:
         return [self._collections[name] for name in sorted(self._collections) if name.startswith(prefix)]
 
 
-def _change(row: Row, live: Entry | None) -> Change:
+def _change(row: Row, live: StorageEntry | None) -> StorageChange:
     if row.json is not None:
-        return Change("ADDED" if live is None else "MODIFIED", _entry(row, row.json), live)
+        return StorageChange("ADDED" if live is None else "MODIFIED", _entry(row, row.json), live)
     if live is None:
         raise ValueError(f"the log deletes {row.key} at revision {row.revision}, but it was not there")
-    return Change("DELETED", Entry.of(row.key, live.object, row.revision), live)
+    return StorageChange("DELETED", StorageEntry.of(row.key, live.object, row.revision), live)
 
 
-def _entry(row: Row, json: bytes) -> Entry:
-    return Entry(row.key, orjson.loads(json), row.revision, json)
+def _entry(row: Row, json: bytes) -> StorageEntry:
+    return StorageEntry(row.key, orjson.loads(json), row.revision, json)

@@ -6,20 +6,60 @@ log then says that it is committed, or that everything pending is lost. See docs
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Self
+from dataclasses import dataclass
+from typing import Final, Self
 
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.storage import refusals
 from fleetqueue.embedded.apiserver.storage.history import HistoryWatch
-from fleetqueue.embedded.apiserver.storage.interface import Change, Entry, Page
-from fleetqueue.embedded.apiserver.storage.log import Log
-from fleetqueue.embedded.apiserver.storage.pending import Pending
-from fleetqueue.embedded.apiserver.storage.retention import DEFAULT, Ages, Retention
-from fleetqueue.embedded.apiserver.storage.state import State
+from fleetqueue.embedded.apiserver.storage.interface import StorageChange, StorageEntry, StoragePage
+from fleetqueue.embedded.apiserver.storage.log import StorageLog
+from fleetqueue.embedded.apiserver.storage.pending import PendingChanges
+from fleetqueue.embedded.apiserver.storage.state import ClusterState
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long changes are remembered for watches and for the later pages of lists."""
+
+    seconds: float = 600.0
+    """How old a change may get. Reflectors ask again within 10 minutes; with less, those that were cut off relist."""
+    events: int = 100_000
+    """How many changes are remembered at most: it bounds the memory of a busy cluster."""
+
+
+DEFAULT: Final = Retention()
+
+
+class Ages:
+    """Knows roughly when each revision came to be, from one mark in each tenth of the time to remember.
+
+    It errs on the side of remembering: a change counts as being as young as the first mark behind it.
+    """
+
+    def __init__(self, retention: Retention) -> None:
+        self._retention = retention
+        self._marks: deque[tuple[float, int]] = deque()
+
+    def mark(self, now: float, revision: int) -> bool:
+        """Note the newest revision; False if the last mark is too young for another."""
+        if self._marks and now < self._marks[-1][0] + self._retention.seconds / 10:
+            return False
+        self._marks.append((now, revision))
+        return True
+
+    def outdated(self, now: float) -> int:
+        """Return the revision up to which all changes are old enough to be forgotten; 0 if none are."""
+        revision = 0
+        while self._marks and self._marks[0][0] <= now - self._retention.seconds:
+            revision = self._marks.popleft()[1]
+        return revision
+
 
 _logger = logging.getLogger(__name__)
 
@@ -27,18 +67,18 @@ _logger = logging.getLogger(__name__)
 class ClusterStorage:
     """Open one with `await ClusterStorage.open(log)`."""
 
-    def __init__(self, log: Log, retention: Retention) -> None:
+    def __init__(self, log: StorageLog, retention: Retention) -> None:
         self._log = log
         self._retention = retention
         self._ages = Ages(retention)
-        self._state = State()
-        self._pending = Pending()
+        self._state = ClusterState()
+        self._pending = PendingChanges()
         self._assigned = 0
         self._compactions: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
     @classmethod
-    async def open(cls, log: Log, *, retention: Retention = DEFAULT) -> Self:
+    async def open(cls, log: StorageLog, *, retention: Retention = DEFAULT) -> Self:
         """Restore what the log has kept."""
         storage = cls(log, retention)
         kept = await log.open(storage)
@@ -50,12 +90,12 @@ class ClusterStorage:
         return storage
 
     @classmethod
-    async def holding(cls, log: Log, entries: Iterable[Entry]) -> Self:
+    async def holding(cls, log: StorageLog, entries: Iterable[StorageEntry]) -> Self:
         """Begin a new log with objects of another cluster, in the order of their revisions; nothing is copied."""
         storage = await cls.open(log)
         for entry in entries:
             storage._assigned = entry.revision
-            await storage._write(Change("ADDED", entry, None))
+            await storage._write(StorageChange("ADDED", entry, None))
         return storage
 
     @property
@@ -66,19 +106,19 @@ class ClusterStorage:
     def compacted(self) -> int:
         return self._state.compacted
 
-    def get(self, key: str) -> Entry:
+    def get(self, key: str) -> StorageEntry:
         entry = self._state.find(key)
         if entry is None:
             raise refusals.not_found(key)
         return entry
 
-    def head(self, key: str) -> Entry | None:
+    def head(self, key: str) -> StorageEntry | None:
         change = self._pending.newest(key)
         if change is None:
             return self._state.find(key)
         return None if change.type == "DELETED" else change.entry
 
-    def list(self, prefix: str, *, after: str = "", limit: int = 0, at: int | None = None) -> Page:
+    def list(self, prefix: str, *, after: str = "", limit: int = 0, at: int | None = None) -> StoragePage:
         return self._state.page(prefix, after, limit, at)
 
     def changes(self, prefix: str) -> int:
@@ -89,18 +129,18 @@ class ClusterStorage:
             raise refusals.watch_too_old(since, self.compacted)
         return HistoryWatch(self._state.history_of(prefix), prefix, since, lambda: self.revision)
 
-    async def create(self, key: str, manifest: Manifest) -> Entry:
+    async def create(self, key: str, manifest: Manifest) -> StorageEntry:
         while self.head(key) is not None:
             await self._refuse(key, refusals.already_exists(key))
-        return await self._write(Change("ADDED", self._next(key, manifest), None))
+        return await self._write(StorageChange("ADDED", self._next(key, manifest), None))
 
-    async def update(self, key: str, manifest: Manifest, *, expected: int) -> Entry:
+    async def update(self, key: str, manifest: Manifest, *, expected: int) -> StorageEntry:
         live = await self._expect(key, expected)
-        return await self._write(Change("MODIFIED", self._next(key, manifest), live))
+        return await self._write(StorageChange("MODIFIED", self._next(key, manifest), live))
 
-    async def delete(self, key: str, *, expected: int) -> Entry:
+    async def delete(self, key: str, *, expected: int) -> StorageEntry:
         live = await self._expect(key, expected)
-        return await self._write(Change("DELETED", self._next(key, live.object), live))
+        return await self._write(StorageChange("DELETED", self._next(key, live.object), live))
 
     async def reached(self, revision: int, *, timeout: float = 3.0) -> None:
         if revision <= self.revision:
@@ -118,7 +158,7 @@ class ClusterStorage:
     async def close(self) -> None:
         self._is_closed = True
         if last := self._pending.last:
-            with suppress(errors.ServerError):  # who wrote it hears of it
+            with suppress(errors.ServerError):  # its writer gets the error
                 await self._pending.wait(last)
         if self._compactions:
             await asyncio.wait(self._compactions)
@@ -132,12 +172,12 @@ class ClusterStorage:
         self._forget_old()
 
     def failed(self, error: BaseException) -> None:
-        """Take back what was pending. Its revisions are not used again: somebody may have built on one of them."""
+        """Take back what was pending. Its revisions are not used again: another change may be based on one of them."""
         _logger.error("changes were not stored: %s", error)
         self._pending.drop()
         self._pending.fail(self._assigned, error)
 
-    async def _expect(self, key: str, revision: int) -> Entry:
+    async def _expect(self, key: str, revision: int) -> StorageEntry:
         """Return the version that a writer built on, if it still is the newest."""
         while True:
             live = self.head(key)
@@ -155,13 +195,13 @@ class ClusterStorage:
                 return
         raise error
 
-    def _next(self, key: str, manifest: Manifest) -> Entry:
+    def _next(self, key: str, manifest: Manifest) -> StorageEntry:
         if self._is_closed:
             raise refusals.closed()
         self._assigned += 1
-        return Entry.of(key, manifest, self._assigned)
+        return StorageEntry.of(key, manifest, self._assigned)
 
-    async def _write(self, change: Change) -> Entry:
+    async def _write(self, change: StorageChange) -> StorageEntry:
         if self._log.keeps and change.type != "DELETED":
             _ = change.entry.json  # what is no JSON is refused before it has any effect
         self._pending.add(change)
@@ -178,7 +218,7 @@ class ClusterStorage:
         if self._ages.mark(now, self.revision):
             until = self._ages.outdated(now)
         changes = self._state.history.changes
-        if len(changes) > limit + limit // 10:  # some at a time, since each compaction has a price
+        if len(changes) > limit + limit // 10:  # some at a time, since each compaction costs time
             until = max(until, changes[-limit - 1].revision)
         if until <= self.compacted:
             return

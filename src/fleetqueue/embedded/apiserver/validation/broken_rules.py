@@ -12,10 +12,10 @@ from fleetqueue.embedded.apiserver.kinds.causes import (
     required,
 )
 from fleetqueue.embedded.apiserver.kinds.schema import MAP
-from fleetqueue.embedded.apiserver.validation.cel import COST_LIMIT, CelError, CostExceeded, Program
+from fleetqueue.embedded.apiserver.validation.cel import COST_LIMIT, CelError, CompiledExpression, CostExceeded
 from fleetqueue.embedded.apiserver.validation.cel.values import NONE, Optional
 from fleetqueue.embedded.apiserver.validation.correlation import Correlation, key_of, keyed
-from fleetqueue.embedded.apiserver.validation.rules import Rule, RuleNode
+from fleetqueue.embedded.apiserver.validation.rules import RuleNode, ValidationRule
 
 BUDGET = 10 * COST_LIMIT
 """Work that all rules of one object may do together, as in the real server."""
@@ -23,7 +23,7 @@ MAX_MESSAGE_BYTES = 5 * 1024
 
 
 class BudgetExceeded(Exception):
-    """No further rules are asked."""
+    """No further rules are evaluated."""
 
 
 Way = tuple[Any, str | int] | None
@@ -46,7 +46,7 @@ class _Walk:
         self.found: list[Cause] = []
         self.budget = BUDGET
         self.trusts_old = False
-        """Whether the part as it was, in which the walk is, is known to break no rule that speaks of it alone."""
+        """Whether the part as it was, in which the walk is, is known to break no rule that does not use oldSelf."""
         self.spares = False
         """Whether a broken rule was let pass, since it was broken before."""
 
@@ -90,8 +90,8 @@ class _Walk:
     def visit_list(self, node: RuleNode, child: RuleNode, value: list[Any], old: Any, path: str, way: Way) -> None:
         before = keyed(old, node.schema) if node.schema.list_type == MAP and old else {}
         for position, item in enumerate(value):
-            was = before.get(key_of(item, node.schema)) if before else None
-            self.visit(child, item, was, f"{path}[{position}]", (way, position))
+            previous = before.get(key_of(item, node.schema)) if before else None
+            self.visit(child, item, previous, f"{path}[{position}]", (way, position))
 
     def ask(self, node: RuleNode, value: Any, old: Any, path: str, way: Way) -> None:
         for rule in node.rules:
@@ -99,13 +99,13 @@ class _Walk:
                 continue
             self.ask_one(rule, node, value, old, path or NOWHERE, way)
 
-    def ask_one(self, rule: Rule, node: RuleNode, value: Any, old: Any, path: str, way: Way) -> None:
+    def ask_one(self, rule: ValidationRule, node: RuleNode, value: Any, old: Any, path: str, way: Way) -> None:
         try:
             variables = _variables(rule, node, value, old)
             holds = self.evaluated(rule.program, variables)
         except CostExceeded as error:
-            told = "no further validation rules will be run due to call cost exceeds limit for rule"
-            self.give_up(path, node, f"'{error}': {told}: {rule.shown}")
+            message = "no further validation rules will be run due to call cost exceeds limit for rule"
+            self.give_up(path, node, f"'{error}': {message}: {rule.shown}")
         except CelError as error:
             self.found.append(invalid_value(path, node.shown_type, _failure(str(error), rule)))
             return
@@ -117,7 +117,7 @@ class _Walk:
         at = rule.path if path == NOWHERE and rule.path else f"{path}.{rule.path}" if rule.path else path
         self.found.append(_fault(rule, node, value, at, self.message(rule, variables)))
 
-    def evaluated(self, program: Program, variables: tuple[Any, Any]) -> Any:
+    def evaluated(self, program: CompiledExpression, variables: tuple[Any, Any]) -> Any:
         result, cost = program.evaluate(*variables, limit=min(COST_LIMIT, self.budget))
         self.budget -= cost
         return result
@@ -128,16 +128,16 @@ class _Walk:
         self.found.append(invalid_value(path, node.shown_type, detail))
         raise BudgetExceeded
 
-    def message(self, rule: Rule, variables: tuple[Any, Any]) -> str:
+    def message(self, rule: ValidationRule, variables: tuple[Any, Any]) -> str:
         """Return what the rule says; its expression only if that yields one usable line."""
         if rule.message is None:
             return rule.default_message
         try:
-            told = str(self.evaluated(rule.message, variables)).strip()
+            message = str(self.evaluated(rule.message, variables)).strip()
         except (CelError, CostExceeded):
             return rule.default_message
-        is_usable = told and "\n" not in told and len(told.encode()) <= MAX_MESSAGE_BYTES
-        return told if is_usable else rule.default_message
+        is_usable = message and "\n" not in message and len(message.encode()) <= MAX_MESSAGE_BYTES
+        return message if is_usable else rule.default_message
 
 
 def is_old(correlation: Correlation | None, way: Way) -> bool:
@@ -161,7 +161,7 @@ def _steps(way: Way) -> list[str | int]:
     return steps[::-1]
 
 
-def _variables(rule: Rule, node: RuleNode, value: Any, old: Any) -> tuple[Any, Any]:
+def _variables(rule: ValidationRule, node: RuleNode, value: Any, old: Any) -> tuple[Any, Any]:
     convert = node.convert
     new = value if convert is None else convert(value)
     if not rule.uses_old:
@@ -172,14 +172,14 @@ def _variables(rule: Rule, node: RuleNode, value: Any, old: Any) -> tuple[Any, A
     return new, before
 
 
-def _failure(error: str, rule: Rule) -> str:
+def _failure(error: str, rule: ValidationRule) -> str:
     if error.startswith("no such overload"):
         detail = "call arguments did not match a supported operator, function or macro signature"
         return f"'{error}': {detail} for rule: {rule.shown}"
     return f"{error} evaluating rule: {rule.shown}"
 
 
-def _fault(rule: Rule, node: RuleNode, value: Any, path: str, detail: str) -> Cause:
+def _fault(rule: ValidationRule, node: RuleNode, value: Any, path: str, detail: str) -> Cause:
     is_large = node.schema.type in ("object", "array")
     match rule.rule.get("reason"):
         case "FieldValueForbidden":

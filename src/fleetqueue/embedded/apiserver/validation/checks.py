@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from fleetqueue.embedded.apiserver.validation import string_reports
+from fleetqueue.embedded.apiserver.validation import type_reports
 from fleetqueue.embedded.apiserver.validation.cel import re2
 from fleetqueue.embedded.apiserver.validation.reports import Reporter
 from fleetqueue.embedded.apiserver.validation.type_reports import format_of
@@ -87,7 +87,7 @@ def _object(openapi: Openapi) -> Check:
                 return False
         before = before if type(before) is dict else _NO_FIELDS
         for name, item in value.items():
-            if name in properties and not (item is (was := before.get(name, UNSET)) or children[name](item, was)):
+            if name in properties and not (item is (old := before.get(name, UNSET)) or children[name](item, old)):
                 return False
         return True
 
@@ -95,20 +95,20 @@ def _object(openapi: Openapi) -> Check:
 
 
 def _map(additional: Any, children: "_Lazy", required: tuple[str, ...], sized: Limits | None) -> Check:
-    each = _Lazy({"": additional}) if additional is not False else None
+    value_check = _Lazy({"": additional}) if additional is not False else None
 
     def check(value: Any, before: Any) -> bool:
         if type(value) is not dict or (sized and not sized(value)) or any(name not in value for name in required):
             return False
         before = before if type(before) is dict else _NO_FIELDS
         for name, item in value.items():
-            was = before.get(name, UNSET)
-            if item is was:
+            old = before.get(name, UNSET)
+            if item is old:
                 continue
             if name in children.nodes:
-                if not children[name](item, was):
+                if not children[name](item, old):
                     return False
-            elif each is None or not each[""](item, was):
+            elif value_check is None or not value_check[""](item, old):
                 return False
         return True
 
@@ -116,7 +116,7 @@ def _map(additional: Any, children: "_Lazy", required: tuple[str, ...], sized: L
 
 
 class _Lazy(dict[str, Check]):
-    """Checks by field name, each built when it is first asked for."""
+    """Checks by field name, each built when it is first needed."""
 
     __slots__ = ("nodes",)
 
@@ -139,7 +139,7 @@ def _sized(openapi: Openapi, least_word: str, most_word: str) -> Limits | None:
 
 def _array(openapi: Openapi) -> Check:
     items = openapi.get("items")
-    each = _Lazy({"": items}) if isinstance(items, dict) else None
+    item_check = _Lazy({"": items}) if isinstance(items, dict) else None
     sized = _sized(openapi, "minItems", "maxItems")
     if openapi.get("uniqueItems"):
         return lambda value, before: False
@@ -147,12 +147,12 @@ def _array(openapi: Openapi) -> Check:
     def check(value: Any, before: Any) -> bool:
         if type(value) is not list or (sized and not sized(value)):
             return False
-        if each is None or not value:
+        if item_check is None or not value:
             return True
         before = before if type(before) is list else ()
-        fits = each[""]
+        fits = item_check[""]
         return all(
-            item is was or fits(item, was) for item, was in zip(value, chain(before, repeat(UNSET)), strict=False)
+            item is old or fits(item, old) for item, old in zip(value, chain(before, repeat(UNSET)), strict=False)
         )
 
     return check
@@ -161,7 +161,7 @@ def _array(openapi: Openapi) -> Check:
 def _string(openapi: Openapi) -> Check:
     sized = _sized(openapi, "minLength", "maxLength")
     pattern = re2.compiled(openapi["pattern"]).matches if openapi.get("pattern") else None
-    formatted = string_reports.check_of(format_of(openapi))
+    formatted = type_reports.format_check(format_of(openapi))
     extra = [check for check in (sized, pattern, formatted) if check is not None]
     if not extra:
         return lambda value, before: type(value) is str

@@ -104,9 +104,9 @@ def key_of(item: Any, schema: Schema) -> Any:
 
 def keyed(items: Any, schema: Schema) -> dict[Any, Any]:
     """Return the items of a keyed list by their keys; of equal ones the first."""
-    found: dict[Any, Any] = {}
+    by_key: dict[Any, Any] = {}
     for item in items if isinstance(items, list) else ():
         key = key_of(item, schema)
         if key is not None:
-            found.setdefault(key, item)
-    return found
+            by_key.setdefault(key, item)
+    return by_key

@@ -26,27 +26,27 @@ def validate(
     """Return all that is wrong with an object, or with the change that an update makes.
 
     `earlier` are faults that were found before, such as those of its metadata: they come first, and some of them
-    keep the rules from being asked.
+    keep the rules from being evaluated.
     """
     before = None if old is None else Correlation(obj, old, custom.schema)
-    found = list(earlier)
+    problems = list(earlier)
     if not _fits(obj, custom, old or {}):
-        found += Reporter().ratcheted(obj, custom.openapi, "", before).faults.values()
-    found += embedded_objects.faults_below(obj, custom.schema)
-    found += new_duplicates(obj, custom, old)
-    return found + rule_faults(obj, custom, old, before, found)
+        problems += Reporter().ratcheted(obj, custom.openapi, "", before).faults.values()
+    problems += embedded_objects.faults_below(obj, custom.schema)
+    problems += new_duplicates(obj, custom, old)
+    return problems + rule_faults(obj, custom, old, before, problems)
 
 
 def validate_status(obj: Manifest, custom: CustomSchema, old: Manifest, earlier: Sequence[Cause] = ()) -> list[Cause]:
     """Return what is wrong with an object after a change of its status alone."""
-    found = list(earlier)
+    problems = list(earlier)
     openapi = (custom.openapi.get("properties") or {}).get("status")
     status = obj.get("status")
     if "status" in obj and openapi is not None and not _status_fits(status, custom, old.get("status")):
         before = Correlation(status, old.get("status"), custom.schema.properties["status"])
-        found += Reporter("status").ratcheted(status, openapi, "", before).faults.values()
-    found += new_duplicates(obj, custom, old)
-    return found + rule_faults(obj, custom, old, Correlation(obj, old, custom.schema), found)
+        problems += Reporter("status").ratcheted(status, openapi, "", before).faults.values()
+    problems += new_duplicates(obj, custom, old)
+    return problems + rule_faults(obj, custom, old, Correlation(obj, old, custom.schema), problems)
 
 
 def _fits(obj: Manifest, custom: CustomSchema, old: Manifest) -> bool:
@@ -91,11 +91,11 @@ def _repeats(obj: Manifest, custom: CustomSchema, old: Manifest) -> bool:
 
 
 def rule_faults(
-    obj: Manifest, custom: CustomSchema, old: Any, before: Correlation | None, found: Sequence[Cause]
+    obj: Manifest, custom: CustomSchema, old: Any, before: Correlation | None, problems: Sequence[Cause]
 ) -> list[Cause]:
     node = custom.rules
     if node is None:
         return []
-    if any(cause.reason in _BLOCKING for cause in found):
+    if any(cause.reason in _BLOCKING for cause in problems):
         return [invalid_value(NOWHERE, None, _UNCHECKED)]
     return broken_rules(node, obj, old, before)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid_value, told
+from fleetqueue.embedded.apiserver.kinds.causes import Cause, aggregate, invalid_value
 from fleetqueue.embedded.apiserver.kinds.schema import Schema
 from fleetqueue.embedded.apiserver.validation import embedded_objects, rules
 from fleetqueue.embedded.apiserver.validation.broken_rules import broken_rules
@@ -51,21 +51,21 @@ def default_problems(openapi: Openapi, path: str, around: Around | None = None) 
 def _of_default(openapi: Openapi, path: str, around: Around, is_object: bool) -> Iterator[Cause]:
     default, schema = openapi["default"], replace(shape(openapi), is_embedded=is_object)
     if around.is_meta:
-        found = list(_of_metadata(default, path, around))
+        problems = list(_of_metadata(default, path, around))
     else:
         if pruned_value(default, schema) is not default:
             yield invalid_value(path, default, "must not have unknown fields")
-        found = list(_of_objects(default, schema, path))
-    found = found or list(Reporter(path).report(default, openapi, "").faults.values())
-    yield from found
-    if not found:
+        problems = list(_of_objects(default, schema, path))
+    problems = problems or list(Reporter(path).report(default, openapi, "").faults.values())
+    yield from problems
+    if not problems:
         yield from _of_rules(default, schema, path)
 
 
 def _of_metadata(default: Any, path: str, around: Around) -> Iterator[Cause]:
-    found = list(_of_objects(around.of(default), around.schema, ""))
-    if found:
-        yield invalid_value(path, default, f"must result in valid metadata: {told(found)}")
+    problems = list(_of_objects(around.of(default), around.schema, ""))
+    if problems:
+        yield invalid_value(path, default, f"must result in valid metadata: {aggregate(problems)}")
 
 
 def _of_objects(default: Any, schema: Schema, path: str) -> Iterator[Cause]:

@@ -22,8 +22,8 @@ def has_duplicates(value: Any, schema: Schema, before: Any = None) -> bool:
     before = before if type(before) is dict else _NOTHING
     for name, item in value.items():
         if type(item) is dict or type(item) is list:
-            child, was = properties.get(name) or values, before.get(name)
-            if child is not None and item is not was and has_duplicates(item, child, was):
+            child, previous = properties.get(name) or values, before.get(name)
+            if child is not None and item is not previous and has_duplicates(item, child, previous):
                 return True
     return False
 
@@ -36,8 +36,8 @@ def _list_has_duplicates(value: list[Any], schema: Schema, before: Sequence[Any]
     if items is not None:
         for position, item in enumerate(value):
             if type(item) is dict or type(item) is list:
-                was = before[position] if position < len(before) else None
-                if item is not was and has_duplicates(item, items, was):
+                previous = before[position] if position < len(before) else None
+                if item is not previous and has_duplicates(item, items, previous):
                     return True
     return False
 

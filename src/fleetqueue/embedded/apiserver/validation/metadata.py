@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, forbidden, invalid_value, required, too_long
-from fleetqueue.embedded.apiserver.kinds.go_text import Struct
+from fleetqueue.embedded.apiserver.kinds.go_text import GoStruct
 from fleetqueue.embedded.apiserver.kinds.names import NameRule, label, label_value, prefix_of, qualified_name
 
 MOST_ANNOTATION_BYTES: Final = 256 * 1024
@@ -28,15 +28,15 @@ def faults(
     Args:
         old: metadata that were in order: an equal name is so, too, and any other part that is the very same.
     """
-    found: list[Cause] = []
+    problems: list[Cause] = []
     if not old or any(metadata.get(name) != old.get(name) for name in _NAMES):
-        found += _name_faults(metadata, name_rule)
-        found += _namespace_faults(metadata, namespaced)
+        problems += _name_faults(metadata, name_rule)
+        problems += _namespace_faults(metadata, namespaced)
     for name, part_faults in _PARTS:
         part = metadata.get(name)
         if part and part is not old.get(name):
-            found += part_faults(part)
-    return found
+            problems += part_faults(part)
+    return problems
 
 
 def unqualified_finalizers(metadata: Mapping[str, Any]) -> list[Cause]:
@@ -51,17 +51,17 @@ def unqualified_finalizers(metadata: Mapping[str, Any]) -> list[Cause]:
 
 def change_faults(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[Cause]:
     """Return what an update may not do to metadata."""
-    found = []
+    problems = []
     if old.get("deletionTimestamp"):
         added = sorted(set(new.get("finalizers") or ()) - set(old.get("finalizers") or ()))
         if added:
             shown = ", ".join(f'"{name}"' for name in added)
             detail = "no new finalizers can be added if the object is being deleted, found new finalizers"
-            found.append(forbidden("metadata.finalizers", f"{detail} []string{{{shown}}}"))
+            problems.append(forbidden("metadata.finalizers", f"{detail} []string{{{shown}}}"))
     for field in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if new.get(field) != old.get(field):
-            found.append(invalid_value(f"metadata.{field}", new.get(field, ""), IMMUTABLE))
-    return found
+            problems.append(invalid_value(f"metadata.{field}", new.get(field, ""), IMMUTABLE))
+    return problems
 
 
 def _name_faults(metadata: Mapping[str, Any], name_rule: NameRule) -> Iterable[Cause]:
@@ -120,8 +120,8 @@ def _faults_of_owner(owner: Manifest, field: str) -> Iterable[Cause]:
         yield invalid_value(field, _shown_owner(owner), "/v1, Kind=Event is disallowed from being an owner")
 
 
-def _shown_owner(owner: Manifest) -> Struct:
-    return Struct((name, owner[name]) for name in OWNER_FIELDS if name in owner)
+def _shown_owner(owner: Manifest) -> GoStruct:
+    return GoStruct((name, owner[name]) for name in OWNER_FIELDS if name in owner)
 
 
 def _finalizer_faults(finalizers: Sequence[str]) -> Iterable[Cause]:

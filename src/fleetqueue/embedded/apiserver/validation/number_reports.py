@@ -54,8 +54,8 @@ def _out_of_range(prefix: str, value: float, kind: str, named: str, path: str, n
     else:
         is_fit = named != "float" or abs(value) <= _MAX_FLOAT32
     if not is_fit:
-        told = f"with format {named}" if named else "(default format)"
-        text = f"{prefix} value must be of type {kind} {told} in {path}"
+        wanted_format = f"with format {named}" if named else "(default format)"
+        text = f"{prefix} value must be of type {kind} {wanted_format} in {path}"
         yield text, invalid_value(nowhere, "", text)
 
 
@@ -83,14 +83,14 @@ def _int64(bound: float) -> int:
 def _below(value: float, low: float, exclusive: bool, path: str, field: str) -> Iterator[Fault]:
     bound = _int64(low) if isinstance(value, int) else float(low)
     if value < bound or (exclusive and value == bound):
-        told = "greater than" if exclusive else "greater than or equal to"
-        text = f"{path} in body should be {told} {number(bound)}"
+        relation = "greater than" if exclusive else "greater than or equal to"
+        text = f"{path} in body should be {relation} {number(bound)}"
         yield text, invalid_value(field, value, text)
 
 
 def _above(value: float, high: float, exclusive: bool, path: str, field: str) -> Iterator[Fault]:
     bound = _int64(high) if isinstance(value, int) else float(high)
     if value > bound or (exclusive and value == bound):
-        told = "less than" if exclusive else "less than or equal to"
-        text = f"{path} in body should be {told} {number(bound)}"
+        relation = "less than" if exclusive else "less than or equal to"
+        text = f"{path} in body should be {relation} {number(bound)}"
         yield text, invalid_value(field, value, text)

@@ -129,10 +129,10 @@ class _Walk:
                     gone.append(name)
                 continue
             if kind is dict or kind is list:
-                was = before.get(name)
-                if item is was:
+                previous = before.get(name)
+                if item is previous:
                     continue
-                kept = self.value(item, child, _joined(path, name), was) if path else self.part(item, child, name)
+                kept = self.value(item, child, _joined(path, name), previous) if path else self.part(item, child, name)
             else:
                 kept = item if self.only_prunes else _number(item, child)
             if kept is not item:
@@ -157,10 +157,10 @@ class _Walk:
             if kind is str or item is None:
                 continue
             if kind is dict or kind is list:
-                was = before[position] if position < len(before) else None
-                if item is was:
+                previous = before[position] if position < len(before) else None
+                if item is previous:
                     continue
-                kept = self.value(item, items, f"{path}[{position}]", was)
+                kept = self.value(item, items, f"{path}[{position}]", previous)
             else:
                 kept = item if self.only_prunes else _number(item, items)
             if kept is not item:

@@ -1,7 +1,7 @@
 """Say what is wrong with a value, as the real server's OpenAPI validator says it, in the same order.
 
 Slow and exact: it runs only for objects that failed the quick checks. Where one of several schemas must fit, the faults
-of the one that came closest are told; `matches` counts how close, as the real validator does.
+of the one that came closest are reported; `matches` counts how close, as the real validator does.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from fleetqueue.embedded.apiserver.kinds.causes import (
     wrong_type,
 )
 from fleetqueue.embedded.apiserver.kinds.go_text import quoted
-from fleetqueue.embedded.apiserver.validation import number_reports, string_reports
+from fleetqueue.embedded.apiserver.validation import number_reports, type_reports
 from fleetqueue.embedded.apiserver.validation.correlation import Correlation
 from fleetqueue.embedded.apiserver.validation.type_reports import format_of, is_listed, type_mismatch, types_of
 
@@ -98,16 +98,16 @@ class Reporter:
         if mismatch is None:
             report.matches += 1
             return
-        wanted, found = mismatch
-        text = f"{path} in body must be of type {wanted}: {quoted(found)}"
-        report.add(text, wrong_type(self.field(path), found, text))
+        wanted, actual = mismatch
+        text = f"{path} in body must be of type {wanted}: {quoted(actual)}"
+        report.add(text, wrong_type(self.field(path), actual, text))
 
     def on_string(self, report: Report, value: str, openapi: Openapi, path: str) -> None:
-        fault = string_reports.fault(value, openapi, path, self.field(path))
+        fault = type_reports.string_fault(value, openapi, path, self.field(path))
         if fault:
             report.add(*fault)
         report.matches += 1
-        known = string_reports.check_of(format_of(openapi))
+        known = type_reports.format_check(format_of(openapi))
         if known is None:
             return
         if not known(value):
@@ -132,8 +132,8 @@ class Reporter:
         items = openapi.get("items")
         if isinstance(items, dict):
             for position, item in enumerate(value):
-                was = before.index(position) if before is not None else None
-                report.merge(self.ratcheted(item, items, f"{path}[{position}]", was))
+                previous = before.index(position) if before is not None else None
+                report.merge(self.ratcheted(item, items, f"{path}[{position}]", previous))
         field, size = self.field(path), len(value)
         least, most = openapi.get("minItems"), openapi.get("maxItems")
         if least is not None and size < least:
@@ -203,33 +203,33 @@ class Reporter:
     def any_of(self, report: Report, value: Any, choices: list[Openapi], path: str) -> None:
         best: Report | None = None
         for choice in choices:
-            found = self.report(value, choice, path)
-            if found.is_valid:
-                report.merge(found)
+            choice_report = self.report(value, choice, path)
+            if choice_report.is_valid:
+                report.merge(choice_report)
                 return
-            if best is None or found.matches > best.matches:
-                best = found
+            if best is None or choice_report.matches > best.matches:
+                best = choice_report
         report.add_composite(f'"{path}" must validate at least one schema (anyOf)', self.nowhere)
         if best is not None:
             report.merge(best)
 
     def one_of(self, report: Report, value: Any, choices: list[Openapi], path: str) -> None:
-        found = [self.report(value, choice, path) for choice in choices]
-        valid = [each for each in found if each.is_valid]
+        reports = [self.report(value, choice, path) for choice in choices]
+        valid = [choice_report for choice_report in reports if choice_report.is_valid]
         if len(valid) == 1:
             report.merge(valid[0])
             return
-        told = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-        report.add_composite(f'"{path}" must validate one and only one schema (oneOf). {told}', self.nowhere)
+        outcome = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
+        report.add_composite(f'"{path}" must validate one and only one schema (oneOf). {outcome}', self.nowhere)
         if not valid:
-            report.merge(max(found, key=lambda each: each.matches))
+            report.merge(max(reports, key=lambda choice_report: choice_report.matches))
 
     def all_of(self, report: Report, value: Any, choices: list[Openapi], path: str) -> None:
         valid = 0
         for choice in choices:
-            found = self.report(value, choice, path)
-            valid += found.is_valid
-            report.merge(found)
+            choice_report = self.report(value, choice, path)
+            valid += choice_report.is_valid
+            report.merge(choice_report)
         if valid != len(choices):
-            told = "" if valid else ". None validated"
-            report.add_composite(f'"{path}" must validate all the schemas (allOf){told}', self.nowhere)
+            suffix = "" if valid else ". None validated"
+            report.add_composite(f'"{path}" must validate all the schemas (allOf){suffix}', self.nowhere)

@@ -8,7 +8,7 @@ _TOKEN = re.compile(r"'(?:\\.|[^'\\])*'|[.\[\]]|[^.\[\]']+")
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
 
 
-class BadPath(ValueError):
+class BadFieldPath(ValueError):
     pass
 
 
@@ -16,7 +16,7 @@ def normalized(path: str, schema: Schema) -> str:
     """Return a path as faults show it; raises BadPath where it leads to nothing that the schema knows."""
     tokens = _TOKEN.findall(path)
     if "".join(tokens) != path:
-        raise BadPath("unexpected end of JSON path")
+        raise BadFieldPath("unexpected end of JSON path")
     shown, at = "", 0
     while at < len(tokens):
         name, at = _name(tokens, at)
@@ -29,7 +29,7 @@ def _name(tokens: list[str], at: int) -> tuple[str, int]:
         return tokens[at + 1], at + 2
     if tokens[at] == "[" and at + 2 < len(tokens) and tokens[at + 1].startswith("'") and tokens[at + 2] == "]":
         return _unescaped(tokens[at + 1][1:-1]), at + 3
-    raise BadPath(f"expected [ or . but got: {tokens[at]}")
+    raise BadFieldPath(f"expected [ or . but got: {tokens[at]}")
 
 
 def _step(shown: str, schema: Schema, name: str) -> tuple[str, Schema]:
@@ -39,13 +39,13 @@ def _step(shown: str, schema: Schema, name: str) -> tuple[str, Schema]:
             return (f"{shown}.{name}" if shown else name), child
     elif schema.values is not None:
         return f"{shown}[{name}]", schema.values
-    raise BadPath("does not refer to a valid field")
+    raise BadFieldPath("does not refer to a valid field")
 
 
 def _unescaped(text: str) -> str:
     def one(match: "re.Match[str]") -> str:
         if match[1] not in _ESCAPES:
-            raise BadPath(f"invalid escape char {match.group()}")
+            raise BadFieldPath(f"invalid escape char {match.group()}")
         return _ESCAPES[match[1]]
 
     return re.sub(r"\\(.)", one, text)

@@ -1,4 +1,4 @@
-"""Validation rules must compile against the schema they stand in: what cannot be asked is refused, never skipped."""
+"""Validation rules must compile against their schema: one that does not is refused, never skipped."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ def _of_path(path: str, openapi: Openapi, at: str) -> Iterator[Cause]:
         yield invalid_value(at, path, "must not contain line breaks")
     try:
         rule_paths.normalized(path, shape(openapi))
-    except rule_paths.BadPath:
+    except rule_paths.BadFieldPath:
         yield invalid_value(at, path, "must be a valid path")
 
 
@@ -60,8 +60,8 @@ def compile_problems(openapi: Openapi, path: str, uncorrelatable: str, *, is_obj
     for position, rule in enumerate(written):
         at = f"{path}.x-kubernetes-validations[{position}]"
         if described is None:
-            told = "failed to convert to declType for CEL validation rules"
-            yield internal(f"{path}.x-kubernetes-validations", told)
+            message = "failed to convert to declType for CEL validation rules"
+            yield internal(f"{path}.x-kubernetes-validations", message)
             return
         yield from _compile_one(rule, described, at, uncorrelatable)
 
@@ -80,21 +80,21 @@ def _compile_one(rule: Openapi, described: Type, at: str, uncorrelatable: str) -
         except rules.BadRule as error:
             yield _refused(f"{at}.messageExpression", rule, str(error))
     if "oldSelf" in program.names and uncorrelatable:
-        told = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelatable}"
-        yield invalid_value(f"{at}.rule", rule["rule"], told)
+        message = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelatable}"
+        yield invalid_value(f"{at}.rule", rule["rule"], message)
     elif "oldSelf" not in program.names and rule.get("optionalOldSelf") is not None:
-        told = "may not be set if oldSelf is not used in rule"
-        yield invalid_value(f"{at}.optionalOldSelf", rule["optionalOldSelf"], told)
+        message = "may not be set if oldSelf is not used in rule"
+        yield invalid_value(f"{at}.optionalOldSelf", rule["optionalOldSelf"], message)
 
 
-def _refused(at: str, rule: Openapi, told: str) -> Cause:
+def _refused(at: str, rule: Openapi, message: str) -> Cause:
     """Show the rule as the real server does: with the names of its own fields, in their order."""
     names = ("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
     words = [
         f'"{name[0].upper()}{name[1:]}":{json_text(rule.get(name, None if name in _POINTERS else ""))}'
         for name in names
     ]
-    return Cause("FieldValueInvalid", f"Invalid value: {{{','.join(words)}}}: {told}", at)
+    return Cause("FieldValueInvalid", f"Invalid value: {{{','.join(words)}}}: {message}", at)
 
 
 _POINTERS = frozenset({"reason", "optionalOldSelf"})

@@ -81,10 +81,10 @@ class Fields(Mapping[str, Field]):
             name, schema = self.schemas[spelled]
             described = type_of(schema)
             self.made[spelled] = None if described is None else Field(described, name, converter(schema))
-        found = self.made[spelled]
-        if found is None:
+        field = self.made[spelled]
+        if field is None:
             raise KeyError(spelled)
-        return found
+        return field
 
     def __iter__(self) -> Iterator[str]:
         return (spelled for spelled in self.schemas if spelled in self)
@@ -105,8 +105,8 @@ def converter(schema: Schema) -> Callable[[Any], Any] | None:
         item = _nullable(schema.items)
         return None if item is None else lambda values: [item(value) for value in values]
     if schema.type == "object" and schema.values is not None:
-        each = _nullable(schema.values)
-        return None if each is None else lambda values: {name: each(value) for name, value in values.items()}
+        convert = _nullable(schema.values)
+        return None if convert is None else lambda values: {name: convert(value) for name, value in values.items()}
     return None
 
 

@@ -1,6 +1,6 @@
 """`x-kubernetes-validations`: compile the rules of a schema once, and ask them about every object.
 
-A rule that speaks of oldSelf is asked only where the part existed before the update. A rule that fails on a part that
+A rule that uses oldSelf is evaluated only where the part existed before the update. A rule that fails on a part that
 the update did not touch does not block it.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from fleetqueue.embedded.apiserver.kinds.schema import Schema
 from fleetqueue.embedded.apiserver.validation import rule_paths
-from fleetqueue.embedded.apiserver.validation.cel import CelError, CompileError, Program, compile_expression
+from fleetqueue.embedded.apiserver.validation.cel import CelError, CompiledExpression, CompileError, compile_expression
 from fleetqueue.embedded.apiserver.validation.cel.errors import InstantiationError
 from fleetqueue.embedded.apiserver.validation.cel.types import BOOL, STRING, Type, optional_of
 from fleetqueue.embedded.apiserver.validation.known_parts import KnownParts
@@ -21,7 +21,7 @@ class BadRule(ValueError):
     """A rule that cannot be used; the text is what the real server tells about it."""
 
 
-class Rule:
+class ValidationRule:
     """One compiled rule."""
 
     def __init__(self, rule: Mapping[str, Any], schema: Schema, described: Type) -> None:
@@ -45,7 +45,7 @@ class Rule:
         return self.shown if self.rule.get("message") else f"failed rule: {self.shown}"
 
 
-def compiled_rule(source: str, variables: Mapping[str, Type]) -> Program:
+def compiled_rule(source: str, variables: Mapping[str, Type]) -> CompiledExpression:
     """Compile a rule; raises BadRule."""
     program = _compiled(source, variables, "")
     if program.result is not BOOL:
@@ -53,14 +53,14 @@ def compiled_rule(source: str, variables: Mapping[str, Type]) -> Program:
     return program
 
 
-def compiled_message(source: str, variables: Mapping[str, Type]) -> Program:
+def compiled_message(source: str, variables: Mapping[str, Type]) -> CompiledExpression:
     program = _compiled(source, variables, "messageExpression ")
     if program.result is not STRING:
         raise BadRule("messageExpression must evaluate to a string")
     return program
 
 
-def _compiled(source: str, variables: Mapping[str, Type], what: str) -> Program:
+def _compiled(source: str, variables: Mapping[str, Type], what: str) -> CompiledExpression:
     try:
         return compile_expression(source, variables)
     except InstantiationError as error:
@@ -75,15 +75,17 @@ class RuleNode:
     def __init__(self, schema: Schema, described: Type) -> None:
         self.schema = schema
         self.convert: Callable[[Any], Any] | None = _strict(schema) or converter(schema)
-        self.rules = [Rule(rule, schema, described) for rule in schema.rules.get("x-kubernetes-validations") or ()]
+        self.rules = [
+            ValidationRule(rule, schema, described) for rule in schema.rules.get("x-kubernetes-validations") or ()
+        ]
         self.fields = {name: node for name, child in schema.properties.items() if (node := _below(child))}
         self.items = _below(schema.items)
         self.values = _below(schema.values)
         below = [*self.fields.values(), *(node for node in (self.items, self.values) if node is not None)]
         self.minds_old: bool = any(rule.uses_old for rule in self.rules) or any(node.minds_old for node in below)
-        """Whether a rule here or below speaks of what was before."""
+        """Whether a rule here or below uses oldSelf."""
         self.known = KnownParts()
-        """Values that break no rule, unless one that speaks of what was before."""
+        """Values that break no rule, unless one that uses oldSelf."""
         self.settled = KnownParts()
         """Values that, left as they were, break no rule at all."""
 

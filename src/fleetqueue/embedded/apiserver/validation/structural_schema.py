@@ -18,7 +18,7 @@ _STRUCTURE = frozenset({
     "title", "example", "externalDocs", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
     "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string",
 })  # fmt: skip
-"""The words of a schema that `Schema` has fields for, or that mean nothing to a server; all others are its rules."""
+"""The keywords of a schema that `Schema` has fields for, or that mean nothing to a server; all others are its rules."""
 
 NOTHING = Schema()
 """The schema of a map's values where the CRD says only that there may be some: their own fields are not known."""
@@ -54,12 +54,12 @@ class CustomSchema:
 def build(openapi: Mapping[str, Any]) -> CustomSchema:
     """Return the schema for an `openAPIV3Schema`; equal ones, of whatever cluster, share one."""
     key = orjson.dumps(openapi)
-    found = _known.get(key)
-    if found is None:
+    schema = _known.get(key)
+    if schema is None:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        found = _known[key] = CustomSchema(openapi)
-    return found
+        schema = _known[key] = CustomSchema(openapi)
+    return schema
 
 
 _MOST_KNOWN = 500

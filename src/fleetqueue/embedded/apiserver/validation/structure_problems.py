@@ -30,8 +30,8 @@ _NOT_NESTED = (
 
 def structure_problems(openapi: Openapi, path: str) -> list[Cause]:
     """Return what keeps a schema from being structural, sorted as the real server sorts it."""
-    found = [*_invariants(openapi, "root", path), *_incomplete(openapi, openapi, path, path)]
-    return sorted(found, key=lambda cause: cause.sentence)
+    problems = [*_invariants(openapi, "root", path), *_incomplete(openapi, openapi, path, path)]
+    return sorted(problems, key=lambda cause: cause.sentence)
 
 
 def _invariants(openapi: Openapi, level: str, path: str) -> Iterator[Cause]:
@@ -58,8 +58,8 @@ def _invariants(openapi: Openapi, level: str, path: str) -> Iterator[Cause]:
 def _type_problems(openapi: Openapi, level: str, path: str) -> Iterator[Cause]:
     kind, embedded = openapi.get("type") or "", bool(openapi.get(_EMBED))
     if embedded and kind != "object":
-        told = f"must be object if {_EMBED} is true"
-        yield invalid_value(f"{path}.type", kind, told) if kind else required(f"{path}.type", told)
+        message = f"must be object if {_EMBED} is true"
+        yield invalid_value(f"{path}.type", kind, message) if kind else required(f"{path}.type", message)
     elif not kind and not openapi.get(_UNION) and not openapi.get(_KEEP):
         yield required(f"{path}.type", _EMPTY_TYPE[level])
     if embedded and openapi.get("additionalProperties") is not None:
@@ -83,8 +83,8 @@ def _meta_problems(openapi: Openapi, level: str, path: str) -> Iterator[Cause]:
     if is_object and metadata.get("type") != "object":
         yield invalid_value(f"{path}.properties[metadata].type", metadata.get("type", ""), "must be object")
     if level == "root" and not _is_plain_metadata(metadata):
-        told = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-        yield forbidden(f"{path}.properties[metadata]", told)
+        message = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+        yield forbidden(f"{path}.properties[metadata]", message)
 
 
 def _is_plain_metadata(metadata: Openapi) -> bool:
@@ -111,8 +111,8 @@ def _value_problems(openapi: Openapi, path: str, top: Openapi | None = None) -> 
         try:
             re2.compiled(openapi["pattern"])
         except re2.BadPattern as error:
-            told = f"must be a valid regular expression, but isn't: {error}"
-            yield invalid_value(f"{path}.pattern", openapi["pattern"], told)
+            message = f"must be a valid regular expression, but isn't: {error}"
+            yield invalid_value(f"{path}.pattern", openapi["pattern"], message)
 
 
 def _junction(parts: list[Openapi], path: str) -> Iterator[Cause]:
@@ -127,15 +127,15 @@ def _nested(openapi: Openapi, path: str) -> Iterator[Cause]:
         yield from _nested(openapi["items"], f"{path}.items")
     for name, child in (openapi.get("properties") or {}).items():
         yield from _nested(child, f"{path}.properties[{name}]")
-    for word, told in _NOT_NESTED:
+    for word, message in _NOT_NESTED:
         if openapi.get(word) not in (None, "", [], False):
-            yield forbidden(f"{path}.{word}", told)
+            yield forbidden(f"{path}.{word}", message)
     if "metadata" in (openapi.get("properties") or {}):
         yield forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context")
 
 
 def _incomplete(values: Openapi, openapi: Openapi | None, path: str, at: str) -> Iterator[Cause]:
-    """Everything that a nested schema speaks of must be described outside it, too."""
+    """Every field of a nested schema must be described outside it, too."""
     nested = [(values["not"], f"{at}.not")] if values.get("not") is not None else []
     for word in ("allOf", "anyOf", "oneOf"):
         nested += [(part, f"{at}.{word}[{position}]") for position, part in enumerate(values.get(word) or ())]

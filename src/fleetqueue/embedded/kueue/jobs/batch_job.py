@@ -23,7 +23,7 @@ OWN_LABELS: Final = ("job-name", "controller-uid", "batch.kubernetes.io/controll
 """What Kubernetes itself writes into the template of a Job, and what is different on each cluster."""
 
 
-class BatchJobs:
+class BatchJobIntegration:
     kind = Job
     framework = BATCH_JOB
     own_controller = "kubernetes.io/job-controller"

@@ -17,14 +17,13 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import Object, key_of, split_key
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kueue.jobs import ancestors, job_fields
+from fleetqueue.embedded.kueue.jobs import job_fields
 from fleetqueue.embedded.kueue.jobs.integration import Integration
 from fleetqueue.embedded.kueue.jobs.job_writes import JobWrites
-from fleetqueue.embedded.kueue.jobs.matching import Matching
-from fleetqueue.embedded.kueue.jobs.workload_endings import readiness
-from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
+from fleetqueue.embedded.kueue.jobs.workload_matching import WorkloadMatching
+from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites, readiness
 from fleetqueue.embedded.kueue.settings import KueueSettings
-from fleetqueue.embedded.kueue.workload_facts import facts
+from fleetqueue.embedded.kueue.workload_state import facts
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder
@@ -39,7 +38,7 @@ BY_PARENT: Final = "parent"
 """Jobs by the uid of the job that controls them."""
 
 
-class JobController(Controller):
+class JobReconciler(Controller):
     concurrency = 4
 
     def __init__(
@@ -58,7 +57,7 @@ class JobController(Controller):
         self.events = SeriesRecorder(hub.client, f"{integration.framework}-kueue-controller")
         self.workloads = WorkloadWrites(hub, self.events)
         self.jobs = JobWrites(hub, integration, self.events)
-        self.matching = Matching(hub, integration, settings, self.jobs, self.workloads, self.events)
+        self.matching = WorkloadMatching(hub, integration, settings, self.jobs, self.workloads, self.events)
         hub.informer(kueue.QueuedWorkload).store.add_index(BY_OWNER, _owner)
         store = hub.informer(integration.kind).store
         store.add_index(BY_PREBUILT, _prebuilt)
@@ -89,10 +88,10 @@ class JobController(Controller):
         if not self._is_managed_namespace(namespace):
             return
         try:
-            above = ancestors.managed_ancestor(
+            above = job_fields.managed_ancestor(
                 job, self._object, without_queue=self.settings.manages_jobs_without_queue
             )
-        except ancestors.TooDeep as error:
+        except job_fields.TooDeep as error:
             await self.events.warning(self._view(job), "JobNestingTooDeep", str(error))
             raise errors.TerminalError(str(error)) from None
         if not self._is_managed(job, above):
@@ -142,10 +141,10 @@ class JobController(Controller):
             return True
         if self.settings.pods_ready is None:
             return False
-        told = readiness(self._seen(workload), self.integration.pods_ready(job))
-        if told is None:
+        condition = readiness(self._seen(workload), self.integration.pods_ready(job))
+        if condition is None:
             return False
-        await self.workloads.set_condition(workload, told)
+        await self.workloads.set_condition(workload, condition)
         return True
 
     async def _give_way(self, job: Manifest, workload: Manifest, evicted: conditions.Condition) -> None:
@@ -170,9 +169,9 @@ class JobController(Controller):
                 await self.workloads.finish(None, workload, "FailedToStart", why_not)
             return
         if view.is_true(kueue.QUOTA_RESERVED):
-            told = [f"{c.name}: {c.message}" for c in view.status.admission_checks if _tells(c)]
-            if told:
-                await self.events.normal(self._view(job), "UpdatedAdmissionCheck", "; ".join(told))
+            messages = [f"{c.name}: {c.message}" for c in view.status.admission_checks if _tells(c)]
+            if messages:
+                await self.events.normal(self._view(job), "UpdatedAdmissionCheck", "; ".join(messages))
         if view.spec.queue_name != job_fields.queue_name(job):
             await self.workloads.change(workload, spec={"queueName": job_fields.queue_name(job) or None})
 
@@ -181,8 +180,10 @@ class JobController(Controller):
         if self.integration.ending(job) is not None or self.integration.is_suspended(job):
             return
         key = _owner_key(above["kind"], above["metadata"]["namespace"], above["metadata"]["name"])
-        found = [each for each in self.hub.by_index(kueue.QueuedWorkload, BY_OWNER, key) if not each.is_finished]
-        if not found or not found[-1].is_true(kueue.ADMITTED):
+        workloads = [
+            workload for workload in self.hub.by_index(kueue.QueuedWorkload, BY_OWNER, key) if not workload.is_finished
+        ]
+        if not workloads or not workloads[-1].is_true(kueue.ADMITTED):
             await self.jobs.suspend_child(job)
 
     def _forget_gone(self, old: Object | None, new: Object | None) -> None:

@@ -1,4 +1,7 @@
-"""What a job of any kind says to Kueue in its labels and annotations."""
+"""What a job of any kind says to Kueue in its labels and annotations, and which of its owners Kueue manages."""
+
+from collections.abc import Callable
+from typing import Final
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.scheme import Manifest
@@ -6,13 +9,13 @@ from fleetqueue.embedded.kueue import names
 
 
 def labels(job: Manifest) -> dict[str, str]:
-    found: dict[str, str] = job["metadata"].get("labels") or {}
-    return found
+    label_map: dict[str, str] = job["metadata"].get("labels") or {}
+    return label_map
 
 
 def annotations(job: Manifest) -> dict[str, str]:
-    found: dict[str, str] = job["metadata"].get("annotations") or {}
-    return found
+    annotation_map: dict[str, str] = job["metadata"].get("annotations") or {}
+    return annotation_map
 
 
 def queue_name(job: Manifest) -> str:
@@ -38,3 +41,28 @@ def maximum_execution_time(job: Manifest) -> int | None:
 def controller(job: Manifest) -> Manifest | None:
     owners: list[Manifest] = job["metadata"].get("ownerReferences") or []
     return next((owner for owner in owners if owner.get("controller")), None)
+
+
+DEEPEST: Final = 10
+TOO_DEEP: Final = f"Terminated search for Kueue-managed Job because ancestor depth exceeded limit of {DEEPEST}"
+
+Parent = Callable[[Manifest, str], Manifest | None]
+"""Finds what an owner reference in some namespace means, among the kinds of jobs that are managed."""
+
+
+class TooDeep(Exception):
+    """A job has more ancestors than Kueue follows."""
+
+
+def managed_ancestor(job: Manifest, parent: Parent, *, without_queue: bool) -> Manifest | None:
+    """Return the uppermost job above one that is managed: it names a queue, or jobs need none; raises TooDeep."""
+    ancestor, namespace = None, job["metadata"]["namespace"]
+    for _ in range(DEEPEST):
+        owner = controller(job)
+        above = parent(owner, namespace) if owner is not None else None
+        if above is None or owner is None or above["metadata"]["uid"] != owner["uid"]:
+            return ancestor
+        if without_queue or queue_name(above):
+            ancestor = above
+        job = above
+    raise TooDeep(TOO_DEEP)

@@ -15,7 +15,7 @@ from fleetqueue.embedded.kueue.jobs.pod_templates import pod_set
 JOB_INDEX: Final = "jobset.sigs.k8s.io/job-index"
 
 
-class JobSets:
+class JobSetIntegration:
     kind = JobSet
     framework = "jobset.x-k8s.io/jobset"
     own_controller = JOBSET_CONTROLLER
@@ -24,13 +24,13 @@ class JobSets:
         return bool(job["spec"].get("suspend"))
 
     def is_active(self, job: Manifest) -> bool:
-        return any(each.get("active", 0) > 0 for each in _statuses(job))
+        return any(status.get("active", 0) > 0 for status in _statuses(job))
 
     def suspended(self, job: Manifest) -> Manifest:
         return {**job, "spec": {**job["spec"], "suspend": True}}
 
     def pod_sets(self, job: Manifest) -> list[Manifest]:
-        return [_pod_set(each) for each in _replicated(job)]
+        return [_pod_set(replicated_job) for replicated_job in _replicated(job)]
 
     def started(self, job: Manifest, infos: Sequence[PodSetInfo]) -> Manifest:
         count = len(_replicated(job))
@@ -46,34 +46,34 @@ class JobSets:
         return StopWrite(_with_templates(job, infos, restored, suspend=True))
 
     def ending(self, job: Manifest) -> Ending | None:
-        told = {each["type"]: each for each in (job.get("status") or {}).get("conditions") or ()}
+        conditions = {condition["type"]: condition for condition in (job.get("status") or {}).get("conditions") or ()}
         for kind, reason in ((COMPLETED, "Succeeded"), (FAILED, "Failed")):
-            if kind in told and told[kind]["status"] == "True":
-                return Ending(reason, told[kind].get("message", ""))
+            if kind in conditions and conditions[kind]["status"] == "True":
+                return Ending(reason, conditions[kind].get("message", ""))
         return None
 
     def reclaimable(self, job: Manifest) -> list[Manifest]:
-        statuses = {each["name"]: each.get("succeeded", 0) for each in _statuses(job)}
+        statuses = {entry["name"]: entry.get("succeeded", 0) for entry in _statuses(job)}
         return [
-            {"name": each["name"].lower(), "count": statuses[each["name"]] * _pods_per_replica(each)}
-            for each in _replicated(job)
-            if 0 < statuses.get(each["name"], 0) <= each.get("replicas", 1)
+            {"name": entry["name"].lower(), "count": statuses[entry["name"]] * _pods_per_replica(entry)}
+            for entry in _replicated(job)
+            if 0 < statuses.get(entry["name"], 0) <= entry.get("replicas", 1)
         ]
 
     def pods_ready(self, job: Manifest) -> bool:
-        replicas: int = sum(each.get("replicas", 1) for each in _replicated(job))
-        ready: int = sum(each.get("ready", 0) + each.get("succeeded", 0) for each in _statuses(job))
+        replicas: int = sum(entry.get("replicas", 1) for entry in _replicated(job))
+        ready: int = sum(entry.get("ready", 0) + entry.get("succeeded", 0) for entry in _statuses(job))
         return replicas == ready
 
 
 def _replicated(job: Manifest) -> list[Manifest]:
-    found: list[Manifest] = job["spec"].get("replicatedJobs") or []
-    return found
+    replicated_jobs: list[Manifest] = job["spec"].get("replicatedJobs") or []
+    return replicated_jobs
 
 
 def _statuses(job: Manifest) -> list[Manifest]:
-    found: list[Manifest] = (job.get("status") or {}).get("replicatedJobsStatus") or []
-    return found
+    statuses: list[Manifest] = (job.get("status") or {}).get("replicatedJobsStatus") or []
+    return statuses
 
 
 def _pods_per_replica(replicated: Manifest) -> int:
@@ -94,8 +94,8 @@ def _with_templates(
     job: Manifest, infos: Sequence[PodSetInfo], change: Callable[[Manifest, PodSetInfo], Manifest], *, suspend: bool
 ) -> Manifest:
     changed = []
-    for each, info in zip(_replicated(job), infos, strict=True):
-        spec = each["template"]["spec"]
-        template = {**each["template"], "spec": {**spec, "template": change(spec["template"], info)}}
-        changed.append({**each, "template": template})
+    for replicated_job, info in zip(_replicated(job), infos, strict=True):
+        spec = replicated_job["template"]["spec"]
+        template = {**replicated_job["template"], "spec": {**spec, "template": change(spec["template"], info)}}
+        changed.append({**replicated_job, "template": template})
     return {**job, "spec": {**job["spec"], "replicatedJobs": changed, "suspend": suspend}}

@@ -52,7 +52,7 @@ def of_pod_sets(workload: Manifest) -> list[PodSetInfo]:
 def merged(template: Manifest, info: PodSetInfo) -> Manifest:
     """Return a pod template with what its set was given; raises CannotStart where they contradict each other."""
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
-    had = PodSetInfo(
+    template_info = PodSetInfo(
         info.name,
         info.count,
         metadata.get("annotations") or {},
@@ -61,7 +61,7 @@ def merged(template: Manifest, info: PodSetInfo) -> Manifest:
         spec.get("tolerations") or (),
         spec.get("schedulingGates") or (),
     )
-    return _written(template, _together(had, info))
+    return _written(template, _together(template_info, info))
 
 
 def restored(template: Manifest, info: PodSetInfo) -> Manifest:
@@ -100,10 +100,10 @@ def _from_flavors(part: Manifest, flavor: Flavor) -> dict[str, Any]:
     tolerations: list[Manifest] = []
     given = part.get("flavors") or {}
     for name in dict.fromkeys(given[resource] for resource in sorted(given)):
-        found = flavor(name)
-        if found is None:
+        resource_flavor = flavor(name)
+        if resource_flavor is None:
             raise FlavorMissing(f'resourceflavors.kueue.x-k8s.io "{name}" not found')
-        spec = found.get("spec") or {}
+        spec = resource_flavor.get("spec") or {}
         selector |= spec.get("nodeLabels") or {}
         tolerations += spec.get("tolerations") or []
     return {"node_selector": selector, "tolerations": tolerations}
@@ -138,24 +138,24 @@ def _original(pod_set: Manifest) -> PodSetInfo:
     )
 
 
-def _together(some: PodSetInfo, more: PodSetInfo) -> PodSetInfo:
+def _together(base: PodSetInfo, more: PodSetInfo) -> PodSetInfo:
     return PodSetInfo(
-        some.name,
-        some.count,
-        _joined("annotations", some.annotations, more.annotations),
-        _joined("labels", some.labels, more.labels),
-        _joined("nodeSelector", some.node_selector, more.node_selector),
-        [*some.tolerations, *(each for each in more.tolerations if each not in some.tolerations)],
-        [*some.gates, *(each for each in more.gates if each not in some.gates)],
+        base.name,
+        base.count,
+        _joined("annotations", base.annotations, more.annotations),
+        _joined("labels", base.labels, more.labels),
+        _joined("nodeSelector", base.node_selector, more.node_selector),
+        [*base.tolerations, *(item for item in more.tolerations if item not in base.tolerations)],
+        [*base.gates, *(item for item in more.gates if item not in base.gates)],
     )
 
 
-def _joined(what: str, some: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    for key, value in some.items():
+def _joined(what: str, base: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    for key, value in base.items():
         if more.get(key, value) != value:
             conflict = f"conflict for key={key}, value1={value}, value2={more[key]}"
             raise CannotStart(f"invalid admission check PodSetUpdate: conflict for {what}: {conflict}")
-    return {**some, **more}
+    return {**base, **more}
 
 
 def _written(template: Manifest, info: PodSetInfo) -> Manifest:

@@ -15,7 +15,9 @@ def pod_set(name: str, template: Manifest, count: int, *, labels: Mapping[str, s
     if labels:
         metadata["labels"] = dict(labels)
     spec = template.get("spec") or {}
-    containers = {field: [_without_twins(each) for each in spec[field]] for field in _CONTAINERS if spec.get(field)}
+    containers = {
+        field: [_without_twins(container) for container in spec[field]] for field in _CONTAINERS if spec.get(field)
+    }
     request = {**_topology(metadata.get("annotations") or {}), "podIndexLabel": INDEX_LABEL, **groups}
     kept = {"metadata": metadata} if metadata else {}
     made = {**kept, "spec": {**spec, **containers}}
@@ -28,7 +30,7 @@ _CONTAINERS: Final = ("containers", "initContainers")
 def _without_twins(container: Manifest) -> Manifest:
     """Keep only the last value of a variable that is given twice."""
     env = container.get("env") or []
-    last = {each["name"]: each for each in env}
+    last = {variable["name"]: variable for variable in env}
     return {**container, "env": [*last.values()]} if len(last) < len(env) else container
 
 

@@ -1,22 +1,68 @@
-"""Write the Workloads of jobs."""
+"""Write the Workloads of jobs, and what their status says: the job has ended, it has stopped, its pods are ready."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from fleetqueue import clock
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import says
-from fleetqueue.api.conditions import Condition
+from fleetqueue.api.conditions import FALSE, TRUE, Condition
 from fleetqueue.api.meta import Object, precondition_of
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kueue import names
-from fleetqueue.embedded.kueue.jobs import job_fields, workload_endings
+from fleetqueue.embedded.kueue import messages, names
+from fleetqueue.embedded.kueue.jobs import job_fields
+from fleetqueue.embedded.kueue.scheduling import admission_status
+from fleetqueue.embedded.kueue.workload_state import admitted_or_not
 from fleetqueue.rules.workload_admission import applied_over
-from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import apply_admission
+
+COMES_BACK = ("Preempted", "NodeFailures")
+"""Evictions after which a Workload queues again at once."""
+
+
+def finished(workload: Manifest, reason: str, message: str, now: datetime) -> Manifest:
+    """Return the status of a Workload whose job has ended."""
+    status, generation = workload.get("status") or {}, workload["metadata"].get("generation", 0)
+    return admission_status.with_condition(status, kueue.FINISHED, TRUE, reason, message, generation, now)
+
+
+def released(workload: Manifest, evicted: Condition, now: datetime) -> Manifest:
+    """Return the status of an evicted Workload that gives its quota back, since nothing of its job runs any more."""
+    generation = workload["metadata"].get("generation", 0)
+    comes_back = TRUE if evicted.reason in COMES_BACK else FALSE
+    condition_values = {
+        kueue.REQUEUED: (comes_back, evicted.reason),
+        kueue.QUOTA_RESERVED: (FALSE, kueue.PENDING),
+    }
+    status = {field: value for field, value in workload["status"].items() if field != "admission"}
+    for kind, (value, reason) in condition_values.items():
+        status = admission_status.with_condition(status, kind, value, reason, evicted.message, generation, now)
+    return admitted_or_not(status, generation, now)
+
+
+def readiness(workload: kueue.Workload, are_ready: bool) -> Condition | None:
+    """Return what a Workload shall say of its pods; None where it says so already."""
+    condition = conditions.find(workload.status.conditions, names.PODS_READY)
+    wanted = _readiness(workload, condition, are_ready)
+    is_told = condition is not None and (condition.status, condition.reason) == (wanted.status, wanted.reason)
+    return None if is_told else wanted
+
+
+def _readiness(workload: kueue.Workload, condition: Condition | None, are_ready: bool) -> Condition:
+    waits = Condition.false(names.PODS_READY, names.WAIT_FOR_START, messages.NOT_READY)
+    if not workload.is_true(kueue.ADMITTED):
+        return waits
+    recovers = condition is not None and (condition.is_true or condition.reason == names.WAIT_FOR_RECOVERY)
+    if are_ready:
+        had_failed = condition is not None and condition.reason in (names.WAIT_FOR_RECOVERY, "Recovered")
+        return Condition.true(names.PODS_READY, "Recovered" if had_failed else "Started", messages.ALL_READY)
+    return Condition.false(names.PODS_READY, names.WAIT_FOR_RECOVERY, messages.RECOVERING) if recovers else waits
+
 
 RESOURCE = kueue.Workload.resource
 
@@ -32,7 +78,7 @@ class WorkloadWrites:
         """Say that a Workload's job has ended."""
         if says(workload, kueue.FINISHED):
             return workload
-        status = workload_endings.finished(workload, reason, message, clock.now())
+        status = finished(workload, reason, message, clock.now())
         written = await apply_admission(self.hub.client, applied_over(workload, status))
         log.info("workload finished", workload=_key(workload), reason=reason)
         if job is not None:
@@ -59,25 +105,27 @@ class WorkloadWrites:
         await self.let_go(workload)
 
     async def release(self, workload: Manifest, evicted: Condition) -> None:
-        status = workload_endings.released(workload, evicted, clock.now())
+        status = released(workload, evicted, clock.now())
         await apply_admission(self.hub.client, applied_over(workload, status))
         log.info("quota given back", workload=_key(workload), reason=evicted.reason)
 
     async def set_reclaimable(self, workload: Manifest, wanted: Sequence[Manifest]) -> bool:
         """Write how many pods will not come again; return whether anything was written."""
-        counts = {each["name"]: each.get("count", 1) for each in workload["spec"]["podSets"]}
-        limited = [{**each, "count": min(each["count"], counts.get(each["name"], each["count"]))} for each in wanted]
+        counts = {entry["name"]: entry.get("count", 1) for entry in workload["spec"]["podSets"]}
+        limited = [
+            {**entry, "count": min(entry["count"], counts.get(entry["name"], entry["count"]))} for entry in wanted
+        ]
         if limited == ((workload.get("status") or {}).get("reclaimablePods") or []):
             return False
         await self._apply(workload, {"reclaimablePods": limited}, names.RECLAIMABLE_PODS_MANAGER)
         return True
 
-    async def set_condition(self, workload: Manifest, told: Condition) -> None:
+    async def set_condition(self, workload: Manifest, condition: Condition) -> None:
         metadata = workload["metadata"]
         live = kueue.Workload.view(workload).status.conditions
-        dated = conditions.dated([told], live, now=clock.now())[0]
-        said = {**dated, "observedGeneration": metadata.get("generation", 0)}
-        await self._apply(workload, {"conditions": [said]}, f"{names.JOB_MANAGER}-{told.type}")
+        dated = conditions.dated([condition], live, now=clock.now())[0]
+        raw_condition = {**dated, "observedGeneration": metadata.get("generation", 0)}
+        await self._apply(workload, {"conditions": [raw_condition]}, f"{names.JOB_MANAGER}-{condition.type}")
 
     async def change(self, workload: Manifest, **fields: Any) -> Manifest:
         """Merge fields into the very Workload that was seen."""

@@ -53,15 +53,15 @@ def preempted(raw: Manifest, reason: str, message: str, now: datetime) -> Manife
 def evicted(raw: Manifest, reason: str, message: str, now: datetime, *, cause: str = "") -> Manifest:
     """Ask a Workload to give its quota back; `cause` is why it was deactivated, if it was."""
     status, generation = _status(raw), _generation(raw)
-    said = f"{reason}DueTo{cause}" if cause else reason
-    _set(status, kueue.EVICTED, conditions.TRUE, said, message, generation, now)
+    full_reason = f"{reason}DueTo{cause}" if cause else reason
+    _set(status, kueue.EVICTED, conditions.TRUE, full_reason, message, generation, now)
     for field in ("clusterName", "nominatedClusterNames", "unhealthyNodes"):
         status.pop(field, None)
     if status.get("admissionChecks"):
         status["admissionChecks"] = [_reset(check, now) for check in status["admissionChecks"]]
     blocked = _find(status, "BlockedOnPreemptionGates")
     if blocked is not None and blocked["status"] == conditions.TRUE:
-        _set(status, "BlockedOnPreemptionGates", conditions.FALSE, said, message, generation, now)
+        _set(status, "BlockedOnPreemptionGates", conditions.FALSE, full_reason, message, generation, now)
     if status.get("preemptionGates"):
         closed = {"position": "Closed", "lastTransitionTime": conditions.timestamp(now)}
         status["preemptionGates"] = [{**gate, **closed} for gate in status["preemptionGates"]]
@@ -89,7 +89,7 @@ def _set(status: Manifest, kind: str, value: str, reason: str, message: str, gen
     if known is None:
         status["conditions"] = [*others, wanted]
     else:
-        status["conditions"] = [wanted if each["type"] == kind else each for each in others]
+        status["conditions"] = [wanted if condition["type"] == kind else condition for condition in others]
 
 
 def _reset(check: Manifest, now: datetime) -> Manifest:
@@ -110,11 +110,18 @@ def _reset(check: Manifest, now: datetime) -> Manifest:
 
 def _count_eviction(status: Manifest, reason: str, cause: str) -> None:
     stats = (status.get("schedulingStats") or {}).get("evictions") or []
-    known = next((each for each in stats if (each["reason"], each.get("underlyingCause", "")) == (reason, cause)), None)
+    known = next(
+        (
+            eviction
+            for eviction in stats
+            if (eviction["reason"], eviction.get("underlyingCause", "")) == (reason, cause)
+        ),
+        None,
+    )
     if known is None:
         stats = [*stats, {"reason": reason, "underlyingCause": cause, "count": 1}]
     else:
-        stats = [{**each, "count": each["count"] + 1} if each is known else each for each in stats]
+        stats = [{**eviction, "count": eviction["count"] + 1} if eviction is known else eviction for eviction in stats]
     status["schedulingStats"] = {"evictions": stats}
 
 
@@ -128,7 +135,7 @@ def _generation(raw: Mapping[str, Manifest]) -> int:
 
 
 def _find(status: Manifest, kind: str) -> Manifest | None:
-    return next((each for each in status.get("conditions") or () if each["type"] == kind), None)
+    return next((condition for condition in status.get("conditions") or () if condition["type"] == kind), None)
 
 
 def _cut(message: str) -> str:

@@ -46,8 +46,8 @@ def written(resource: str, value: int) -> str:
     return _decimal(value, 0)
 
 
-def all_written(some: Mapping[str, int]) -> dict[str, str]:
-    return {name: written(name, value) for name, value in sorted(some.items())}
+def all_written(quantities: Mapping[str, int]) -> dict[str, str]:
+    return {name: written(name, value) for name, value in sorted(quantities.items())}
 
 
 def _decimal(value: int, exponent: int) -> str:

@@ -29,7 +29,7 @@ class GranularMode(IntEnum):
 
     NO_FIT = 0
     NO_CANDIDATES = 1
-    """Preemption is allowed, but nobody can be preempted."""
+    """Preemption is allowed, but there is no candidate."""
     PREEMPT = 2
     RECLAIM = 3
     """Only others who borrow would have to go."""
@@ -69,10 +69,10 @@ class Attempt:
 
     def __str__(self) -> str:
         possibility = self.granular_mode.possibility
-        said = [f"preemptionMode={possibility}" if possibility else str(self.granular_mode.mode)]
+        details = [f"preemptionMode={possibility}" if possibility else str(self.granular_mode.mode)]
         if self.borrows:
-            said.append(f"borrow={self.borrows}")
-        return f"{self.flavor}({';'.join((*said, *self.reasons))})"
+            details.append(f"borrow={self.borrows}")
+        return f"{self.flavor}({';'.join((*details, *self.reasons))})"
 
     def merged(self, other: "Attempt") -> "Attempt":
         """Return how the flavor did for two resources: as badly as for the worse."""
@@ -99,7 +99,7 @@ class PartAssignment:
     def mode(self) -> Mode:
         if not self.reasons:
             return Mode.FIT
-        return min((each.mode for each in self.given.values()), default=Mode.NO_FIT)
+        return min((given.mode for given in self.given.values()), default=Mode.NO_FIT)
 
     @property
     def manifest(self) -> Manifest:
@@ -143,23 +143,23 @@ class Assignment:
     @property
     def considered(self) -> str:
         """Say how the flavors did, for the event; nothing where all went well at once."""
-        told = ((part.name, [a for a in part.attempts if not _is_plain(a)]) for part in self.parts)
-        return " | ".join(f"{name}: {', '.join(map(str, some))}" for name, some in told if some)
+        part_attempts = ((part.name, [a for a in part.attempts if not _is_plain(a)]) for part in self.parts)
+        return " | ".join(f"{name}: {', '.join(map(str, attempts))}" for name, attempts in part_attempts if attempts)
 
 
 def merged_attempts(groups: Iterable[tuple[str, Sequence[str], Sequence[Attempt]]]) -> list[Attempt]:
     """Bring together how flavors did for each resource of a pod set, given with the flavors that have the resource."""
-    found: dict[str, Attempt] = {}
+    by_flavor: dict[str, Attempt] = {}
     for resource, flavors, attempts in groups:
         for attempt in attempts:
-            known = found.get(attempt.flavor)
-            found[attempt.flavor] = attempt if known is None else known.merged(attempt)
+            known = by_flavor.get(attempt.flavor)
+            by_flavor[attempt.flavor] = attempt if known is None else known.merged(attempt)
         tried = {attempt.flavor for attempt in attempts}
-        for name in [*found] if attempts else ():
+        for name in [*by_flavor] if attempts else ():
             if name in flavors and name not in tried:
                 reason = f"flavor {name} does not provide resource {resource}"
-                found[name] = found[name].merged(Attempt(name, GranularMode.NO_FIT, 0, (reason,)))
-    return [found[name] for name in sorted(found)]
+                by_flavor[name] = by_flavor[name].merged(Attempt(name, GranularMode.NO_FIT, 0, (reason,)))
+    return [by_flavor[name] for name in sorted(by_flavor)]
 
 
 def _is_plain(attempt: Attempt) -> bool:

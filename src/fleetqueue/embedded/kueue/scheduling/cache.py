@@ -12,8 +12,8 @@ from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.embedded.kueue.scheduling.cache_view import CLUSTER_QUEUE, LOCAL_QUEUE, CacheView
+from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import Summary
-from fleetqueue.embedded.kueue.scheduling.queues import Requeue
 from fleetqueue.embedded.kueue.scheduling.quota import quotas
 from fleetqueue.embedded.kueue.scheduling.seen_workloads import SeenWorkloads
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
@@ -36,9 +36,9 @@ class Cache(CacheView):
         self.settings = settings
         self.seen = SeenWorkloads()
         self.stir: Callable[[], None] = _nobody
-        """Called when somebody is to be tried."""
+        """Called when a Workload is to be tried."""
         self.retry: Callable[[str], None] = _nobody_of
-        """Called with a tree in which the parked are to be tried again, soon."""
+        """Called with a tree of cohorts whose inadmissible Workloads are to be tried again, soon."""
         self._assumed: dict[str, int] = {}
         """The version that our admission of a Workload was written as; 0 while it is being written."""
         self._preempting: dict[str, str] = {}
@@ -67,33 +67,33 @@ class Cache(CacheView):
         if not self.configuration.set_queue(queue):
             return
         self.forest.set_queue(name, queue.spec.cohort_name, quotas(queue.spec.resource_groups))
-        self.pending_queues.open(name, queue.spec.queueing_strategy)
+        self.queue_manager.open(name, queue.spec.queueing_strategy)
         if is_new:
             self.reservations.adopt(name)
-            self._place_all(key for local in self.pending_queues.leading_to(name) for key in self.seen.of(local))
+            self._place_all(key for local in self.queue_manager.leading_to(name) for key in self.seen.of(local))
         self._concern((name,))
 
     def drop_cluster_queue(self, name: str) -> None:
         tree = self.forest.tree(name)
         self.configuration.drop_queue(name)
         self.forest.remove_queue(name)
-        self.pending_queues.close(name)
+        self.queue_manager.close(name)
         self._tell(CLUSTER_QUEUE, name)
         for other in self.forest.queues_of(tree)[:1]:
             self._ask_again(other)
 
     def set_local_queue(self, queue: kueue.LocalQueue) -> None:
         target = queue.spec.cluster_queue if queue.spec.stop_policy == "None" else ""
-        if self.pending_queues.target(queue.key) == target:
+        if self.queue_manager.target(queue.key) == target:
             return
         self.drop_local_queue(queue.key)
         if target:
-            self.pending_queues.open_local(queue.key, target)
+            self.queue_manager.open_local(queue.key, target)
             self._place_all(self.seen.of(queue.key))
 
     def drop_local_queue(self, key: str) -> None:
-        target = self.pending_queues.target(key)
-        self.pending_queues.close_local(key)
+        target = self.queue_manager.target(key)
+        self.queue_manager.close_local(key)
         self._tell(LOCAL_QUEUE, key)
         if target:
             self._tell(CLUSTER_QUEUE, target)
@@ -129,22 +129,22 @@ class Cache(CacheView):
     def set_limits(self, namespace: str, limits: Summary) -> None:
         """Take what the LimitRanges of a namespace say together."""
         self.configuration.set_limits(namespace, limits)
-        self._place_all(key for key in self.pending_queues.waiting() if key.startswith(f"{namespace}/"))
+        self._place_all(key for key in self.queue_manager.waiting() if key.startswith(f"{namespace}/"))
 
     def set_overhead(self, runtime_class: str, overhead: Mapping[str, Quantity] | None) -> None:
         self.configuration.set_overhead(runtime_class, overhead)
-        self._place_all(key for key in self.pending_queues.waiting() if _runs_as(self.seen[key], runtime_class))
+        self._place_all(key for key in self.queue_manager.waiting() if _runs_as(self.seen[key], runtime_class))
 
     # What the scheduler decides
 
     def heads(self) -> list[WorkloadInfo]:
-        return self.pending_queues.heads(self.configuration.is_open)
+        return self.queue_manager.heads(self.configuration.is_open)
 
     def back(self, work: WorkloadInfo, why: Requeue) -> bool:
         """Put a head back; return whether it will be tried again without a change."""
-        key, queue = work.key, self.pending_queues.queues.get(work.cluster_queue)
+        key, queue = work.key, self.queue_manager.queues.get(work.cluster_queue)
         view = self.seen.get(key)
-        target = self.pending_queues.target(local_queue(view)) if view is not None else ""
+        target = self.queue_manager.target(local_queue(view)) if view is not None else ""
         if queue is None or view is None or not may_wait(view) or target != work.cluster_queue:
             self._leave(key)
             if view is not None and key not in self._assumed:
@@ -160,12 +160,12 @@ class Cache(CacheView):
     def assume(self, work: WorkloadInfo, *, is_admitted: bool) -> None:
         """Count what a Workload was given before it is written."""
         self._assumed[work.key] = 0
-        self.pending_queues.remove(work.key)
+        self.queue_manager.remove(work.key)
         self.reservations.put(work, is_admitted=is_admitted)
         self._tell_of(work)
 
     def confirm(self, key: str, version: str) -> None:
-        """Note that an admission was written; what comes after it is heard again."""
+        """Note that an admission was written; later events of the Workload count again."""
         if key not in self._assumed:
             return
         self._assumed[key] = int(version)
@@ -193,8 +193,8 @@ class Cache(CacheView):
         self._preempting.pop(work.key, None)
 
     def wake(self, tree: str) -> None:
-        """Let those be tried again who are parked anywhere in a tree."""
-        if self.pending_queues.wake(self.forest.queues_of(tree), self._may_be_tried):
+        """Requeue the inadmissible Workloads of a tree of cohorts."""
+        if self.queue_manager.wake(self.forest.queues_of(tree), self._may_be_tried):
             self.stir()
 
     # Within
@@ -212,12 +212,12 @@ class Cache(CacheView):
         if not may_wait(view):
             self._give_up(key)
             return
-        target = self.pending_queues.target(local_queue(view))
+        target = self.queue_manager.target(local_queue(view))
         if not target:
             self._leave(key)
             return
         work = self._waiting(view, target)
-        if self.pending_queues.put(work, clock.now()):
+        if self.queue_manager.put(work, clock.now()):
             self.stir()
         self._tell_of(work)
 
@@ -241,14 +241,14 @@ class Cache(CacheView):
 
     def _give_up(self, key: str) -> None:
         """Let a Workload go that wants no quota any more, and look again at those behind it."""
-        _, name = self.pending_queues.place(key)
+        _, name = self.queue_manager.place(key)
         self._leave(key)
         if name:
             self._ask_again(name)
 
     def _leave(self, key: str) -> None:
-        local, name = self.pending_queues.place(key)
-        if self.pending_queues.remove(key):
+        local, name = self.queue_manager.place(key)
+        if self.queue_manager.remove(key):
             self.stir()
         if name:
             self._tell(CLUSTER_QUEUE, name)
@@ -275,7 +275,7 @@ class Cache(CacheView):
             self._ask_again(name)
 
     def _ask_again(self, name: str) -> None:
-        """Have the parked of a tree tried again soon, and those who wait at once."""
+        """Have the inadmissible Workloads of a tree tried again soon, and the pending ones at once."""
         if tree := self.forest.tree(name):
             self.retry(tree)
         self.stir()
@@ -294,12 +294,12 @@ def _holds_the_same(old: kueue.QueuedWorkload, new: kueue.QueuedWorkload) -> boo
 
 
 def _hold_of(view: kueue.QueuedWorkload) -> tuple[object, ...]:
-    told = view.is_true(kueue.QUOTA_RESERVED), view.is_true(kueue.ADMITTED), view.is_true(kueue.EVICTED)
-    return view.metadata.generation, view.status.admission, view.status.reclaimable_pods, told
+    flags = view.is_true(kueue.QUOTA_RESERVED), view.is_true(kueue.ADMITTED), view.is_true(kueue.EVICTED)
+    return view.metadata.generation, view.status.admission, view.status.reclaimable_pods, flags
 
 
 def _gives_way(before: WorkloadInfo, now: WorkloadInfo) -> bool:
-    """Tell whether others may have better chances since somebody holds less, or comes later in line."""
+    """Tell whether other Workloads may be admitted since this one holds less, or is later in the queue."""
     return before.usage != now.usage or before.priority != now.priority or before.cluster_queue != now.cluster_queue
 
 

@@ -6,8 +6,8 @@ from typing import Final
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.kueue.scheduling.cluster_configuration import ClusterConfiguration
 from fleetqueue.embedded.kueue.scheduling.cohorts import Forest, Queue
-from fleetqueue.embedded.kueue.scheduling.pending_queues import PendingQueues
-from fleetqueue.embedded.kueue.scheduling.queue_usage import Problem, Told, Usage
+from fleetqueue.embedded.kueue.scheduling.queue_manager import QueueManager
+from fleetqueue.embedded.kueue.scheduling.queue_usage import InactiveReason, QueueUsageStats, Told
 from fleetqueue.embedded.kueue.scheduling.reservations import Reservations
 from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 
@@ -20,7 +20,7 @@ class CacheView:
         self.configuration = ClusterConfiguration()
         self.forest = Forest()
         self.reservations = Reservations(self.forest)
-        self.pending_queues = PendingQueues()
+        self.queue_manager = QueueManager()
         self._told: list[Told] = []
 
     # What a cycle asks
@@ -46,31 +46,31 @@ class CacheView:
 
     # How queues stand
 
-    def of_cluster_queue(self, name: str) -> Usage:
-        tally, queue = self.reservations.tally(name), self.pending_queues.queues.get(name)
+    def of_cluster_queue(self, name: str) -> QueueUsageStats:
+        tally, queue = self.reservations.tally(name), self.queue_manager.queues.get(name)
         pending = len(queue) if queue is not None else 0
-        return Usage(pending, tally.reserving, tally.admitted, dict(tally.reservation), dict(tally.usage))
+        return QueueUsageStats(pending, tally.reserving, tally.admitted, dict(tally.reservation), dict(tally.usage))
 
-    def of_local_queue(self, key: str) -> Usage:
+    def of_local_queue(self, key: str) -> QueueUsageStats:
         tally = self.reservations.local_tally(key)
-        pending = self.pending_queues.pending_local(key)
-        return Usage(pending, tally.reserving, tally.admitted, dict(tally.reservation), dict(tally.usage))
+        pending = self.queue_manager.pending_local(key)
+        return QueueUsageStats(pending, tally.reserving, tally.admitted, dict(tally.reservation), dict(tally.usage))
 
-    def problems(self, name: str) -> Sequence[Problem]:
+    def problems(self, name: str) -> Sequence[InactiveReason]:
         return self.configuration.problems(name)
 
     def in_order(self, cluster_queue: str) -> list[str]:
         """Return who waits for a ClusterQueue, the next one first."""
-        queue = self.pending_queues.queues.get(cluster_queue)
+        queue = self.queue_manager.queues.get(cluster_queue)
         return [work.key for work in queue.all()] if queue is not None else []
 
-    def subscribe(self, told: Told) -> None:
-        self._told.append(told)
+    def subscribe(self, listener: Told) -> None:
+        self._told.append(listener)
 
     def _tell_of(self, work: WorkloadInfo) -> None:
         self._tell(CLUSTER_QUEUE, work.cluster_queue)
         self._tell(LOCAL_QUEUE, work.local_queue)
 
     def _tell(self, kind: str, key: str) -> None:
-        for told in self._told:
-            told(kind, key)
+        for listener in self._told:
+            listener(kind, key)

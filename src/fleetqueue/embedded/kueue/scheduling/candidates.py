@@ -11,7 +11,7 @@ from enum import Enum
 from fleetqueue.api.kueue_v1beta2 import Preemption
 from fleetqueue.embedded.kueue.scheduling.cohorts import CohortNode, Queue
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
-from fleetqueue.embedded.kueue.scheduling.quota import Node, remaining
+from fleetqueue.embedded.kueue.scheduling.quota import ResourceNode, remaining
 from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 
 NEVER = "Never"
@@ -24,7 +24,7 @@ Holders = Callable[[str], Iterable[WorkloadInfo]]
 
 
 class Variant(Enum):
-    """By what right somebody may be preempted."""
+    """Why a Workload may be preempted."""
 
     WITHIN_QUEUE = IN_CLUSTER_QUEUE
     HIERARCHY = RECLAMATION
@@ -37,7 +37,7 @@ class Variant(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PreemptionCandidate:
     work: WorkloadInfo
     queue: Queue
     top: CohortNode | None
@@ -63,16 +63,16 @@ class Preemptor:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    hierarchy: list[Candidate]
-    others: list[Candidate]
-    own: list[Candidate]
+    hierarchy: list[PreemptionCandidate]
+    others: list[PreemptionCandidate]
+    own: list[PreemptionCandidate]
 
     @property
-    def in_order(self) -> list[Candidate]:
+    def in_order(self) -> list[PreemptionCandidate]:
         """Those who are leaving anyway first; then those of other queues."""
         classes = (self.hierarchy, self.others, self.own)
-        leaving = [each for some in classes for each in some if each.work.is_evicted]
-        return leaving + [each for some in classes for each in some if not each.work.is_evicted]
+        leaving = [candidate for group in classes for candidate in group if candidate.work.is_evicted]
+        return leaving + [candidate for group in classes for candidate in group if not candidate.work.is_evicted]
 
 
 def candidates(preemptor: Preemptor, holders: Holders, now: datetime) -> Candidates:
@@ -81,12 +81,12 @@ def candidates(preemptor: Preemptor, holders: Holders, now: datetime) -> Candida
     if preemptor.rules.within_cluster_queue != NEVER:
         own = [*_of_queue(preemptor, preemptor.queue, None, holders, has_advantage=False)]
     return Candidates(
-        *(sorted(some, key=lambda each: _order(each, preemptor, now)) for some in (hierarchy, others, own))
+        *(sorted(group, key=lambda candidate: _order(candidate, preemptor, now)) for group in (hierarchy, others, own))
     )
 
 
-def is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:
-    """Tell whether preempting somebody, after those before, still is right: others only while they borrow."""
+def is_valid(candidate: PreemptionCandidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:
+    """Tell whether a candidate, after those before, may still be preempted: of other queues only while they borrow."""
     if candidate.queue is preemptor.queue:
         return True
     if may_borrow and candidate.variant is Variant.WITHOUT_BORROWING:
@@ -101,18 +101,18 @@ def is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) ->
     return True
 
 
-def _of_cohort(preemptor: Preemptor, holders: Holders) -> tuple[list[Candidate], list[Candidate]]:
+def _of_cohort(preemptor: Preemptor, holders: Holders) -> tuple[list[PreemptionCandidate], list[PreemptionCandidate]]:
     """Walk up the tree; from where the quota of a subtree holds what is wanted, those outside owe it."""
-    hierarchy: list[Candidate] = []
-    others: list[Candidate] = []
+    hierarchy: list[PreemptionCandidate] = []
+    others: list[PreemptionCandidate] = []
     if preemptor.rules.reclaim_within_cohort == NEVER:
         return hierarchy, others
     has_advantage, left = remaining(preemptor.queue, preemptor.wanted)
-    below: Node | None = None
+    below: ResourceNode | None = None
     for top in _cohorts_above(preemptor.queue):
-        found = hierarchy if has_advantage else others
+        group = hierarchy if has_advantage else others
         for queue in _borrowing_queues(top, below, preemptor):
-            found.extend(_of_queue(preemptor, queue, top, holders, has_advantage=has_advantage))
+            group.extend(_of_queue(preemptor, queue, top, holders, has_advantage=has_advantage))
         fits, left = remaining(top, left)
         has_advantage = has_advantage or fits
         below = top
@@ -125,7 +125,7 @@ def _cohorts_above(queue: Queue) -> Iterator[CohortNode]:
         yield node
 
 
-def _borrowing_queues(cohort: CohortNode, besides: Node | None, preemptor: Preemptor) -> Iterator[Queue]:
+def _borrowing_queues(cohort: CohortNode, besides: ResourceNode | None, preemptor: Preemptor) -> Iterator[Queue]:
     for child in cohort.cohorts.values():
         if child is not besides and not child.is_within_quota(preemptor.scarce):
             yield from _borrowing_queues(child, besides, preemptor)
@@ -136,11 +136,11 @@ def _borrowing_queues(cohort: CohortNode, besides: Node | None, preemptor: Preem
 
 def _of_queue(
     preemptor: Preemptor, queue: Queue, top: CohortNode | None, holders: Holders, *, has_advantage: bool
-) -> Iterator[Candidate]:
+) -> Iterator[PreemptionCandidate]:
     for work in holders(queue.name):
         variant = _variant(preemptor, work, has_advantage=has_advantage)
         if variant is not None:
-            yield Candidate(work, queue, top, variant)
+            yield PreemptionCandidate(work, queue, top, variant)
 
 
 def _variant(preemptor: Preemptor, work: WorkloadInfo, *, has_advantage: bool) -> Variant | None:
@@ -174,7 +174,7 @@ def _is_above_threshold(preemptor: Preemptor, work: WorkloadInfo) -> bool:
     return work.priority >= preemptor.work.priority or (threshold is not None and work.priority > threshold)
 
 
-def _order(candidate: Candidate, preemptor: Preemptor, now: datetime) -> tuple[object, ...]:
+def _order(candidate: PreemptionCandidate, preemptor: Preemptor, now: datetime) -> tuple[object, ...]:
     work = candidate.work
     reserved = work.reserved_at or now
     is_own = candidate.queue is preemptor.queue

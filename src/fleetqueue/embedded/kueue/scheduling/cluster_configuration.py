@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import Summary
-from fleetqueue.embedded.kueue.scheduling.queue_usage import Problem
+from fleetqueue.embedded.kueue.scheduling.queue_usage import InactiveReason
 from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names, problems
 
 UNKNOWN = kueue.ClusterQueueSpec()
@@ -23,13 +23,13 @@ class ClusterConfiguration:
         self._checks: dict[str, kueue.AdmissionCheck] = {}
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._limits: dict[str, Summary] = {}
-        self._problems: dict[str, Sequence[Problem]] = {}
+        self._problems: dict[str, Sequence[InactiveReason]] = {}
 
     def spec(self, name: str) -> kueue.ClusterQueueSpec:
         queue = self.queues.get(name)
         return queue.spec if queue is not None else UNKNOWN
 
-    def problems(self, name: str) -> Sequence[Problem]:
+    def problems(self, name: str) -> Sequence[InactiveReason]:
         return self._problems.get(name, ())
 
     def is_open(self, name: str) -> bool:
@@ -72,11 +72,11 @@ class ClusterConfiguration:
         self._checks[check.name] = check
         if old is not None and old.is_active == check.is_active:
             return []
-        return self._judge_those(lambda queue: check.name in _checks_of(queue))
+        return self._judge_those(lambda queue: check.name in check_names(queue))
 
     def drop_check(self, name: str) -> list[str]:
         self._checks.pop(name, None)
-        return self._judge_those(lambda queue: name in _checks_of(queue))
+        return self._judge_those(lambda queue: name in check_names(queue))
 
     def set_namespace(self, name: str, labels: Mapping[str, str]) -> list[str]:
         old = self._namespaces.get(name)
@@ -105,5 +105,5 @@ class ClusterConfiguration:
         self._problems[queue.name] = problems(queue, self.flavors.get, self._checks.get)
 
 
-def _checks_of(queue: kueue.ClusterQueue) -> Iterable[str]:
+def check_names(queue: kueue.ClusterQueue) -> Iterable[str]:
     return [check.name for check in queue.spec.admission_checks_strategy.admission_checks]

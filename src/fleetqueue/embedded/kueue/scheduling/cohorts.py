@@ -1,7 +1,7 @@
 """The trees of ClusterQueues and Cohorts, with their quotas added up.
 
-A Cohort exists as soon as somebody names it, with or without an object of its own. Whoever changes the shape of a tree,
-or a quota in it, makes the whole tree be added up again; usage alone moves along one path.
+A Cohort exists as soon as an object names it, with or without an object of its own. A change of the shape of a tree, or
+of a quota in it, makes the whole tree be added up again; usage alone moves along one path.
 
 Mirrors: Kueue pkg/cache/hierarchy
 """
@@ -9,17 +9,17 @@ Mirrors: Kueue pkg/cache/hierarchy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from fleetqueue.embedded.kueue.scheduling.quota import Node, Quotas, total, total_usage
+from fleetqueue.embedded.kueue.scheduling.quota import Quotas, ResourceNode, total, total_usage
 
 
 @dataclass(slots=True, eq=False)
-class Queue(Node):
+class Queue(ResourceNode):
     generation: int = 0
     """Grows whenever there may be more to be had: a quota changed, or a Workload left."""
 
 
 @dataclass(slots=True, eq=False)
-class CohortNode(Node):
+class CohortNode(ResourceNode):
     queues: dict[str, Queue] = field(default_factory=dict)
     cohorts: "dict[str, CohortNode]" = field(default_factory=dict)
     is_explicit: bool = False
@@ -74,7 +74,7 @@ class Forest:
             self._drop_if_unused(cohort)
 
     def tree(self, queue: str) -> str:
-        """Name the tree that a ClusterQueue stands in: `/trunk`, or its own name where it is alone.
+        """Name the tree that a ClusterQueue stands in: `/<root cohort>`, or its own name where it is alone.
 
         A tree that runs in circles has no name.
         """
@@ -153,7 +153,7 @@ class Forest:
         _count_cohort(top)
 
 
-def _runs_in_circles(node: Node) -> bool:
+def _runs_in_circles(node: ResourceNode) -> bool:
     seen = set()
     while node.parent is not None:
         if node.name in seen:

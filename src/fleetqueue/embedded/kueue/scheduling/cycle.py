@@ -1,28 +1,57 @@
 """One cycle of the scheduler: from the heads of the queues to what shall happen to each.
 
-Everything is decided at one moment and in thought: what a head would use is noted while those behind it are looked at,
-and taken back at the end. What comes out is written by the shell.
+Everything is decided at one moment on a snapshot: what a head would use is added to it while those behind are looked
+at, and removed at the end. The decisions are written by `scheduler`.
 
-Mirrors: Kueue pkg/scheduler/scheduler.go
+Mirrors: Kueue pkg/scheduler/scheduler.go, pkg/scheduler/flavorassigner/podset_reducer.go
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.kueue.scheduling import partial as partial_admission
+from fleetqueue.api.pod_templates import PodSet
 from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, GranularMode, Mode
 from fleetqueue.embedded.kueue.scheduling.candidates import Preemptor
 from fleetqueue.embedded.kueue.scheduling.cohorts import Queue
-from fleetqueue.embedded.kueue.scheduling.flavors import FlavorSearch
-from fleetqueue.embedded.kueue.scheduling.preemption import Target, simulated, targets, without
+from fleetqueue.embedded.kueue.scheduling.flavor_assigner import FlavorAssigner
+from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
+from fleetqueue.embedded.kueue.scheduling.preemption import PreemptionTarget, simulated, targets, without
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
-from fleetqueue.embedded.kueue.scheduling.queues import Requeue
 from fleetqueue.embedded.kueue.scheduling.workload_info import Tried, WorkloadInfo
+
+R = TypeVar("R")
+
+
+def can_shrink(pod_sets: Sequence[PodSet]) -> bool:
+    """Tell whether a Workload may be admitted with fewer pods."""
+    return any(_spare(one) for one in pod_sets)
+
+
+def largest(pod_sets: Sequence[PodSet], fits: Callable[[list[int]], R | None]) -> R | None:
+    """Halve the way between all pods and the fewest until the most that fit are found."""
+    spare = [_spare(one) for one in pod_sets]
+    total = sum(spare)
+    low, high, best, found_at = 0, total + 1, None, 0
+    while low < high:
+        middle = (low + high) // 2
+        result = fits(
+            [one.count - spare_count * middle // total for one, spare_count in zip(pod_sets, spare, strict=True)]
+        )
+        if result is None:
+            low = middle + 1
+        else:
+            high, best, found_at = middle, result, middle
+    return best if found_at == low else None
+
+
+def _spare(one: PodSet) -> int:
+    return one.count - (one.count if one.min_count is None else one.min_count)
+
 
 FAILED_CHECKS = "The workload has failed admission checks"
 WRONG_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
@@ -56,11 +85,11 @@ class EntryStatus(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class SchedulingEntry:
     work: WorkloadInfo
     queue: Queue | None
     assignment: Assignment | None = None
-    targets: Sequence[Target] = ()
+    targets: Sequence[PreemptionTarget] = ()
     status: EntryStatus = EntryStatus.PENDING
     message: str = ""
     why: Requeue = Requeue.GENERIC
@@ -71,11 +100,11 @@ class Cycle:
     snapshot: Snapshot
     number: int
     now: datetime
-    preempted: dict[str, Target] = field(default_factory=dict)
+    preempted: dict[str, PreemptionTarget] = field(default_factory=dict)
     """Whom this cycle preempts, by key."""
     _noted: list[tuple[Queue, Quantities]] = field(default_factory=list)
 
-    def run(self, heads: Iterable[WorkloadInfo]) -> list[Entry]:
+    def run(self, heads: Iterable[WorkloadInfo]) -> list[SchedulingEntry]:
         """Decide on each head."""
         entries = [self._nominated(work) for work in heads]
         try:
@@ -87,9 +116,9 @@ class Cycle:
             self._noted.clear()
         return entries
 
-    def _nominated(self, work: WorkloadInfo) -> Entry:
+    def _nominated(self, work: WorkloadInfo) -> SchedulingEntry:
         """Look what a head could get, as things stand before the cycle."""
-        entry = Entry(work, self.snapshot.queue(work.cluster_queue))
+        entry = SchedulingEntry(work, self.snapshot.queue(work.cluster_queue))
         entry.message, entry.why = self._refusal(entry)
         if not entry.message and entry.queue is not None:
             entry.assignment, entry.targets = self._assigned(work, entry.queue)
@@ -97,7 +126,7 @@ class Cycle:
             work.tried = entry.assignment.tried
         return entry
 
-    def _refusal(self, entry: Entry) -> tuple[str, Requeue]:
+    def _refusal(self, entry: SchedulingEntry) -> tuple[str, Requeue]:
         work, name = entry.work, entry.work.cluster_queue
         if any(check.state in (kueue.RETRY, kueue.REJECTED) for check in work.view.status.admission_checks):
             return FAILED_CHECKS, Requeue.GENERIC
@@ -109,30 +138,30 @@ class Cycle:
             return WRONG_NAMESPACE, Requeue.NAMESPACE_MISMATCH
         return work.wrong, Requeue.GENERIC
 
-    def _assigned(self, work: WorkloadInfo, queue: Queue) -> tuple[Assignment, Sequence[Target]]:
+    def _assigned(self, work: WorkloadInfo, queue: Queue) -> tuple[Assignment, Sequence[PreemptionTarget]]:
         spec = self.snapshot.spec(queue.name)
         if work.tried is not None and self._is_outdated(work.tried, work, queue):
             work.tried = None
         simulate = partial(self._simulate, work, queue, spec.preemption)
-        search = FlavorSearch(work, queue, spec, self.snapshot.flavors, simulate, self.number)
+        search = FlavorAssigner(work, queue, spec, self.snapshot.flavors, simulate, self.number)
         whole = search.assign()
         chosen = self._targets(work, queue, spec.preemption, whole)
         if chosen is not None:
             return whole, chosen
-        if partial_admission.can_shrink(work.pod_sets):
+        if can_shrink(work.pod_sets):
 
-            def fits(counts: list[int]) -> tuple[Assignment, Sequence[Target]] | None:
+            def fits(counts: list[int]) -> tuple[Assignment, Sequence[PreemptionTarget]] | None:
                 assignment = search.assign(counts)
                 chosen = self._targets(work, queue, spec.preemption, assignment)
                 return None if chosen is None else (assignment, chosen)
 
-            if (found := partial_admission.largest(work.pod_sets, fits)) is not None:
-                return found
+            if (partial_fit := largest(work.pod_sets, fits)) is not None:
+                return partial_fit
         return whole, ()
 
     def _targets(
         self, work: WorkloadInfo, queue: Queue, rules: kueue.Preemption, assignment: Assignment
-    ) -> Sequence[Target] | None:
+    ) -> Sequence[PreemptionTarget] | None:
         """Return whom an assignment needs to be preempted; None where it cannot work."""
         if assignment.mode is not Mode.PREEMPT:
             return () if assignment.mode is Mode.FIT else None
@@ -151,7 +180,7 @@ class Cycle:
             return True
         return self.number - tried.cycle > 1 and queue.generation > tried.generation
 
-    def _process(self, entry: Entry) -> None:
+    def _process(self, entry: SchedulingEntry) -> None:
         """Decide on one head, after those before it."""
         assignment, queue = entry.assignment, entry.queue
         assert assignment is not None
@@ -171,7 +200,7 @@ class Cycle:
             self.preempted |= {target.key: target for target in entry.targets}
             entry.status = EntryStatus.PREEMPTS if assignment.mode is Mode.PREEMPT else EntryStatus.ADMITTED
 
-    def _still_fits(self, entry: Entry, queue: Queue, assignment: Assignment) -> bool:
+    def _still_fits(self, entry: SchedulingEntry, queue: Queue, assignment: Assignment) -> bool:
         with without((*self.preempted.values(), *entry.targets)):
             return queue.fits(assignment.usage)
 
@@ -180,13 +209,13 @@ class Cycle:
         self._noted.append((queue, dict(usage)))
 
 
-def _turn(entry: Entry) -> tuple[object, ...]:
+def _turn(entry: SchedulingEntry) -> tuple[object, ...]:
     """Who comes first in a cycle: whoever borrows less, then by priority, then the oldest."""
     assert entry.assignment is not None
     return entry.assignment.borrows, *entry.work.order
 
 
-def _skip(entry: Entry, message: str) -> None:
+def _skip(entry: SchedulingEntry, message: str) -> None:
     entry.status, entry.message, entry.why = EntryStatus.SKIPPED, message, Requeue.FAILED_AFTER_NOMINATION
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from fleetqueue.api.core_v1 import Container, PodSpec, ResourceRequirements
 from fleetqueue.api.pod_limits import LimitRange, LimitRangeItem
-from fleetqueue.api.pod_templates import Container, PodSet, PodSpec, Resources
+from fleetqueue.api.pod_templates import PodSet
 from fleetqueue.api.quantity import Amounts, Quantity
 from fleetqueue.embedded.kueue.scheduling.amounts import amount
 
@@ -26,17 +27,17 @@ Summary = Mapping[str, LimitRangeItem]
 
 def summary(ranges: Iterable[LimitRange]) -> Summary:
     """Keep the lowest maximum, the highest minimum, and the default that comes first."""
-    found: dict[str, LimitRangeItem] = {}
-    for item in (item for each in ranges for item in each.spec.limits):
-        known = found.get(item.type, LimitRangeItem(type=item.type))
-        found[item.type] = LimitRangeItem(
+    by_type: dict[str, LimitRangeItem] = {}
+    for item in (item for limit_range in ranges for item in limit_range.spec.limits):
+        known = by_type.get(item.type, LimitRangeItem(type=item.type))
+        by_type[item.type] = LimitRangeItem(
             type=item.type,
             max=_merged(known.max, item.max, keep=min),
             min=_merged(known.min, item.min, keep=max),
             default={**item.default, **known.default},
             default_request={**item.default_request, **known.default_request},
         )
-    return found
+    return by_type
 
 
 def adjusted(pod_set: PodSet, limits: Summary, overheads: Mapping[str, Listed]) -> PodSet:
@@ -57,10 +58,14 @@ def adjusted(pod_set: PodSet, limits: Summary, overheads: Mapping[str, Listed]) 
 
 def refusal(pod_sets: Sequence[PodSet], limits: Summary) -> str:
     """Say what is wrong with the requests of a Workload; nothing if all is well."""
-    if found := [each for number, one in enumerate(pod_sets) for each in _above_limits(one.template.spec, number)]:
-        return f"resources validation failed: {_aggregate(found)}"
-    if found := [each for number, one in enumerate(pod_sets) for each in _off_range(one.template.spec, number, limits)]:
-        return f"resources didn't satisfy LimitRange constraints: {_aggregate(found)}"
+    if problems := [
+        problem for number, one in enumerate(pod_sets) for problem in _above_limits(one.template.spec, number)
+    ]:
+        return f"resources validation failed: {_aggregate(problems)}"
+    if problems := [
+        problem for number, one in enumerate(pod_sets) for problem in _off_range(one.template.spec, number, limits)
+    ]:
+        return f"resources didn't satisfy LimitRange constraints: {_aggregate(problems)}"
     return ""
 
 
@@ -68,9 +73,9 @@ def _filled_all(containers: Iterable[Container], item: LimitRangeItem) -> tuple[
     return tuple(msgspec.structs.replace(one, resources=_filled(one.resources, item)) for one in containers)
 
 
-def _filled(resources: Resources, item: LimitRangeItem) -> Resources:
+def _filled(resources: ResourceRequirements, item: LimitRangeItem) -> ResourceRequirements:
     limits = {**item.default, **resources.limits}
-    return Resources(limits=limits, requests={**limits, **item.default_request, **resources.requests})
+    return ResourceRequirements(limits=limits, requests={**limits, **item.default_request, **resources.requests})
 
 
 def _merged(one: Listed, other: Listed, *, keep: object) -> dict[str, Quantity]:
@@ -93,7 +98,7 @@ def _off_range(spec: PodSpec, number: int, limits: Summary) -> Iterator[str]:
         most = _merged(resources.requests, resources.limits, keep=max)
         yield from _out_of(limits.get("Container", LimitRangeItem()), path, least, most)
     if "Pod" in limits:
-        total = _plain(spec.needs())
+        total = _plain(spec.requests())
         yield from _out_of(limits["Pod"], _path(number), total, total)
 
 
@@ -104,7 +109,7 @@ def _out_of(item: LimitRangeItem, path: str, least: Listed, most: Listed) -> Ite
         yield _invalid(path, names, BELOW_MIN)
 
 
-def _parts(spec: PodSpec, number: int, *, with_whole: bool = True) -> Iterator[tuple[str, Resources]]:
+def _parts(spec: PodSpec, number: int, *, with_whole: bool = True) -> Iterator[tuple[str, ResourceRequirements]]:
     for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
         for index, container in enumerate(containers):
             yield f"{_path(number)}.{field}[{index}]", container.resources
@@ -116,8 +121,10 @@ def _path(number: int) -> str:
     return f"spec.podSets[{number}].template.spec"
 
 
-def _greater(some: Listed, than: Listed) -> list[str]:
-    return sorted(name for name in some.keys() & than.keys() if amount(name, some[name]) > amount(name, than[name]))
+def _greater(quantities: Listed, than: Listed) -> list[str]:
+    return sorted(
+        name for name in quantities.keys() & than.keys() if amount(name, quantities[name]) > amount(name, than[name])
+    )
 
 
 def _plain(needs: Amounts) -> dict[str, Quantity]:
@@ -128,7 +135,7 @@ def _invalid(path: str, names: Sequence[str], why: str) -> str:
     return f"{path}: Invalid value: {json.dumps(names, separators=(',', ':'))}: {why}"
 
 
-def _aggregate(found: Sequence[str]) -> str:
+def _aggregate(problems: Sequence[str]) -> str:
     """Return several refusals as Go joins them."""
-    told = [*dict.fromkeys(found)]
-    return told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    unique_problems = [*dict.fromkeys(problems)]
+    return unique_problems[0] if len(unique_problems) == 1 else f"[{', '.join(unique_problems)}]"

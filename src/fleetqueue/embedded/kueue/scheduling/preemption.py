@@ -1,7 +1,7 @@
 """Choose whom to preempt: as few as needed, those who have the least right first.
 
 Candidates are taken away one by one until the Workload fits; then it is tried whether some of them can stay after all.
-Nothing is changed for good: whoever is taken away in thought is put back before the answer is given.
+The snapshot is as before afterwards: usage that is removed to simulate a preemption is added again.
 
 Mirrors: Kueue pkg/scheduler/preemption
 """
@@ -13,23 +13,23 @@ from datetime import datetime
 
 from fleetqueue.embedded.kueue.scheduling.assignment import GranularMode
 from fleetqueue.embedded.kueue.scheduling.candidates import (
-    Candidate,
     Candidates,
     Holders,
+    PreemptionCandidate,
     Preemptor,
     candidates,
     is_valid,
 )
 from fleetqueue.embedded.kueue.scheduling.cohorts import Queue
-from fleetqueue.embedded.kueue.scheduling.flavors import lowest_that_fits
+from fleetqueue.embedded.kueue.scheduling.flavor_assigner import lowest_that_fits
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Somebody who shall be preempted, and by what right."""
+class PreemptionTarget:
+    """A Workload that shall be preempted, and why it may be."""
 
-    candidate: Candidate
+    candidate: PreemptionCandidate
 
     @property
     def key(self) -> str:
@@ -40,13 +40,13 @@ class Target:
         return self.candidate.variant.reason
 
 
-def targets(preemptor: Preemptor, holders: Holders, now: datetime) -> list[Target]:
-    """Return whom to preempt; nobody where that cannot help."""
-    found = candidates(preemptor, holders, now)
-    in_order = found.in_order
-    for may_borrow in _attempts(preemptor, found):
+def targets(preemptor: Preemptor, holders: Holders, now: datetime) -> list[PreemptionTarget]:
+    """Return the Workloads to preempt; none where that cannot help."""
+    candidate_groups = candidates(preemptor, holders, now)
+    in_order = candidate_groups.in_order
+    for may_borrow in _attempts(preemptor, candidate_groups):
         if chosen := _fewest(preemptor, in_order, may_borrow=may_borrow):
-            return [Target(candidate) for candidate in chosen]
+            return [PreemptionTarget(candidate) for candidate in chosen]
     return []
 
 
@@ -63,9 +63,9 @@ def simulated(preemptor: Preemptor, holders: Holders, now: datetime) -> tuple[Gr
 
 
 @contextmanager
-def without(some: Iterable[Target]) -> Iterator[None]:
+def without(victims: Iterable[PreemptionTarget]) -> Iterator[None]:
     """Look at the quota as if these were gone."""
-    gone = [target.candidate for target in some]
+    gone = [target.candidate for target in victims]
     for candidate in gone:
         _take(candidate)
     try:
@@ -75,22 +75,24 @@ def without(some: Iterable[Target]) -> Iterator[None]:
             _put_back(candidate)
 
 
-def _attempts(preemptor: Preemptor, found: Candidates) -> tuple[bool, ...]:
+def _attempts(preemptor: Preemptor, candidate_groups: Candidates) -> tuple[bool, ...]:
     """Return whether to borrow, in the order in which it is tried."""
-    has_others = bool(found.hierarchy or found.others)
+    has_others = bool(candidate_groups.hierarchy or candidate_groups.others)
     if not has_others or (not preemptor.may_borrow and not _is_under_nominal(preemptor.queue, preemptor.scarce)):
         return (True,)
-    if not preemptor.may_borrow and not found.hierarchy:
+    if not preemptor.may_borrow and not candidate_groups.hierarchy:
         return (False, True)
     return (True, False)
 
 
-def _is_under_nominal(queue: Queue, some: Iterable[FlavorResource]) -> bool:
-    return all(queue.usage.get(what, 0) < queue.quota(what).nominal for what in some)
+def _is_under_nominal(queue: Queue, flavor_resources: Iterable[FlavorResource]) -> bool:
+    return all(queue.usage.get(what, 0) < queue.quota(what).nominal for what in flavor_resources)
 
 
-def _fewest(preemptor: Preemptor, in_order: Iterable[Candidate], *, may_borrow: bool) -> list[Candidate]:
-    chosen: list[Candidate] = []
+def _fewest(
+    preemptor: Preemptor, in_order: Iterable[PreemptionCandidate], *, may_borrow: bool
+) -> list[PreemptionCandidate]:
+    chosen: list[PreemptionCandidate] = []
     try:
         for candidate in in_order:
             if not is_valid(candidate, preemptor, may_borrow=may_borrow):
@@ -105,7 +107,9 @@ def _fewest(preemptor: Preemptor, in_order: Iterable[Candidate], *, may_borrow: 
             _put_back(candidate)
 
 
-def _without_needless(preemptor: Preemptor, chosen: list[Candidate], *, may_borrow: bool) -> list[Candidate]:
+def _without_needless(
+    preemptor: Preemptor, chosen: list[PreemptionCandidate], *, may_borrow: bool
+) -> list[PreemptionCandidate]:
     """Let those stay without whom it fits as well, asked from the last to the first; changes `chosen`."""
     for number in range(len(chosen) - 2, -1, -1):
         _put_back(chosen[number])
@@ -124,9 +128,9 @@ def _fits(preemptor: Preemptor, *, may_borrow: bool) -> bool:
     return queue.fits(wanted)
 
 
-def _take(candidate: Candidate) -> None:
+def _take(candidate: PreemptionCandidate) -> None:
     candidate.queue.add_all(candidate.work.usage, -1)
 
 
-def _put_back(candidate: Candidate) -> None:
+def _put_back(candidate: PreemptionCandidate) -> None:
     candidate.queue.add_all(candidate.work.usage)

@@ -16,7 +16,7 @@ Quantities = Mapping[FlavorResource, int]
 """How much of each; cpu in thousandths, all else in whole units. `amounts.written` makes a quantity of one."""
 
 
-class Problem(NamedTuple):
+class InactiveReason(NamedTuple):
     """Why a ClusterQueue cannot admit."""
 
     reason: str
@@ -24,7 +24,7 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class QueueUsageStats:
     """One ClusterQueue, or one LocalQueue, at one moment."""
 
     pending: int = 0
@@ -38,22 +38,22 @@ class Usage:
 
 
 Told = Callable[[str, str], None]
-"""Called with "ClusterQueue" or "LocalQueue" and its key, when its Usage or its problems may have changed."""
+"""Called with "ClusterQueue" or "LocalQueue" and its key, when its usage or its problems may have changed."""
 
 
 class QueueUsage(Protocol):
-    def of_cluster_queue(self, name: str) -> Usage:
+    def of_cluster_queue(self, name: str) -> QueueUsageStats:
         """Return how a ClusterQueue stands; an unknown one has nothing."""
         ...
 
-    def of_local_queue(self, key: str) -> Usage:
+    def of_local_queue(self, key: str) -> QueueUsageStats:
         """Return how a LocalQueue, named `namespace/name`, stands."""
         ...
 
-    def problems(self, name: str) -> Sequence[Problem]:
+    def problems(self, name: str) -> Sequence[InactiveReason]:
         """Say why a ClusterQueue cannot admit, the first reason first; empty if it can, or is not known."""
         ...
 
-    def subscribe(self, told: Told) -> None:
+    def subscribe(self, listener: Told) -> None:
         """Be told of changes; before the cluster runs."""
         ...

@@ -41,15 +41,15 @@ def quotas(groups: Iterable[ResourceGroup]) -> Quotas:
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class ResourceNode:
     name: str
-    parent: "Node | None" = None
+    parent: "ResourceNode | None" = None
     quotas: Quotas = field(default_factory=dict)
     subtree_quota: dict[FlavorResource, int] = field(default_factory=dict)
     """Its own quota and what its children lend."""
     usage: dict[FlavorResource, int] = field(default_factory=dict)
 
-    def ancestors(self) -> Iterator["Node"]:
+    def ancestors(self) -> Iterator["ResourceNode"]:
         """Go from the parent up to the root."""
         node = self.parent
         while node is not None:
@@ -86,7 +86,7 @@ class Node:
         return self.local_available(what) + of_parent
 
     def potentially_available(self, what: FlavorResource) -> int:
-        """What it could use if nobody used anything."""
+        """What it could use if nothing were used."""
         quota = self.subtree_quota.get(what, 0)
         if self.parent is None:
             return quota
@@ -97,8 +97,8 @@ class Node:
     def would_borrow(self, what: FlavorResource, value: int) -> bool:
         return self.subtree_quota.get(what, 0) < self.usage.get(what, 0) + value
 
-    def is_within_quota(self, some: Iterable[FlavorResource]) -> bool:
-        return all(not self.would_borrow(what, 0) for what in some)
+    def is_within_quota(self, flavor_resources: Iterable[FlavorResource]) -> bool:
+        return all(not self.would_borrow(what, 0) for what in flavor_resources)
 
     def fits(self, wanted: Quantities) -> bool:
         return all(max(0, self.available(what)) >= value for what, value in wanted.items())
@@ -116,22 +116,22 @@ class Node:
             self.add(what, sign * value)
 
 
-def remaining(node: Node, wanted: Quantities) -> tuple[bool, Quantities]:
+def remaining(node: ResourceNode, wanted: Quantities) -> tuple[bool, Quantities]:
     """Tell whether a node's quota holds what is wanted beside what is used; and what its parent must hold of it."""
     fits = all(not node.would_borrow(what, value) for what, value in wanted.items())
     return fits, {what: max(0, value - node.local_available(what)) for what, value in wanted.items()}
 
 
-def total(children: Iterable[Node], own: Mapping[FlavorResource, Quota]) -> dict[FlavorResource, int]:
+def total(children: Iterable[ResourceNode], own: Mapping[FlavorResource, Quota]) -> dict[FlavorResource, int]:
     """Add up a cohort's quota: its own and what its children lend."""
-    quota = {what: each.nominal for what, each in own.items()}
+    quota = {what: own_quota.nominal for what, own_quota in own.items()}
     for child in children:
         for what, value in child.subtree_quota.items():
             quota[what] = quota.get(what, 0) + value - child.local_quota(what)
     return quota
 
 
-def total_usage(children: Iterable[Node]) -> dict[FlavorResource, int]:
+def total_usage(children: Iterable[ResourceNode]) -> dict[FlavorResource, int]:
     """Add up what a cohort's children use of what they lend, or borrow."""
     usage: dict[FlavorResource, int] = {}
     for child in children:

@@ -10,7 +10,7 @@ from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 
 
 @dataclass(slots=True)
-class Tally:
+class QueueTotals:
     """What the Workloads of one queue hold together."""
 
     reserving: int = 0
@@ -27,7 +27,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Reservation:
     work: WorkloadInfo
     is_admitted: bool
 
@@ -35,10 +35,10 @@ class Held:
 class Reservations:
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, Reservation] = {}
         self._by_queue: dict[str, dict[str, WorkloadInfo]] = {}
-        self._tallies: dict[str, Tally] = {}
-        self._local_tallies: dict[str, Tally] = {}
+        self._tallies: dict[str, QueueTotals] = {}
+        self._local_tallies: dict[str, QueueTotals] = {}
 
     def get(self, key: str) -> WorkloadInfo | None:
         held = self._held.get(key)
@@ -47,17 +47,17 @@ class Reservations:
     def of(self, cluster_queue: str) -> Iterable[WorkloadInfo]:
         return self._by_queue.get(cluster_queue, {}).values()
 
-    def tally(self, cluster_queue: str) -> Tally:
-        return self._tallies.get(cluster_queue, Tally())
+    def tally(self, cluster_queue: str) -> QueueTotals:
+        return self._tallies.get(cluster_queue, QueueTotals())
 
-    def local_tally(self, local_queue: str) -> Tally:
-        return self._local_tallies.get(local_queue, Tally())
+    def local_tally(self, local_queue: str) -> QueueTotals:
+        return self._local_tallies.get(local_queue, QueueTotals())
 
     def put(self, work: WorkloadInfo, *, is_admitted: bool | None = None) -> None:
         """Note that a Workload holds what it holds; by default it is admitted if it says so."""
         self._take_off(work.key)
         is_admitted = work.view.is_true(kueue.ADMITTED) if is_admitted is None else is_admitted
-        self._held[work.key] = Held(work, is_admitted)
+        self._held[work.key] = Reservation(work, is_admitted)
         self._by_queue.setdefault(work.cluster_queue, {})[work.key] = work
         self._count(work, +1, is_admitted=is_admitted)
 
@@ -90,7 +90,7 @@ class Reservations:
         if (node := self._forest.queues.get(work.cluster_queue)) is not None:
             node.add_all(held, sign)
         for tallies, name in ((self._tallies, work.cluster_queue), (self._local_tallies, work.local_queue)):
-            tally = tallies.setdefault(name, Tally())
+            tally = tallies.setdefault(name, QueueTotals())
             tally.count(held, sign, is_admitted=is_admitted)
             if not tally.reserving:
                 del tallies[name]

@@ -1,43 +1,92 @@
 """Give quota to the Workloads that wait for it: cycle after cycle, one head of every ClusterQueue at a time.
 
-A cycle runs when somebody is to be tried, and again at once while cycles come forward: somebody was admitted, parked or
-preempted. A head that stays in its line without any of this, since its queue is strict or it waits for those whom it
-preempted, is looked at again when something changes; the real scheduler looks every ten milliseconds.
+A cycle runs when a Workload is to be tried, and again at once while cycles change something: one was admitted, became
+inadmissible, or preempts. A head that stays in its queue without any of this, since its queue is strict or it waits for
+those whom it preempted, is looked at again when something changes; the real scheduler looks every ten milliseconds.
 
-Reads:   what `hearing` names
+Reads:   Workload, ClusterQueue, LocalQueue, Cohort, ResourceFlavor, AdmissionCheck, Namespace, LimitRange, RuntimeClass
 Writes:  what `writing` names
 Mirrors: Kueue pkg/scheduler
 Simplified: fair sharing, waiting for the pods of others, workload slices and resource claims are not served.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
+
+import msgspec
 
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.meta import O, Object
+from fleetqueue.api.pod_limits import LimitRange, RuntimeClass
+from fleetqueue.embedded.kueue.metrics import ROLE, SchedulerMetrics
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
-from fleetqueue.embedded.kueue.scheduling.cache_events import listen
 from fleetqueue.embedded.kueue.scheduling.cache_view import CLUSTER_QUEUE
-from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, Entry, EntryStatus
-from fleetqueue.embedded.kueue.scheduling.measures import ROLE, Measures
-from fleetqueue.embedded.kueue.scheduling.queues import Requeue
+from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, EntryStatus, SchedulingEntry
+from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
+from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import summary
 from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
-from fleetqueue.embedded.kueue.scheduling.writing import Asked, Writer
+from fleetqueue.embedded.kueue.scheduling.writing import IssuedPreemptions, Writer
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
+from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+
+log = Log("kueue")
+
+
+def listen(hub: Cluster, cache: Cache) -> None:
+    """Follow all kinds that the cache holds; call it before the hub runs."""
+    _hear(hub, kueue.ResourceFlavor, cache.set_flavor, cache.drop_flavor)
+    _hear(hub, kueue.AdmissionCheck, cache.set_check, cache.drop_check)
+    _hear(hub, kueue.Cohort, cache.set_cohort, cache.drop_cohort)
+    _hear(hub, kueue.ClusterQueue, cache.set_cluster_queue, cache.drop_cluster_queue)
+    _hear(hub, kueue.LocalQueue, cache.set_local_queue, cache.drop_local_queue)
+    _hear(hub, kueue.QueuedWorkload, cache.set_workload, cache.drop_workload)
+    _hear(hub, Namespace, lambda one: cache.set_namespace(one.name, one.metadata.labels), cache.drop_namespace)
+    _hear(
+        hub,
+        RuntimeClass,
+        lambda one: cache.set_overhead(one.name, one.overhead.pod_fixed),
+        lambda key: cache.set_overhead(key, None),
+    )
+    hub.informer(LimitRange).subscribe(lambda old, new: _take_limits(hub, cache, old or new))
+
+
+def _hear(hub: Cluster, kind: type[O], put: Callable[[O], Any], drop: Callable[[str], Any]) -> None:
+    def on_change(old: O | None, new: O | None) -> None:
+        if old is not None and (new is None or old.uid != new.uid):
+            drop(old.key)
+        if new is not None:
+            take(new)
+
+    def take(new: O) -> None:
+        try:
+            put(new)
+        except (ValueError, msgspec.ValidationError) as error:
+            # One odd object must not end the watch for all others; it counts as what it was before.
+            log.warning("object cannot be read", kind=kind.resource.kind, key=new.key, error=error)
+
+    hub.informer(kind).subscribe(on_change)
+
+
+def _take_limits(hub: Cluster, cache: Cache, changed: Object | None) -> None:
+    if changed is not None:
+        cache.set_limits(changed.namespace, summary(hub.list(LimitRange, changed.namespace)))
+
 
 CYCLE: Final = "cycle"
 RETRY: Final = "retry "
-"""What the keys of trees begin with whose parked are to be tried again."""
+"""The prefix of the keys of trees whose inadmissible Workloads are to be tried again."""
 
 
-class SchedulerController(Controller):
+class KueueSchedulerController(Controller):
     name = "kueue-scheduler"
 
-    def __init__(self, hub: Cluster, metrics: Metrics, cache: Cache, measures: Measures) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, cache: Cache, measures: SchedulerMetrics) -> None:
         super().__init__(hub, metrics)
         self.cache = cache
         self.measures = measures
@@ -86,7 +135,7 @@ class SchedulerController(Controller):
         if problems:
             raise problems[0]  # those are in their queues again, and are tried again later and later
 
-    def _decide(self, heads: Sequence[WorkloadInfo]) -> list[Entry]:
+    def _decide(self, heads: Sequence[WorkloadInfo]) -> list[SchedulingEntry]:
         try:
             return Cycle(self.cache, self._number, clock.now()).run(heads)
         except Exception:
@@ -94,15 +143,15 @@ class SchedulerController(Controller):
                 self.cache.back(work, Requeue.FAILED_AFTER_NOMINATION)
             raise
 
-    async def _put_back(self, entries: Sequence[Entry]) -> tuple[bool, list[Exception]]:
+    async def _put_back(self, entries: Sequence[SchedulingEntry]) -> tuple[bool, list[Exception]]:
         """Put back all who were not admitted; return whether another cycle can bring more, and what went wrong."""
         results = await asyncio.gather(*map(self._put_one_back, entries), return_exceptions=True)
         problems = [result for result in results if isinstance(result, Exception)]
         return any(result is True for result in results), problems
 
-    async def _put_one_back(self, entry: Entry) -> bool:
-        """Return whether another cycle can bring more: others are tried, or other flavors, or somebody leaves."""
-        asked = Asked(0, None)
+    async def _put_one_back(self, entry: SchedulingEntry) -> bool:
+        """Return whether another cycle can bring more: others are tried, or other flavors, or one leaves."""
+        asked = IssuedPreemptions(0, None)
         try:
             if entry.status is EntryStatus.PREEMPTS:
                 asked = await self.writer.preempt(entry)
@@ -119,24 +168,24 @@ class SchedulerController(Controller):
         return asked.now > 0 or not is_in_line or has_more
 
     async def _meanwhile(self, doing: Coroutine[Any, Any, None]) -> None:
-        """Do something beside the next cycles; or now, where nobody would wait for it."""
+        """Do something beside the next cycles; or now, where no cycle waits for it."""
         if self._tasks is None:
             await doing
         else:
             self._tasks.create_task(doing)
 
     def _retry_soon(self, tree: str) -> None:
-        """Gather what changes in a tree."""
+        """Gather what changes in a tree of cohorts."""
         self.queue.add_after(RETRY + tree, self.cache.settings.retry_batch)
 
     def _measure(self, kind: str, key: str) -> None:
         if kind == CLUSTER_QUEUE and self.hub.get(kueue.ClusterQueue, key) is not None:
-            queue = self.cache.pending_queues.queues.get(key)
-            parked, everybody = (queue.parked, len(queue)) if queue is not None else (0, 0)
-            self.measures.pending.labels(key, "active", ROLE).set(everybody - parked)
-            self.measures.pending.labels(key, "inadmissible", ROLE).set(parked)
+            queue = self.cache.queue_manager.queues.get(key)
+            inadmissible, pending = (queue.inadmissible, len(queue)) if queue is not None else (0, 0)
+            self.measures.pending.labels(key, "active", ROLE).set(pending - inadmissible)
+            self.measures.pending.labels(key, "inadmissible", ROLE).set(inadmissible)
 
-    def _measure_cycle(self, entries: Sequence[Entry], seconds: float) -> None:
+    def _measure_cycle(self, entries: Sequence[SchedulingEntry], seconds: float) -> None:
         result = "success" if any(entry.status is EntryStatus.ADMITTED for entry in entries) else "inadmissible"
         self.measures.attempts.labels(result, ROLE).inc()
         self.measures.attempt_seconds.labels(result, ROLE).observe(seconds)

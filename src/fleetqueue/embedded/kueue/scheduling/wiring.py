@@ -7,14 +7,14 @@ workloads; and to create and patch events.
 
 from collections.abc import Sequence
 
+from fleetqueue.embedded.kueue.metrics import SchedulerMetrics
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
-from fleetqueue.embedded.kueue.scheduling.measures import Measures
-from fleetqueue.embedded.kueue.scheduling.scheduler import SchedulerController
+from fleetqueue.embedded.kueue.scheduling.scheduler import KueueSchedulerController
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
 
-def controllers(hub: Cluster, metrics: Metrics, cache: Cache, measures: Measures) -> Sequence[Controller]:
+def controllers(hub: Cluster, metrics: Metrics, cache: Cache, measures: SchedulerMetrics) -> Sequence[Controller]:
     """Return the controllers of a cluster; `cache` are also what queue statuses are read from."""
-    return (SchedulerController(hub, metrics, cache, measures),)
+    return (KueueSchedulerController(hub, metrics, cache, measures),)

@@ -1,4 +1,4 @@
-"""A Workload as the scheduler sees it: what it asks for, what it holds, and where it stands in line.
+"""A Workload as the scheduler sees it: what it asks for, what it holds, and its place in the queue.
 
 Mirrors: Kueue pkg/workload/workload.go (Info)
 """
@@ -44,8 +44,8 @@ class PodSetResources:
         """Return the same with fewer pods, or more."""
         if not self.count or count == self.count:
             return self
-        each = {name: value // self.count for name, value in self.requests.items()}
-        return replace(self, count=count, requests={name: value * count for name, value in each.items()})
+        per_pod = {name: value // self.count for name, value in self.requests.items()}
+        return replace(self, count=count, requests={name: value * count for name, value in per_pod.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ class WorkloadInfo:
 
     @property
     def reserved_at(self) -> datetime | None:
-        found = conditions.find(self.view.status.conditions, kueue.QUOTA_RESERVED)
-        return found.last_transition_time if found is not None and found.is_true else None
+        condition = conditions.find(self.view.status.conditions, kueue.QUOTA_RESERVED)
+        return condition.last_transition_time if condition is not None and condition.is_true else None
 
     @property
     def usage(self) -> Quantities:
@@ -210,13 +210,13 @@ def _counts(view: kueue.Workload, sets: Sequence[PodSet]) -> dict[str, int]:
 
 
 def _total(one: PodSet, count: int) -> Requests:
-    return amounts.requests(one.template.spec.needs(), times=count)
+    return amounts.requests(one.template.spec.requests(), times=count)
 
 
 def _shape(view: kueue.QueuedWorkload, parts: Sequence[PodSetResources]) -> bytes:
     sizes = [(part.count, part.requests) for part in parts]
-    said = [view.spec.priority, [_looks(raw) for raw in view.spec.pod_sets], sizes]
-    return blake2b(orjson.dumps(said, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+    content = [view.spec.priority, [_looks(raw) for raw in view.spec.pod_sets], sizes]
+    return blake2b(orjson.dumps(content, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
 def _looks(raw: Manifest) -> Manifest:

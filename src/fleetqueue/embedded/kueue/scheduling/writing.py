@@ -1,4 +1,4 @@
-"""Write what a cycle decided: admissions, preemptions, and why somebody still waits.
+"""Write what a cycle decided: admissions, preemptions, and why a Workload still waits.
 
 Writes: Workload status (as `kueue-admission`), Events
 """
@@ -11,21 +11,70 @@ from fleetqueue import clock
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kueue.scheduling import admission_status, messages
+from fleetqueue.embedded.kueue.metrics import ROLE, SchedulerMetrics
+from fleetqueue.embedded.kueue.scheduling import admission_status
 from fleetqueue.embedded.kueue.scheduling.amounts import all_written
 from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, PartAssignment
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
-from fleetqueue.embedded.kueue.scheduling.cycle import Entry
-from fleetqueue.embedded.kueue.scheduling.measures import ROLE, Measures
-from fleetqueue.embedded.kueue.scheduling.preemption import Target
-from fleetqueue.embedded.kueue.scheduling.queues import Requeue
+from fleetqueue.embedded.kueue.scheduling.cycle import SchedulingEntry
+from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
+from fleetqueue.embedded.kueue.scheduling.preemption import PreemptionTarget
 from fleetqueue.embedded.kueue.scheduling.readiness import required_checks
 from fleetqueue.embedded.kueue.scheduling.workload_info import PodSetResources, WorkloadInfo
 from fleetqueue.rules.workload_admission import applied
-from fleetqueue.runtime.admission_status import apply_admission
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import apply_admission
+
+# What people read about admissions and preemptions; worded as Kueue words it.
+
+UNKNOWN = "UNKNOWN"
+RIGHTS = {
+    "InClusterQueue": "prioritization in the ClusterQueue",
+    "InCohortReclamation": "reclamation within the cohort",
+    "InCohortReclaimWhileBorrowing": "reclamation within the cohort while borrowing",
+}
+
+
+def quota_reserved(cluster_queue: str, waited: float, considered: str) -> str:
+    message = f"Quota reserved in ClusterQueue {cluster_queue}, wait time since queued was {waited:.0f}s"
+    return f"{message}; Flavors considered: {considered}" if considered else message
+
+
+def admitted(cluster_queue: str) -> str:
+    return f"Admitted by ClusterQueue {cluster_queue}, wait time since reservation was 0s"
+
+
+def preempted(preemptor: WorkloadInfo, path: str, target: PreemptionTarget) -> str:
+    job = preemptor.view.metadata.labels.get(kueue.JOB_UID_LABEL) or UNKNOWN
+    return (
+        f"Preempted to accommodate a workload (UID: {preemptor.view.uid or UNKNOWN}, JobUID: {job}) "
+        f"due to {RIGHTS[target.reason]}; preemptor path: {path}; preemptee path: {target.candidate.queue.path}"
+    )
+
+
+def preempted_whom(preemptor: WorkloadInfo, target: PreemptionTarget) -> str:
+    """Tell the preemptor of its victim."""
+    victim = target.candidate.work
+    message = f"Preempted workload {victim.key} (UID: {victim.view.uid}) in ClusterQueue {victim.cluster_queue}"
+    return f"{message}; {priorities(preemptor, victim)}"
+
+
+def priorities(preemptor: WorkloadInfo, victim: WorkloadInfo) -> str:
+    return f"preemptor {_priority(preemptor)}; preemptee {_priority(victim)}"
+
+
+def waits_for(preempted: int, failed: int) -> str:
+    """Tell, after why a Workload waits, what becomes of those that it preempts."""
+    if preempted:
+        return f". Pending the preemption of {preempted} workload(s)"
+    return f". Preempting {failed} workload(s) failed, will retry."
+
+
+def _priority(work: WorkloadInfo) -> str:
+    return f"effective priority: {work.priority} (base: {work.priority}, boost: 0)"
+
 
 AT_ONCE: Final = 32
 """Admissions that are written at a time; more only wait for each other at the server."""
@@ -37,7 +86,7 @@ do so as fast as the server can refuse."""
 log = Log("kueue")
 
 
-class Asked(NamedTuple):
+class IssuedPreemptions(NamedTuple):
     """What came of preempting."""
 
     now: int
@@ -46,7 +95,7 @@ class Asked(NamedTuple):
 
 
 class Writer:
-    def __init__(self, hub: Cluster, cache: Cache, measures: Measures) -> None:
+    def __init__(self, hub: Cluster, cache: Cache, measures: SchedulerMetrics) -> None:
         self._hub = hub
         self._cache = cache
         self._measures = measures
@@ -55,7 +104,7 @@ class Writer:
         self._preempting_turns = asyncio.Semaphore(PREEMPTIONS_AT_ONCE)
         self._failures: dict[str, int] = {}
 
-    def assume(self, entry: Entry) -> None:
+    def assume(self, entry: SchedulingEntry) -> None:
         """Count what is about to be written, before anybody else is looked at."""
         assert entry.assignment is not None
         parts = [_held(part) for part in entry.assignment.parts]
@@ -69,24 +118,24 @@ class Writer:
         async with self._turns:
             pass
 
-    async def admit(self, entry: Entry) -> None:
+    async def admit(self, entry: SchedulingEntry) -> None:
         """Write an admission that is assumed; where that fails, take the assumption back."""
         async with self._turns:
             problem = await self._try_to_admit(entry)
         if problem is not None:
             await self._take_back(entry, problem)
 
-    async def preempt(self, entry: Entry) -> Asked:
+    async def preempt(self, entry: SchedulingEntry) -> IssuedPreemptions:
         """Evict those for whom a head waits, and note with it what came of that."""
-        told = await asyncio.gather(*(self._preempt(entry, target) for target in entry.targets))
-        problems = [each for each in told if isinstance(each, Exception)]
-        preempted = len(told) - len(problems)
-        entry.message += messages.waits_for(preempted, len(problems))
+        results = await asyncio.gather(*(self._preempt(entry, target) for target in entry.targets))
+        problems = [result for result in results if isinstance(result, Exception)]
+        preempted = len(results) - len(problems)
+        entry.message += waits_for(preempted, len(problems))
         entry.why = Requeue.PENDING_PREEMPTION if preempted else Requeue.PREEMPTION_FAILED
         entry.work.tried = None
-        return Asked(sum(each is True for each in told), problems[0] if problems else None)
+        return IssuedPreemptions(sum(result is True for result in results), problems[0] if problems else None)
 
-    async def say_why(self, entry: Entry) -> None:
+    async def say_why(self, entry: SchedulingEntry) -> None:
         """Tell a Workload why it waits, if it does not say so already."""
         raw = self._raw(entry.work)
         if raw is None:
@@ -97,7 +146,7 @@ class Writer:
             await self._events.warning(entry.work.view, kueue.PENDING, entry.message)
             log.info("waits", workload=entry.work.key, queue=entry.work.cluster_queue, why=entry.message)
 
-    async def _try_to_admit(self, entry: Entry) -> Exception | None:
+    async def _try_to_admit(self, entry: SchedulingEntry) -> Exception | None:
         try:
             await self._admit(entry)
         except errors.NotFound:
@@ -110,7 +159,7 @@ class Writer:
             return error
         return None
 
-    async def _admit(self, entry: Entry) -> None:
+    async def _admit(self, entry: SchedulingEntry) -> None:
         work, assignment = entry.work, entry.assignment
         raw = self._raw(work)
         if raw is None or assignment is None:
@@ -128,20 +177,20 @@ class Writer:
         log.info("quota reserved", workload=work.key, queue=work.cluster_queue, admitted=is_admitted)
         await self._tell_of_admission(entry, assignment, is_admitted=is_admitted)
 
-    async def _tell_of_admission(self, entry: Entry, assignment: Assignment, *, is_admitted: bool) -> None:
+    async def _tell_of_admission(self, entry: SchedulingEntry, assignment: Assignment, *, is_admitted: bool) -> None:
         work, name = entry.work, entry.work.cluster_queue
         waited = _waited(work)
         labels = (name, work.view.spec.priority_class_ref.name, ROLE)
         self._measures.reserved.labels(*labels).inc()
         self._measures.reserved_wait.labels(*labels).observe(waited)
-        note = messages.quota_reserved(name, waited, assignment.considered)
+        note = quota_reserved(name, waited, assignment.considered)
         await self._events.normal(work.view, admission_status.RESERVED, note)
         if is_admitted:
             self._measures.admitted.labels(*labels).inc()
             self._measures.admitted_wait.labels(*labels).observe(waited)
-            await self._events.normal(work.view, kueue.ADMITTED, messages.admitted(name))
+            await self._events.normal(work.view, kueue.ADMITTED, admitted(name))
 
-    async def _take_back(self, entry: Entry, error: Exception) -> None:
+    async def _take_back(self, entry: SchedulingEntry, error: Exception) -> None:
         key = entry.work.key
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         delay = clock.jitter(min(FIRST_DELAY * 2 ** min(failures, 8), LAST_DELAY))
@@ -149,14 +198,14 @@ class Writer:
         await asyncio.sleep(delay)
         self._cache.forget(key)
 
-    async def _preempt(self, entry: Entry, target: Target) -> bool | Exception:
+    async def _preempt(self, entry: SchedulingEntry, target: PreemptionTarget) -> bool | Exception:
         """Evict one; False if that was done before."""
         victim, cache = target.candidate.work, self._cache
         if victim.is_evicted or cache.is_being_preempted(victim):
             return False
         cache.preempt(victim)
         assert entry.queue is not None
-        message = messages.preempted(entry.work, entry.queue.path, target)
+        message = preempted(entry.work, entry.queue.path, target)
         try:
             async with self._preempting_turns:
                 await self._write_preemption(victim, target, message)
@@ -167,21 +216,21 @@ class Writer:
         await self._tell_of_preemption(entry.work, target, message)
         return True
 
-    async def _write_preemption(self, victim: WorkloadInfo, target: Target, message: str) -> None:
+    async def _write_preemption(self, victim: WorkloadInfo, target: PreemptionTarget, message: str) -> None:
         raw = self._raw(victim)
         if raw is not None:
             await self._apply(raw, admission_status.preempted(raw, target.reason, message, clock.now()))
 
-    async def _tell_of_preemption(self, preemptor: WorkloadInfo, target: Target, message: str) -> None:
+    async def _tell_of_preemption(self, preemptor: WorkloadInfo, target: PreemptionTarget, message: str) -> None:
         victim = target.candidate.work
         class_name = victim.view.spec.priority_class_ref.name
         self._measures.evicted.labels(victim.cluster_queue, kueue.PREEMPTED, "", class_name, ROLE).inc()
         self._measures.preempted.labels(preemptor.cluster_queue, target.reason, ROLE).inc()
         log.info("preempted", workload=victim.key, for_workload=preemptor.key, reason=target.reason)
         await self._events.normal(victim.view, f"{kueue.EVICTED}DueTo{kueue.PREEMPTED}", message)
-        note = f"{message}; {messages.priorities(preemptor, victim)}"
+        note = f"{message}; {priorities(preemptor, victim)}"
         await self._events.normal(victim.view, kueue.PREEMPTED, note)
-        await self._events.normal(preemptor.view, "PreemptedWorkload", messages.preempted_whom(preemptor, target))
+        await self._events.normal(preemptor.view, "PreemptedWorkload", preempted_whom(preemptor, target))
 
     async def _apply(self, raw: Manifest, status: Manifest) -> Manifest:
         """Write over whatever version is there: so does Kueue's scheduler, whose cache is ahead of the API."""
@@ -192,7 +241,7 @@ class Writer:
         raw = self._hub.informer(kueue.QueuedWorkload).store.raw(work.key)
         return raw if raw is not None and raw["metadata"]["uid"] == work.view.uid else None
 
-    def _is_admitted(self, entry: Entry) -> bool:
+    def _is_admitted(self, entry: SchedulingEntry) -> bool:
         """Tell whether nothing but quota was waited for."""
         queue = self._cache.configuration.queues.get(entry.work.cluster_queue)
         assert entry.assignment is not None
@@ -212,7 +261,7 @@ def _held(part: PartAssignment) -> PodSetResources:
 
 
 def _requests(work: WorkloadInfo) -> Sequence[Manifest]:
-    """Return what is asked for, as it is shown while somebody waits."""
+    """Return what is asked for, as it is shown while a Workload waits."""
     return [
         {"name": part.name, **({"resources": all_written(part.requests)} if part.requests else {})}
         for part in work.parts

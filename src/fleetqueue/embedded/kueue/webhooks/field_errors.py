@@ -45,7 +45,7 @@ def not_found(path: str, value: Any) -> str:
 
 
 def unsupported(path: str, value: Any, supported: Iterable[str]) -> str:
-    listed = ", ".join(_written(each) for each in supported)
+    listed = ", ".join(_written(choice) for choice in supported)
     return f"{path}: Unsupported value: {_written(value)}: supported values: {listed}"
 
 
@@ -72,11 +72,11 @@ def not_qualified(value: str) -> str:
     return "" if _QUALIFIED.fullmatch(name) else _NOT_QUALIFIED
 
 
-def refuse(found: Sequence[str]) -> None:
+def refuse(problems: Sequence[str]) -> None:
     """Deny a write for what was found, if anything was; what was found twice is told once."""
-    told = list(dict.fromkeys(found))
-    if told:
-        text = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    unique_problems = list(dict.fromkeys(problems))
+    if unique_problems:
+        text = unique_problems[0] if len(unique_problems) == 1 else f"[{', '.join(unique_problems)}]"
         raise errors.Forbidden(text, reason="Forbidden")
 
 

@@ -12,7 +12,7 @@ from fleetqueue.embedded.kueue.names import IN_USE
 from fleetqueue.embedded.kueue.settings import BATCH_JOB, SYSTEM_NAMESPACES, KueueSettings
 from fleetqueue.embedded.kueue.webhooks import job_rules, queue_rules
 from fleetqueue.embedded.kueue.webhooks.field_errors import refuse
-from fleetqueue.embedded.kueue.webhooks.job_defaults import JobDefaults
+from fleetqueue.embedded.kueue.webhooks.job_rules import JobDefaults
 from fleetqueue.embedded.kueue.webhooks.workload_rules import workload_faults
 
 CREATE: Final = ("CREATE",)
@@ -23,9 +23,9 @@ Faults = Callable[[Manifest | None, Manifest], list[str]]
 
 def hooks(settings: KueueSettings, integrations: Sequence[Integration], find: Find) -> list[AdmissionHook]:
     """Return the hooks of a manager with these settings."""
-    enabled = [each for each in integrations if each.framework in settings.frameworks]
-    parents = tuple(each.kind for each in enabled)
-    of_jobs = [hook for each in enabled for hook in _of_jobs(JobDefaults(each, settings, find, parents))]
+    enabled = [integration for integration in integrations if integration.framework in settings.frameworks]
+    parents = tuple(integration.kind for integration in enabled)
+    of_jobs = [hook for integration in enabled for hook in _of_jobs(JobDefaults(integration, settings, find, parents))]
     return [*_of_queues(), *of_jobs]
 
 
@@ -48,13 +48,13 @@ def _of_jobs(defaults: JobDefaults) -> Iterable[AdmissionHook]:
         return defaults.completed(new)
 
     def faults(old: Manifest | None, new: Manifest) -> list[str]:
-        found = job_rules.faults(new)
+        problems = job_rules.faults(new)
         if integration.framework == BATCH_JOB:
-            found += job_rules.batch_job_faults(old, new)
+            problems += job_rules.batch_job_faults(old, new)
         if old is not None:
             has_default = defaults.has_default_queue(new["metadata"].get("namespace", ""))
-            found += job_rules.change_faults(integration, old, new, has_default_queue=has_default)
-        return found
+            problems += job_rules.change_faults(integration, old, new, has_default_queue=has_default)
+        return problems
 
     yield _hook(f"m{name}", kind, complete, is_mutating=True, spared=spared)
     yield _hook(f"v{name}", kind, _judged(faults), spared=spared)
@@ -87,10 +87,10 @@ def _judged(faults: Faults) -> Call:
 
     def call(old: Manifest | None, new: Manifest) -> Manifest:
         try:
-            found = faults(old, new)
+            problems = faults(old, new)
         except (KeyError, TypeError, AttributeError, ValueError):
             return new
-        refuse(found)
+        refuse(problems)
         return new
 
     return call

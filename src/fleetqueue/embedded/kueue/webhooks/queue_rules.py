@@ -46,7 +46,7 @@ def cohort_faults(old: Manifest | None, cohort: Manifest) -> list[str]:
 
 def flavor_faults(old: Manifest | None, flavor: Manifest) -> list[str]:
     spec = flavor.get("spec") or {}
-    found = [
+    problems = [
         invalid("spec.nodeLabels", key, why)
         for key in sorted(spec.get("nodeLabels") or {})
         if (why := not_qualified(key))
@@ -55,14 +55,14 @@ def flavor_faults(old: Manifest | None, flavor: Manifest) -> list[str]:
     for number, taint in enumerate(spec.get("nodeTaints") or ()):
         path, known = f"spec.nodeTaints[{number}]", (taint.get("key", ""), taint.get("effect", ""))
         if why := not_qualified(known[0]):
-            found.append(invalid(f"{path}.key", known[0], why))
+            problems.append(invalid(f"{path}.key", known[0], why))
         if known in seen:
-            found.append(f"{duplicate(path, taint)}: taints must be unique by key and effect pair")
+            problems.append(f"{duplicate(path, taint)}: taints must be unique by key and effect pair")
         seen.add(known)
     for number, toleration in enumerate(spec.get("tolerations") or ()):
         if toleration.get("key") and (why := not_qualified(toleration["key"])):
-            found.append(invalid(f"spec.tolerations[{number}].key", toleration["key"], why))
-    return found
+            problems.append(invalid(f"spec.tolerations[{number}].key", toleration["key"], why))
+    return problems
 
 
 def _of_groups(groups: Sequence[Manifest], *, alone: str, lends_own: bool) -> Iterable[str]:

@@ -26,15 +26,17 @@ def workload_faults(old: Manifest | None, workload: Manifest) -> list[str]:
     """Return what is wrong with a Workload, or with its change."""
     spec, status = workload["spec"], workload.get("status") or {}
     sets = spec.get("podSets") or []
-    found = [fault for number, each in enumerate(sets) for fault in _of_pod_set(each, f"spec.podSets[{number}]")]
-    sized = sum("minCount" in each for each in sets)
+    problems = [
+        fault for number, pod_set in enumerate(sets) for fault in _of_pod_set(pod_set, f"spec.podSets[{number}]")
+    ]
+    sized = sum("minCount" in pod_set for pod_set in sets)
     if sized > 1:
-        found.append(invalid("spec.podSets", sized, "at most one podSet can use minCount"))
+        problems.append(invalid("spec.podSets", sized, "at most one podSet can use minCount"))
     if _has_quota(status):
-        found += _of_admission((old or {}).get("status") or {}, status, sets)
-    found += _of_reclaimable(status, sets)
-    found += _of_checks(status, sets)
-    return found if old is None else [*found, *_change_faults(old, workload)]
+        problems += _of_admission((old or {}).get("status") or {}, status, sets)
+    problems += _of_reclaimable(status, sets)
+    problems += _of_checks(status, sets)
+    return problems if old is None else [*problems, *_change_faults(old, workload)]
 
 
 def _of_pod_set(pod_set: Manifest, path: str) -> Iterable[str]:
@@ -66,7 +68,7 @@ def _of_admission(old: Manifest, status: Manifest, sets: Sequence[Manifest]) -> 
         if not (_has_quota(old) and old.get("admission") is None):
             yield required(path, "must be set while the QuotaReserved condition is true")
         return
-    known = [each["name"] for each in sets]
+    known = [pod_set["name"] for pod_set in sets]
     for number, part in enumerate(admission.get("podSetAssignments") or ()):
         where = f"{path}.podSetAssignments[{number}]"
         if part["name"] not in known:
@@ -78,17 +80,17 @@ def _of_admission(old: Manifest, status: Manifest, sets: Sequence[Manifest]) -> 
 
 
 def _of_reclaimable(status: Manifest, sets: Sequence[Manifest]) -> Iterable[str]:
-    counts = {each["name"]: each.get("count", 1) for each in sets}
-    for each in status.get("reclaimablePods") or ():
-        path = f"status.reclaimablePods[{each['name']}]"
-        if each["name"] not in counts:
-            yield unsupported(f"{path}.name", each["name"], counts)
-        elif each["count"] > counts[each["name"]]:
-            yield invalid(f"{path}.count", each["count"], f"should be less or equal to {counts[each['name']]}")
+    counts = {entry["name"]: entry.get("count", 1) for entry in sets}
+    for entry in status.get("reclaimablePods") or ():
+        path = f"status.reclaimablePods[{entry['name']}]"
+        if entry["name"] not in counts:
+            yield unsupported(f"{path}.name", entry["name"], counts)
+        elif entry["count"] > counts[entry["name"]]:
+            yield invalid(f"{path}.count", entry["count"], f"should be less or equal to {counts[entry['name']]}")
 
 
 def _of_checks(status: Manifest, sets: Sequence[Manifest]) -> Iterable[str]:
-    known = sorted(each["name"] for each in sets)
+    known = sorted(pod_set["name"] for pod_set in sets)
     for number, check in enumerate(status.get("admissionChecks") or ()):
         for place, update in enumerate(check.get("podSetUpdates") or ()):
             path = f"status.admissionChecks[{number}].podSetUpdates[{place}]"
@@ -125,8 +127,8 @@ def _set_changes(old: Sequence[Manifest], new: Sequence[Manifest]) -> Iterable[s
 
 
 def _reclaimable_changes(old: Manifest, new: Manifest) -> Iterable[str]:
-    before = {each["name"]: each["count"] for each in old.get("reclaimablePods") or ()}
-    after = {each["name"]: each["count"] for each in new.get("reclaimablePods") or ()}
+    before = {reclaimable["name"]: reclaimable["count"] for reclaimable in old.get("reclaimablePods") or ()}
+    after = {reclaimable["name"]: reclaimable["count"] for reclaimable in new.get("reclaimablePods") or ()}
     for name, count in after.items():
         if count < before.get(name, 0):
             yield invalid(f"status.reclaimablePods[{name}].count", count, f"cannot be less than {before[name]}")
@@ -152,5 +154,5 @@ def _placeless(admission: Manifest) -> Manifest:
 
 
 def _has_quota(status: Manifest) -> bool:
-    told = status.get("conditions") or ()
-    return any(each["type"] == kueue.QUOTA_RESERVED and each["status"] == "True" for each in told)
+    conditions = status.get("conditions") or ()
+    return any(condition["type"] == kueue.QUOTA_RESERVED and condition["status"] == "True" for condition in conditions)

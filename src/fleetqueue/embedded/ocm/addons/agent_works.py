@@ -39,21 +39,21 @@ def deploy_works(
         configs: what the template says of its objects.
         existing: name and manifests of each work that is there; one that is left empty is to go.
     """
-    deployed = [each for each in objects if not is_hook(each)]
-    wanted = {_identity(each): each for each in deployed}
+    deployed = [obj for obj in objects if not is_hook(obj)]
+    wanted = {_identity(obj): obj for obj in deployed}
     shares: list[tuple[str, list[Manifest]]] = []
     for name, manifests in existing:
-        shares.append((name, [wanted.pop(_identity(each)) for each in manifests if _identity(each) in wanted]))
-    for each in sorted(wanted.values(), key=lambda one: (-_size([one]), _identity(one))):
-        _put(shares, each, this)
+        shares.append((name, [wanted.pop(_identity(obj)) for obj in manifests if _identity(obj) in wanted]))
+    for obj in sorted(wanted.values(), key=lambda one: (-_size([one]), _identity(one))):
+        _put(shares, obj, this)
     spec = {"manifestConfigs": manifest_configs(deployed, configs), **_delete_option(deployed)}
-    return [_work(this, name, some, spec) for name, some in shares if some]
+    return [_work(this, name, share, spec) for name, share in shares if share]
 
 
 def hook_work(this: addon.ManagedClusterAddOn, objects: Sequence[Manifest]) -> Manifest | None:
     """Return the work that runs before the add-on goes; None where there is nothing to run."""
-    hooks = [each for each in objects if is_hook(each)]
-    configs = [_feedback(each["apiVersion"].rpartition("/")[0], _HOOKS[each["kind"]], each) for each in hooks]
+    hooks = [obj for obj in objects if is_hook(obj)]
+    configs = [_feedback(obj["apiVersion"].rpartition("/")[0], _HOOKS[obj["kind"]], obj) for obj in hooks]
     if not hooks:
         return None
     work = _work(this, hook_name(this), hooks, {"manifestConfigs": configs})
@@ -70,17 +70,17 @@ def is_hook(obj: Manifest) -> bool:
 
 def is_hook_done(work: ManifestWork) -> bool:
     """Tell whether all that runs before the add-on goes has ended well."""
-    if not any(each.type == "Available" and each.is_true for each in work.status.conditions):
+    if not any(item.type == "Available" and item.is_true for item in work.status.conditions):
         return False
     done = {"jobs": ("JobComplete", "True"), "pods": ("PodPhase", "Succeeded")}
     for config in work.spec.manifest_configs:
         wanted = config.resource_identifier
         values = [
             (value.name, value.field_value.string)
-            for each in work.status.resource_status.manifests
-            if (each.resource_meta.resource, each.resource_meta.namespace, each.resource_meta.name)
+            for item in work.status.resource_status.manifests
+            if (item.resource_meta.resource, item.resource_meta.namespace, item.resource_meta.name)
             == (wanted.resource, wanted.namespace, wanted.name)
-            for value in each.status_feedback.values
+            for value in item.status_feedback.values
         ]
         if done.get(wanted.resource) not in values:
             return False
@@ -89,37 +89,37 @@ def is_hook_done(work: ManifestWork) -> bool:
 
 def config_hashes(this: addon.ManagedClusterAddOn) -> dict[str, str]:
     """Return the hash of each configuration that is meant for an add-on, by its name."""
-    found = {}
-    for each in this.status.config_references:
-        if each.desired_config is not None:
-            kind = f"{each.resource}.{each.group}" if each.group else each.resource
-            found[f"{kind}/{each.desired_config.namespace}/{each.desired_config.name}"] = each.desired_config.spec_hash
-    return found
+    hashes = {}
+    for ref in this.status.config_references:
+        if ref.desired_config is not None:
+            kind = f"{ref.resource}.{ref.group}" if ref.group else ref.resource
+            hashes[f"{kind}/{ref.desired_config.namespace}/{ref.desired_config.name}"] = ref.desired_config.spec_hash
+    return hashes
 
 
 def manifest_configs(objects: Sequence[Manifest], given: Sequence[Manifest]) -> list[Manifest]:
     """Ask for the well-known status of what runs, besides what the template says."""
-    found = [
-        _feedback("apps", _WORKLOADS[kind], each)
-        for each in objects
-        if (kind := (each["apiVersion"], each["kind"])) in _WORKLOADS
+    configs = [
+        _feedback("apps", _WORKLOADS[kind], item)
+        for item in objects
+        if (kind := (item["apiVersion"], item["kind"])) in _WORKLOADS
     ]
     for config in given:
-        same = next((each for each in found if each["resourceIdentifier"] == config["resourceIdentifier"]), None)
+        same = next((item for item in configs if item["resourceIdentifier"] == config["resourceIdentifier"]), None)
         if same is None:
-            found.append(dict(config))
+            configs.append(dict(config))
             continue
         for rule in config.get("feedbackRules") or ():
             same["feedbackRules"] = _with_rule(same["feedbackRules"], rule)
         if config.get("updateStrategy"):
             same["updateStrategy"] = config["updateStrategy"]
-    return found
+    return configs
 
 
 def _with_rule(rules: list[Manifest], rule: Manifest) -> list[Manifest]:
     if rule["type"] == "WellKnownStatus":
-        return rules if any(each["type"] == "WellKnownStatus" for each in rules) else [*rules, rule]
-    known = {path["name"] for each in rules for path in each.get("jsonPaths") or ()}
+        return rules if any(known_rule["type"] == "WellKnownStatus" for known_rule in rules) else [*rules, rule]
+    known = {path["name"] for known_rule in rules for path in known_rule.get("jsonPaths") or ()}
     new = [path for path in rule.get("jsonPaths") or () if path["name"] not in known]
     return [*rules, {"type": rule["type"], "jsonPaths": new}] if new else rules
 
@@ -138,13 +138,13 @@ def _feedback(group: str, resource: str, obj: Manifest) -> Manifest:
 def _delete_option(objects: Iterable[Manifest]) -> Manifest:
     rules = [
         {
-            "group": each["apiVersion"].rpartition("/")[0],
-            "resource": guessed_resource(each["kind"]),
-            "name": each["metadata"]["name"],
-            "namespace": each["metadata"].get("namespace", ""),
+            "group": obj["apiVersion"].rpartition("/")[0],
+            "resource": guessed_resource(obj["kind"]),
+            "name": obj["metadata"]["name"],
+            "namespace": obj["metadata"].get("namespace", ""),
         }
-        for each in objects
-        if addon.DELETION_ORPHAN in (each["metadata"].get("annotations") or {})
+        for obj in objects
+        if addon.DELETION_ORPHAN in (obj["metadata"].get("annotations") or {})
     ]
     if not rules:
         return {}
@@ -184,7 +184,7 @@ def _work(this: addon.ManagedClusterAddOn, name: str, manifests: Sequence[Manife
 
 
 def _size(manifests: Iterable[Any]) -> int:
-    return sum(len(orjson.dumps(each)) for each in manifests)
+    return sum(len(orjson.dumps(manifest)) for manifest in manifests)
 
 
 def _identity(obj: Manifest) -> tuple[str, str, str, str]:

@@ -21,20 +21,17 @@ from fleetqueue.embedded.ocm.addons.registration import agent_groups, agent_user
 from fleetqueue.embedded.ocm.addons.sources import NotReady
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.store import Store
 
 log = Log("add-ons")
 
 
-class AddOnRequest(CertificateSigningRequest):
-    """A request of an add-on's agent; followed apart from those of clusters."""
-
-
-class CertificateApprovalController(Controller):
+class AddOnCertificateApprovalController(Controller):
     name = "add-on-certificate-approval"
 
     def watches(self) -> Iterable[Watch[Any]]:
         return (
-            Watch(AddOnRequest, by_key, labels=addon.ADD_ON_LABEL),
+            Watch(CertificateSigningRequest, by_key, labels=addon.ADD_ON_LABEL),
             Watch(addon.ManagedClusterAddOn, self._requests_of),
         )
 
@@ -43,13 +40,18 @@ class CertificateApprovalController(Controller):
             self.hub.informer(kind)
         super().subscribe()
 
+    @property
+    def _requests(self) -> Store[CertificateSigningRequest]:
+        """Those of add-ons' agents."""
+        return self.hub.informer(CertificateSigningRequest, labels=addon.ADD_ON_LABEL).store
+
     def _requests_of(self, this: addon.ManagedClusterAddOn) -> list[str]:
         """A request may come before we know of the add-on."""
         wanted = {addon.ADD_ON_LABEL: this.name, CLUSTER_NAME_LABEL: this.namespace}
-        return [each.key for each in self.hub.list(AddOnRequest) if wanted.items() <= each.metadata.labels.items()]
+        return [request.key for request in self._requests.all() if wanted.items() <= request.metadata.labels.items()]
 
     async def reconcile(self, key: str) -> None:
-        request = self.hub.get(AddOnRequest, key)
+        request = self._requests.get(key)
         if request is None or request.is_decided:
             return
         labels = request.metadata.labels
@@ -57,28 +59,31 @@ class CertificateApprovalController(Controller):
         this = self.hub.get(addon.ManagedClusterAddOn, name, cluster)
         if this is None or self.hub.get(ManagedCluster, cluster) is None or not self._is_due(request, this):
             return
-        said = {
+        approval = {
             "type": APPROVED,
             "status": "True",
             "reason": "AutoApprovedByHubCSRApprovingController",
             "message": "Auto approving addon agent certificate.",
             "lastUpdateTime": timestamp(clock.now()),
         }
-        raw = self.hub.informer(AddOnRequest, labels=addon.ADD_ON_LABEL).store.raw(key) or {}
+        raw = self._requests.raw(key) or {}
         kind = {"apiVersion": request.resource.api_version, "kind": request.resource.kind}
-        approved = {**raw, **kind, "status": {**(raw.get("status") or {}), "conditions": [said]}}
+        approved = {**raw, **kind, "status": {**(raw.get("status") or {}), "conditions": [approval]}}
         await self.hub.client.update(request.resource, approved, "approval")
         log.info("certificate approved", add_on=name, cluster=cluster, request=request.name)
 
-    def _is_due(self, request: AddOnRequest, this: addon.ManagedClusterAddOn) -> bool:
+    def _is_due(self, request: CertificateSigningRequest, this: addon.ManagedClusterAddOn) -> bool:
         try:
             template = sources.template_of(self.hub, this)
         except NotReady:
             return False
-        for each in template.spec.registration:
-            if each.type == "KubeClient" and request.spec.signer_name == CLIENT_SIGNER:
+        for registration in template.spec.registration:
+            if registration.type == "KubeClient" and request.spec.signer_name == CLIENT_SIGNER:
                 return is_for_agent(request, this)
-            if each.custom_signer is not None and request.spec.signer_name == each.custom_signer.signer_name:
+            if (
+                registration.custom_signer is not None
+                and request.spec.signer_name == registration.custom_signer.signer_name
+            ):
                 return True
         return False
 

@@ -35,28 +35,33 @@ _LAST: Final[tuple[str, ...]] = ("lastAppliedConfig", "lastKnownGoodConfig")
 
 def spec_hash(raw: Manifest) -> str:
     """Hash what a configuration says: all but its names and its status."""
-    said = {name: each for name, each in raw.items() if name not in ("apiVersion", "kind", "metadata", "status")}
-    written = orjson.dumps(said, option=orjson.OPT_SORT_KEYS).decode()
+    content = {name: value for name, value in raw.items() if name not in ("apiVersion", "kind", "metadata", "status")}
+    written = orjson.dumps(content, option=orjson.OPT_SORT_KEYS).decode()
     escaped = written.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")  # as Go writes them
     return hashlib.sha256(escaped.encode()).hexdigest()
 
 
 def defaults(this: addon.ClusterManagementAddOn, hash_of: HashOf) -> Desired:
     return {
-        (each.group, each.resource): [
-            _desired((each.group, each.resource), each.default_config.namespace, each.default_config.name, hash_of)
+        (supported.group, supported.resource): [
+            _desired(
+                (supported.group, supported.resource),
+                supported.default_config.namespace,
+                supported.default_config.name,
+                hash_of,
+            )
         ]
-        for each in this.spec.supported_configs
-        if each.default_config is not None
+        for supported in this.spec.supported_configs
+        if supported.default_config is not None
     }
 
 
 def overridden(desired: Desired, configs: Iterable[addon.AddOnConfig], hash_of: HashOf) -> Desired:
     """Replace, of every kind that is named, all by what is named."""
     named: dict[Kind, list[Manifest]] = {}
-    for each in configs:
-        kind = (each.group, each.resource)
-        one = _desired(kind, each.namespace, each.name, hash_of)
+    for config in configs:
+        kind = (config.group, config.resource)
+        one = _desired(kind, config.namespace, config.name, hash_of)
         if one not in named.setdefault(kind, []):
             named[kind].append(one)
     return {**desired, **named}
@@ -64,16 +69,16 @@ def overridden(desired: Desired, configs: Iterable[addon.AddOnConfig], hash_of: 
 
 def default_references(desired: Desired) -> list[Manifest]:
     """Write the defaults, in the order in which the add-on names them."""
-    return [{**_kind(kind), "desiredConfig": each} for kind, some in desired.items() for each in some]
+    return [{**_kind(kind), "desiredConfig": config} for kind, configs in desired.items() for config in configs]
 
 
 def install_references(desired: Desired, live: Sequence[Manifest]) -> list[Manifest]:
     """Write the configurations of a Placement; what was applied last is kept for those that stay."""
-    known = {_identity(each): each for each in live}
+    known = {_identity(item): item for item in live}
     written: list[Manifest] = []
     for kind in sorted(desired):
-        for each in desired[kind]:
-            reference = {**_kind(kind), "desiredConfig": each}
+        for item in desired[kind]:
+            reference = {**_kind(kind), "desiredConfig": item}
             before = known.get(_identity(reference)) or reference
             reference |= {name: before[name] for name in _LAST if name in before}
             written.append(reference)
@@ -94,46 +99,48 @@ def references(desired: Desired, live: Sequence[Manifest], generation_of: Genera
     """Write the configurations of an add-on on a cluster: those that stay first, as they stood."""
     wanted = {
         _identity(reference): reference
-        for reference in ({**_kind(kind), "desiredConfig": each} for kind in sorted(desired) for each in desired[kind])
+        for reference in ({**_kind(kind), "desiredConfig": item} for kind in sorted(desired) for item in desired[kind])
     }
-    kept = [each for each in live if _identity(each) in wanted]
-    known = {_identity(each) for each in kept}
+    kept = [item for item in live if _identity(item) in wanted]
+    known = {_identity(item) for item in kept}
     new = [reference for identity, reference in wanted.items() if identity not in known]
-    merged = [{**each, **wanted.get(_identity(each), {})} for each in [*kept, *new]]
-    ordered = sorted(merged, key=lambda each: (each["group"], each["resource"]))
-    return [observed(each, generation_of) for each in ordered]
+    merged = [{**item, **wanted.get(_identity(item), {})} for item in [*kept, *new]]
+    ordered = sorted(merged, key=lambda item: (item["group"], item["resource"]))
+    return [observed(item, generation_of) for item in ordered]
 
 
-def observed(each: Manifest, generation_of: GenerationOf) -> Manifest:
+def observed(reference: Manifest, generation_of: GenerationOf) -> Manifest:
     """Note which generation of a configuration was seen."""
-    one = each["desiredConfig"]
-    seen = generation_of((each["group"], each["resource"]), one.get("namespace", ""), one["name"])
-    generation = each.get("lastObservedGeneration", 0) if seen is None else seen
+    one = reference["desiredConfig"]
+    seen = generation_of((reference["group"], reference["resource"]), one.get("namespace", ""), one["name"])
+    generation = reference.get("lastObservedGeneration", 0) if seen is None else seen
     names = {name: one[name] for name in ("namespace", "name") if name in one}
-    return {**each, **names, "lastObservedGeneration": generation}
+    return {**reference, **names, "lastObservedGeneration": generation}
 
 
 def known_hash(written: Iterable[Manifest], kind: Kind, namespace: str, name: str) -> str:
     """Return the hash that somebody has written for a configuration; the last one, as it stands nearest."""
-    found = [each["desiredConfig"] for each in written if _identity(each) == (*kind, namespace, name)]
-    return next((each["specHash"] for each in reversed(found) if each.get("specHash")), "")
+    configs = [item["desiredConfig"] for item in written if _identity(item) == (*kind, namespace, name)]
+    return next((item["specHash"] for item in reversed(configs) if item.get("specHash")), "")
 
 
 def rollout_status(this: addon.ManagedClusterAddOn, desired: Desired) -> rollouts.ClusterStatus:
     """Say how far a cluster is with the wanted configurations."""
-    wanted = {(kind, one.get("namespace", ""), one["name"]): one for kind, some in desired.items() for one in some}
+    wanted = {
+        (kind, one.get("namespace", ""), one["name"]): one for kind, configs in desired.items() for one in configs
+    }
     actual = this.status.config_references
     progressing = find(this.status.conditions, addon.PROGRESSING)
     reason = progressing.reason if progressing else ""
     since = progressing.last_transition_time if progressing else None
     if len(actual) != len(wanted):
         return rollouts.ClusterStatus(this.namespace)
-    for each in actual:
-        have = each.desired_config or addon.ConfigSpecHash()
-        want = wanted.get(((each.group, each.resource), have.namespace, have.name))
+    for reference in actual:
+        have = reference.desired_config or addon.ConfigSpecHash()
+        want = wanted.get(((reference.group, reference.resource), have.namespace, have.name))
         if want is None or want["specHash"] != have.spec_hash:
             return rollouts.ClusterStatus(this.namespace)
-        if each.last_applied_config != have:
+        if reference.last_applied_config != have:
             status = rollouts.FAILED if reason == "Failed" else rollouts.UNDER_WAY
             return rollouts.ClusterStatus(
                 this.namespace, status, since if reason in ("Failed", "Progressing") else None
@@ -142,7 +149,7 @@ def rollout_status(this: addon.ManagedClusterAddOn, desired: Desired) -> rollout
 
 
 @dataclass(slots=True)
-class Node:
+class AddOnNode:
     """The clusters that get their configurations by one Placement, or, without one, by the add-on's defaults."""
 
     desired: Desired
@@ -158,14 +165,14 @@ class Node:
     def plan(self, now: datetime) -> None:
         known = [child.status for _, child in sorted(self.children.items())]
         if self.groups is None:
-            self.rollout = rollouts.Rollout([each for each in known if each.status != rollouts.SUCCEEDED])
+            self.rollout = rollouts.Rollout([status for status in known if status.status != rollouts.SUCCEEDED])
         else:
             self.rollout = rollouts.plan(self.strategy, self.groups, known, now)
 
     @property
     def updated(self) -> set[str]:
         """The clusters that may have the wanted configurations now."""
-        return {each.cluster for each in self.rollout.clusters} & self.children.keys()
+        return {cluster_status.cluster for cluster_status in self.rollout.clusters} & self.children.keys()
 
     @property
     def total(self) -> int:
@@ -179,7 +186,7 @@ class Child:
     status: rollouts.ClusterStatus
 
 
-def progression(node: Node, live: Manifest, now: datetime) -> Manifest:
+def progression(node: AddOnNode, live: Manifest, now: datetime) -> Manifest:
     """Say how many clusters of a Placement have their configurations; when all have, those are known to be good."""
     waiting = [child for name, child in node.children.items() if name not in node.updated]
     plain = [child for child in waiting if child.desired is node.desired]
@@ -188,7 +195,7 @@ def progression(node: Node, live: Manifest, now: datetime) -> Manifest:
     counts = f"{failed} failed {len(node.rollout.timed_out)} timeout."
     if node.total == 0 or done != node.total:
         under_way = len(node.updated) + done
-        said = Condition(
+        condition = Condition(
             type=addon.PROGRESSING,
             status=TRUE,
             reason="Progressing",
@@ -196,19 +203,23 @@ def progression(node: Node, live: Manifest, now: datetime) -> Manifest:
         )
         configs = live.get("configReferences") or []
     else:
-        said = Condition(
+        condition = Condition(
             type=addon.PROGRESSING,
             status=FALSE,
             reason="Completed",
             message=f"{done}/{node.total} completed with no errors, {counts}",
         )
-        configs = [_known_good(each) for each in live.get("configReferences") or ()]
-    result = {**live, "conditions": with_conditions(live.get("conditions") or [], [said], now)}
+        configs = [_known_good(reference) for reference in live.get("configReferences") or ()]
+    result = {**live, "conditions": with_conditions(live.get("conditions") or [], [condition], now)}
     return {**result, "configReferences": configs} if configs else result
 
 
-def _known_good(each: Manifest) -> Manifest:
-    return {**each, "lastAppliedConfig": each["desiredConfig"], "lastKnownGoodConfig": each["desiredConfig"]}
+def _known_good(reference: Manifest) -> Manifest:
+    return {
+        **reference,
+        "lastAppliedConfig": reference["desiredConfig"],
+        "lastKnownGoodConfig": reference["desiredConfig"],
+    }
 
 
 def _desired(kind: Kind, namespace: str, name: str, hash_of: HashOf) -> Manifest:

@@ -18,11 +18,10 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.addons import configs, indexes
-from fleetqueue.embedded.ocm.addons.configs import Child, Desired, Kind, Node
-from fleetqueue.embedded.ocm.addons.live_status import live_status
+from fleetqueue.embedded.ocm.addons.configs import AddOnNode, Child, Desired, Kind
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
-from fleetqueue.runtime.statuses import write_status
+from fleetqueue.runtime.statuses import live_status, write_status
 
 KINDS: Final[dict[Kind, type[Object]]] = {
     (addon.GROUP, addon.TEMPLATES): addon.AddOnTemplate,
@@ -42,8 +41,8 @@ class ConfigurationController(Controller):
     def watches(self) -> Iterable[Watch[Any]]:
         return (
             *indexes.watches(self.hub),
-            Watch(addon.AddOnTemplate, lambda each: self._all()),
-            Watch(addon.AddOnDeploymentConfig, lambda each: self._all()),
+            Watch(addon.AddOnTemplate, lambda _: self._all()),
+            Watch(addon.AddOnDeploymentConfig, lambda _: self._all()),
         )
 
     def subscribe(self) -> None:
@@ -52,7 +51,7 @@ class ConfigurationController(Controller):
 
     def _all(self) -> list[str]:
         """Return the add-ons that are made of templates: a configuration may be meant by any of them."""
-        return [each.name for each in self.hub.list(addon.ClusterManagementAddOn) if each.is_from_template]
+        return [add_on.name for add_on in self.hub.list(addon.ClusterManagementAddOn) if add_on.is_from_template]
 
     async def reconcile(self, key: str) -> None:
         this = self.hub.get(addon.ClusterManagementAddOn, key)
@@ -72,44 +71,46 @@ class ConfigurationController(Controller):
         if soonest:
             raise errors.RetryLater(min(soonest), "a rollout waits for time to pass")
 
-    def _nodes(self, this: addon.ClusterManagementAddOn, defaults: Desired, live: Manifest) -> dict[str, Node] | None:
+    def _nodes(
+        self, this: addon.ClusterManagementAddOn, defaults: Desired, live: Manifest
+    ) -> dict[str, AddOnNode] | None:
         """Sort the clusters by the Placement that configures them, the last of several; None where one is missing."""
         hash_of = self._hash_of(this, live)
-        found: dict[str, Node] = {}
-        for each in self._placements(this):
-            placement = self.hub.get(cluster.Placement, each.name, each.namespace)
+        nodes: dict[str, AddOnNode] = {}
+        for strategy in self._placements(this):
+            placement = self.hub.get(cluster.Placement, strategy.name, strategy.namespace)
             if placement is None:
                 return None
-            desired = configs.overridden(defaults, each.configs, hash_of)
+            desired = configs.overridden(defaults, strategy.configs, hash_of)
             groups = rollouts.decision_groups(indexes.decisions(self.hub, placement))
-            found[placement.key] = Node(desired, _with_size(each.rollout_strategy, placement), groups)
-        found[""] = Node(defaults)
+            nodes[placement.key] = AddOnNode(desired, _with_size(strategy.rollout_strategy, placement), groups)
+        nodes[""] = AddOnNode(defaults)
         for one in indexes.installed(self.hub, this.name):
-            _home(found, one.namespace).add(one, self._hash_of(this, live, one))
-        for node in found.values():
+            _home(nodes, one.namespace).add(one, self._hash_of(this, live, one))
+        for node in nodes.values():
             node.plan(clock.now())
-        return found
+        return nodes
 
     def _placements(self, this: addon.ClusterManagementAddOn) -> Iterable[addon.PlacementStrategy]:
         strategy = this.spec.install_strategy
         return strategy.placements if strategy.type == "Placements" and this.is_ours else ()
 
     def _status(
-        self, this: addon.ClusterManagementAddOn, defaults: Desired, nodes: dict[str, Node] | None, live: Manifest
+        self, this: addon.ClusterManagementAddOn, defaults: Desired, nodes: dict[str, AddOnNode] | None, live: Manifest
     ) -> Manifest:
         wanted = dict(live)
         wanted["defaultconfigReferences"] = configs.default_references(defaults)
         if this.is_ours or this.spec.install_strategy.type != "Placements":
-            known = {key_of(each["namespace"], each["name"]): each for each in live.get("installProgressions") or ()}
+            known = {key_of(item["namespace"], item["name"]): item for item in live.get("installProgressions") or ()}
             hash_of = self._hash_of(this, live)
             wanted["installProgressions"] = []
-            for each in self._placements(this):
-                key = key_of(each.namespace, each.name)
-                desired = configs.overridden(defaults, each.configs, hash_of)
-                progression = configs.install_progression(each, desired, known.get(key, {}))
+            for item in self._placements(this):
+                key = key_of(item.namespace, item.name)
+                desired = configs.overridden(defaults, item.configs, hash_of)
+                progression = configs.install_progression(item, desired, known.get(key, {}))
                 node = (nodes or {}).get(key)
-                told = progression if node is None else configs.progression(node, progression, clock.now())
-                wanted["installProgressions"].append(told)
+                new_progression = progression if node is None else configs.progression(node, progression, clock.now())
+                wanted["installProgressions"].append(new_progression)
         return {name: value for name, value in wanted.items() if value}
 
     async def _configure(self, child: Child, *, is_updated: bool) -> None:
@@ -121,11 +122,11 @@ class ConfigurationController(Controller):
         if is_updated:
             wanted["configReferences"] = configs.references(child.desired, known, self._generation_of)
         elif known:
-            wanted["configReferences"] = [configs.observed(each, self._generation_of) for each in known]
+            wanted["configReferences"] = [configs.observed(reference, self._generation_of) for reference in known]
         is_configured = is_updated or child.status.status == rollouts.SUCCEEDED
         if is_configured or child.status.status == rollouts.TO_APPLY:
-            said = _CONFIGURED if is_configured else _NOT_CONFIGURED
-            wanted["conditions"] = with_conditions(live.get("conditions") or [], [said], clock.now())
+            condition = _CONFIGURED if is_configured else _NOT_CONFIGURED
+            wanted["conditions"] = with_conditions(live.get("conditions") or [], [condition], clock.now())
         if not wanted.get("configReferences"):
             wanted.pop("configReferences", None)
         if await write_status(self.hub, this, live, wanted):
@@ -138,8 +139,8 @@ class ConfigurationController(Controller):
     ) -> configs.HashOf:
         """Hash configurations that we can read; of others keep what somebody else has written."""
         written = [*(live.get("defaultconfigReferences") or ())]
-        for each in live.get("installProgressions") or ():
-            written += each.get("configReferences") or ()
+        for progression in live.get("installProgressions") or ():
+            written += progression.get("configReferences") or ()
         if one is not None:
             written += live_status(self.hub, one).get("configReferences") or ()
 
@@ -159,7 +160,7 @@ class ConfigurationController(Controller):
         return self.hub.informer(KINDS[kind]).store.raw(key_of(namespace, name))
 
 
-def _home(nodes: dict[str, Node], name: str) -> Node:
+def _home(nodes: dict[str, AddOnNode], name: str) -> AddOnNode:
     """Return the last Placement that chose a cluster, or the defaults."""
     for node in reversed([node for key, node in nodes.items() if key]):
         if any(name in names for names in (node.groups or {}).values()):

@@ -17,9 +17,9 @@ BY_ADD_ON: Final = "add-on"
 
 def add_indexes(hub: Cluster) -> None:
     """Keep findable what the controllers of this package look for; before the hub runs."""
-    hub.informer(addon.ManagedClusterAddOn).store.add_index(BY_NAME, lambda each: (each.name,))
+    hub.informer(addon.ManagedClusterAddOn).store.add_index(BY_NAME, lambda obj: (obj.name,))
     hub.informer(addon.ClusterManagementAddOn).store.add_index(BY_PLACEMENT, _placements)
-    hub.informer(cluster.PlacementDecision).store.add_index(BY_PLACEMENT, lambda each: (placement_of(each),))
+    hub.informer(cluster.PlacementDecision).store.add_index(BY_PLACEMENT, lambda obj: (obj.placement_key,))
     hub.informer(ManifestWork).store.add_index(BY_ADD_ON, add_on_of)
 
 
@@ -28,8 +28,8 @@ def watches(hub: Cluster) -> tuple[Watch[Any], ...]:
     return (
         Watch(addon.ClusterManagementAddOn, by_name),
         Watch(addon.ManagedClusterAddOn, by_name),
-        Watch(cluster.Placement, lambda each: users_of(hub, each.key)),
-        Watch(cluster.PlacementDecision, lambda each: users_of(hub, placement_of(each))),
+        Watch(cluster.Placement, lambda obj: users_of(hub, obj.key)),
+        Watch(cluster.PlacementDecision, lambda obj: users_of(hub, obj.placement_key)),
     )
 
 
@@ -48,11 +48,7 @@ def works_of(hub: Cluster, this: addon.ManagedClusterAddOn) -> list[ManifestWork
 
 def users_of(hub: Cluster, placement: str) -> list[str]:
     """Return the names of the add-ons that are installed by a Placement."""
-    return [each.name for each in hub.by_index(addon.ClusterManagementAddOn, BY_PLACEMENT, placement)]
-
-
-def placement_of(decision: cluster.PlacementDecision) -> str:
-    return key_of(decision.namespace, decision.metadata.labels.get(cluster.PLACEMENT_LABEL, ""))
+    return [add_on.name for add_on in hub.by_index(addon.ClusterManagementAddOn, BY_PLACEMENT, placement)]
 
 
 def add_on_of(work: ManifestWork) -> Iterable[str]:
@@ -65,5 +61,5 @@ def by_name(obj: addon.ManagedClusterAddOn | addon.ClusterManagementAddOn) -> It
     return (obj.name,)
 
 
-def _placements(each: addon.ClusterManagementAddOn) -> Iterable[str]:
-    return [key_of(placement.namespace, placement.name) for placement in each.spec.install_strategy.placements]
+def _placements(add_on: addon.ClusterManagementAddOn) -> Iterable[str]:
+    return [key_of(placement.namespace, placement.name) for placement in add_on.spec.install_strategy.placements]

@@ -38,24 +38,24 @@ class InstallationController(Controller):
         if this is None or not this.is_ours:
             return
         owner = owner_reference(this.resource, this.name, this.uid)
-        installed = {each.namespace: each for each in indexes.installed(self.hub, this.name)}
+        installed = {add_on.namespace: add_on for add_on in indexes.installed(self.hub, this.name)}
         if this.spec.install_strategy.type == "Placements":
             wanted = self._chosen(this)
             for name in sorted(wanted - installed.keys()):
                 await self._create(this, name, owner)
             for name in sorted(installed.keys() - wanted):
                 await self._delete(installed.pop(name))
-        for each in installed.values():
-            await self._own(each, owner)
+        for add_on in installed.values():
+            await self._own(add_on, owner)
 
     def _chosen(self, this: addon.ClusterManagementAddOn) -> set[str]:
         """Return the clusters that any of its Placements chose; one that is missing chooses none."""
-        found: set[str] = set()
-        for each in this.spec.install_strategy.placements:
-            placement = self.hub.get(cluster.Placement, each.name, each.namespace)
+        cluster_names: set[str] = set()
+        for strategy in this.spec.install_strategy.placements:
+            placement = self.hub.get(cluster.Placement, strategy.name, strategy.namespace)
             for decision in indexes.decisions(self.hub, placement) if placement else ():
-                found |= {chosen.cluster_name for chosen in decision.status.decisions}
-        return found
+                cluster_names |= {chosen.cluster_name for chosen in decision.status.decisions}
+        return cluster_names
 
     async def _create(self, this: addon.ClusterManagementAddOn, cluster_name: str, owner: Manifest) -> None:
         manifest = addon.ManagedClusterAddOn.manifest(this.name, cluster_name, spec={})
@@ -66,26 +66,26 @@ class InstallationController(Controller):
             return
         log.info("add-on installed", add_on=this.name, cluster=cluster_name)
 
-    async def _delete(self, each: addon.ManagedClusterAddOn) -> None:
-        if each.is_deleting:
+    async def _delete(self, add_on: addon.ManagedClusterAddOn) -> None:
+        if add_on.is_deleting:
             return
         try:
-            await self.hub.client.delete(each.resource, each.name, each.namespace, uid=each.uid)
+            await self.hub.client.delete(add_on.resource, add_on.name, add_on.namespace, uid=add_on.uid)
         except errors.NotFound:
             return
-        log.info("add-on removed", add_on=each.name, cluster=each.namespace)
+        log.info("add-on removed", add_on=add_on.name, cluster=add_on.namespace)
 
-    async def _own(self, each: addon.ManagedClusterAddOn, owner: Manifest) -> None:
-        if each.is_deleting or any(one.uid == owner["uid"] for one in each.metadata.owner_references):
+    async def _own(self, add_on: addon.ManagedClusterAddOn, owner: Manifest) -> None:
+        if add_on.is_deleting or any(one.uid == owner["uid"] for one in add_on.metadata.owner_references):
             return
-        raw = self.hub.informer(addon.ManagedClusterAddOn).store.raw(each.key) or {}
+        raw = self.hub.raw(add_on)
         others = [
             one
             for one in raw["metadata"].get("ownerReferences") or ()
             if (one["kind"], one["name"]) != (owner["kind"], owner["name"])
         ]
         metadata = {
-            **each.precondition,
+            **add_on.precondition,
             "ownerReferences": [*others, owner],
         }
-        await self.hub.client.merge(each.resource, each.name, each.namespace, {"metadata": metadata})
+        await self.hub.client.merge(add_on.resource, add_on.name, add_on.namespace, {"metadata": metadata})

@@ -18,9 +18,8 @@ from fleetqueue.api.meta import split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.work_v1 import APPLIED, AVAILABLE, CONFIG_SPEC_HASH, ManifestWork
 from fleetqueue.embedded.ocm.addons import agent_works, indexes
-from fleetqueue.embedded.ocm.addons.live_status import live_status
 from fleetqueue.runtime.controller import Controller, Watch, by_key
-from fleetqueue.runtime.statuses import write_status
+from fleetqueue.runtime.statuses import live_status, write_status
 
 COMPLETED = "Completed"
 
@@ -34,7 +33,7 @@ class ProgressController(Controller):
     def watches(self) -> Iterable[Watch[Any]]:
         return (
             Watch(addon.ManagedClusterAddOn, by_key),
-            Watch(addon.ClusterManagementAddOn, lambda each: self._named(each.name)),
+            Watch(addon.ClusterManagementAddOn, lambda add_on: self._named(add_on.name)),
             Watch(ManifestWork, indexes.add_on_of),
         )
 
@@ -43,7 +42,7 @@ class ProgressController(Controller):
         super().subscribe()
 
     def _named(self, name: str) -> list[str]:
-        return [each.key for each in indexes.installed(self.hub, name)]
+        return [add_on.key for add_on in indexes.installed(self.hub, name)]
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
@@ -52,11 +51,11 @@ class ProgressController(Controller):
         if this is None or of is None or not of.is_ours:
             return
         live = live_status(self.hub, this)
-        said = progressing(this, live.get("supportedConfigs") or [], indexes.works_of(self.hub, this))
-        wanted = {**live, "conditions": with_conditions(live.get("conditions") or [], [said], clock.now())}
-        if said.reason == COMPLETED and live.get("configReferences"):
+        condition = progressing(this, live.get("supportedConfigs") or [], indexes.works_of(self.hub, this))
+        wanted = {**live, "conditions": with_conditions(live.get("conditions") or [], [condition], clock.now())}
+        if condition.reason == COMPLETED and live.get("configReferences"):
             wanted["configReferences"] = [
-                {**each, "lastAppliedConfig": each["desiredConfig"]} for each in live["configReferences"]
+                {**reference, "lastAppliedConfig": reference["desiredConfig"]} for reference in live["configReferences"]
             ]
         await write_status(self.hub, this, live, wanted)
 
@@ -65,7 +64,7 @@ def progressing(
     this: addon.ManagedClusterAddOn, supported: Sequence[Manifest], works: Sequence[ManifestWork]
 ) -> Condition:
     """Say what an add-on waits for, or that it has all."""
-    kinds = {(each["group"], each["resource"]) for each in supported}
+    kinds = {(supported_config["group"], supported_config["resource"]) for supported_config in supported}
     for config in this.spec.configs:
         if (config.group, config.resource) not in kinds:
             what = f"{config.group}/{config.resource}"
@@ -107,9 +106,10 @@ def _is_made_of(work: ManifestWork, this: addon.ManagedClusterAddOn) -> bool:
 
 
 def _is_ready(work: ManifestWork) -> bool:
-    said = [find(work.status.conditions, kind) for kind in (AVAILABLE, APPLIED)]
+    conditions = [find(work.status.conditions, kind) for kind in (AVAILABLE, APPLIED)]
     return all(
-        each is not None and each.is_true and each.observed_generation == work.metadata.generation for each in said
+        condition is not None and condition.is_true and condition.observed_generation == work.metadata.generation
+        for condition in conditions
     )
 
 

@@ -19,11 +19,10 @@ from fleetqueue.api.meta import changes, split_key
 from fleetqueue.api.rbac_v1 import RoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.addons import sources, templates
-from fleetqueue.embedded.ocm.addons.live_status import live_status
 from fleetqueue.embedded.ocm.addons.sources import NotReady
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
-from fleetqueue.runtime.statuses import write_status
+from fleetqueue.runtime.statuses import live_status, write_status
 
 TEMPLATE_LABEL: Final = "open-cluster-management.io/addon-template-name"
 AUTHENTICATED: Final = "system:authenticated"
@@ -51,20 +50,20 @@ class RegistrationController(Controller):
     def watches(self) -> Iterable[Watch[Any]]:
         return (
             Watch(addon.ManagedClusterAddOn, by_key),
-            Watch(cluster.ManagedCluster, lambda each: self._on(each.name)),
-            Watch(addon.AddOnTemplate, lambda each: self._made_of(addon.TEMPLATES, each.name, "")),
+            Watch(cluster.ManagedCluster, lambda obj: self._on(obj.name)),
+            Watch(addon.AddOnTemplate, lambda obj: self._made_of(addon.TEMPLATES, obj.name, "")),
             Watch(
                 addon.AddOnDeploymentConfig,
-                lambda each: self._made_of(addon.DEPLOYMENT_CONFIGS, each.name, each.namespace),
+                lambda obj: self._made_of(addon.DEPLOYMENT_CONFIGS, obj.name, obj.namespace),
             ),
         )
 
     def _on(self, name: str) -> list[str]:
-        return [each.key for each in self.hub.list(addon.ManagedClusterAddOn, name)]
+        return [add_on.key for add_on in self.hub.list(addon.ManagedClusterAddOn, name)]
 
     def _made_of(self, resource: str, name: str, namespace: str) -> list[str]:
-        found = self.hub.list(addon.ManagedClusterAddOn)
-        return [each.key for each in found if _means(each.config(resource), name, namespace)]
+        add_ons = self.hub.list(addon.ManagedClusterAddOn)
+        return [add_on.key for add_on in add_ons if _means(add_on.config(resource), name, namespace)]
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
@@ -77,7 +76,7 @@ class RegistrationController(Controller):
         wanted = {**live, "supportedConfigs": _SUPPORTED}
         try:
             template = sources.template_of(self.hub, this)
-            said = await self._permit(this, template)
+            condition = await self._permit(this, template)
         except (NotReady, ValueError, errors.Forbidden, errors.Invalid) as error:
             await self._say(this, live, wanted, failed(this, error))
             raise errors.TerminalError(f"{this} cannot be registered: {error}") from error
@@ -88,12 +87,14 @@ class RegistrationController(Controller):
             raise errors.TerminalError(f"{this} cannot be registered: {error}") from error
         wanted["registrations"] = registrations(this, template) or None
         wanted["namespace"] = templates.install_namespace(template, config)
-        await self._say(this, live, {name: each for name, each in wanted.items() if each is not None}, said)
+        await self._say(this, live, {name: value for name, value in wanted.items() if value is not None}, condition)
 
-    async def _say(self, this: addon.ManagedClusterAddOn, live: Manifest, wanted: Manifest, said: Condition) -> None:
-        wanted["conditions"] = with_conditions(live.get("conditions") or [], [said], clock.now())
+    async def _say(
+        self, this: addon.ManagedClusterAddOn, live: Manifest, wanted: Manifest, condition: Condition
+    ) -> None:
+        wanted["conditions"] = with_conditions(live.get("conditions") or [], [condition], clock.now())
         if await write_status(self.hub, this, live, wanted):
-            log.info("add-on registered", add_on=this.name, cluster=this.namespace, reason=said.reason)
+            log.info("add-on registered", add_on=this.name, cluster=this.namespace, reason=condition.reason)
 
     async def _permit(self, this: addon.ManagedClusterAddOn, template: addon.AddOnTemplate) -> Condition:
         """Bind the roles that the template names to whom the agent is; before that is known, it waits."""
@@ -129,17 +130,17 @@ def agent_groups(this: addon.ManagedClusterAddOn) -> list[str]:
 
 def registrations(this: addon.ManagedClusterAddOn, template: addon.AddOnTemplate) -> list[Manifest]:
     """Return as whom the agent asks each signer for a certificate; an agent with a token says so itself."""
-    found: dict[str, Manifest] = {}
+    by_signer: dict[str, Manifest] = {}
     default = {"user": agent_user(this), "groups": agent_groups(this)}
-    for each in template.spec.registration:
-        if each.type == "KubeClient":
+    for registration in template.spec.registration:
+        if registration.type == "KubeClient":
             subject = _token_subject(this) if this.status.kube_client_driver == "token" else default
-            found.setdefault(CLIENT_SIGNER, {"signerName": CLIENT_SIGNER, "subject": subject})
-        elif each.type == "CustomSigner" and each.custom_signer is not None:
-            signer, given = each.custom_signer.signer_name, each.custom_signer.subject
+            by_signer.setdefault(CLIENT_SIGNER, {"signerName": CLIENT_SIGNER, "subject": subject})
+        elif registration.type == "CustomSigner" and registration.custom_signer is not None:
+            signer, given = registration.custom_signer.signer_name, registration.custom_signer.subject
             subject = {"user": given.user, "groups": list(given.groups)} if given is not None else default
-            found.setdefault(signer, {"signerName": signer, "subject": subject})
-    return list(found.values())
+            by_signer.setdefault(signer, {"signerName": signer, "subject": subject})
+    return list(by_signer.values())
 
 
 def bindings(this: addon.ManagedClusterAddOn, template: addon.AddOnTemplate) -> list[Manifest]:
@@ -147,9 +148,13 @@ def bindings(this: addon.ManagedClusterAddOn, template: addon.AddOnTemplate) -> 
 
     Raises ValueError for a permission that does not say what for.
     """
-    found = []
-    for each in template.spec.registration:
-        for permission in each.kube_client.hub_permissions if each.type == "KubeClient" and each.kube_client else ():
+    role_bindings = []
+    for registration in template.spec.registration:
+        for permission in (
+            registration.kube_client.hub_permissions
+            if registration.type == "KubeClient" and registration.kube_client
+            else ()
+        ):
             if permission.type == "CurrentCluster":
                 if permission.current_cluster is None:
                     raise ValueError("current cluster is required when the HubPermission type is CurrentCluster")
@@ -160,13 +165,13 @@ def bindings(this: addon.ManagedClusterAddOn, template: addon.AddOnTemplate) -> 
                 }
                 binding = _binding(this, this.namespace, role)
                 binding["metadata"]["ownerReferences"] = [_owner(this)]
-                found.append(binding)
+                role_bindings.append(binding)
             elif permission.type == "SingleNamespace":
                 if permission.single_namespace is None:
                     raise ValueError("single namespace is required when the HubPermission type is SingleNamespace")
                 target = permission.single_namespace
-                found.append(_binding(this, target.namespace, {"apiGroup": _RBAC, **target.role_ref}))
-    return found
+                role_bindings.append(_binding(this, target.namespace, {"apiGroup": _RBAC, **target.role_ref}))
+    return role_bindings
 
 
 def _binding(this: addon.ManagedClusterAddOn, namespace: str, role: Manifest) -> Manifest:
@@ -181,9 +186,9 @@ def _binding(this: addon.ManagedClusterAddOn, namespace: str, role: Manifest) ->
 
 def subjects(known: Sequence[addon.Registration]) -> list[Manifest]:
     """Return whom rights are given to: the user and its groups, but not all who are known at all."""
-    subject = next((each.subject for each in known if each.signer_name == CLIENT_SIGNER), addon.Subject())
+    subject = next((item.subject for item in known if item.signer_name == CLIENT_SIGNER), addon.AgentSubject())
     users = [{"apiGroup": _RBAC, "kind": "User", "name": subject.user}] if subject.user else []
-    groups = [{"apiGroup": _RBAC, "kind": "Group", "name": each} for each in subject.groups if each != AUTHENTICATED]
+    groups = [{"apiGroup": _RBAC, "kind": "Group", "name": item} for item in subject.groups if item != AUTHENTICATED]
     return [*users, *groups]
 
 
@@ -196,7 +201,14 @@ def failed(this: addon.ManagedClusterAddOn, error: Exception) -> Condition:
 
 
 def _token_subject(this: addon.ManagedClusterAddOn) -> Manifest:
-    known = next((each.subject for each in this.status.registrations if each.signer_name == CLIENT_SIGNER), None)
+    known = next(
+        (
+            registration.subject
+            for registration in this.status.registrations
+            if registration.signer_name == CLIENT_SIGNER
+        ),
+        None,
+    )
     return {"user": known.user, "groups": list(known.groups)} if known is not None else {"user": ""}
 
 
@@ -211,7 +223,7 @@ def _owner(this: addon.ManagedClusterAddOn) -> Manifest:
 
 def _is_owned(this: addon.ManagedClusterAddOn) -> bool:
     kind = addon.ClusterManagementAddOn.resource.kind
-    return any((each.kind, each.name) == (kind, this.name) for each in this.metadata.owner_references)
+    return any((owner.kind, owner.name) == (kind, this.name) for owner in this.metadata.owner_references)
 
 
 def _means(config: addon.ConfigSpecHash | None, name: str, namespace: str) -> bool:

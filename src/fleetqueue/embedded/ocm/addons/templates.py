@@ -36,16 +36,16 @@ def rendered(
     registries = settings.registries or tuple(cluster_registries)
     default = {"HUB_KUBECONFIG": f"{KUBECONFIG_FOLDER}/kubeconfig"} if template.spec.registration else {}
     built_in = _built_in(this, settings)
-    values = {**default, **{each.name: each.value for each in settings.customized_variables}, **built_in}
+    values = {**default, **{item.name: item.value for item in settings.customized_variables}, **built_in}
     preset = {name: values[name] for name in (*default, *built_in)}
     objects = [_filled_in(manifest, values) for manifest in template.manifests]
-    for each in objects:
-        kind = _WORKLOADS.get((each["apiVersion"], each["kind"]))
+    for item in objects:
+        kind = _WORKLOADS.get((item["apiVersion"], item["kind"]))
         if kind is not None:
-            _decorate(each, kind, this.name, template, preset, settings, registries)
+            _decorate(item, kind, this.name, template, preset, settings, registries)
     if settings.proxy_config.ca_bundle:
         objects.append(_proxy_config_map(this.name, settings.proxy_config))
-    return [_moved(each, settings.agent_install_namespace) for each in objects]
+    return [_moved(item, settings.agent_install_namespace) for item in objects]
 
 
 def install_namespace(template: addon.AddOnTemplate, config: addon.DeploymentConfigSpec | None) -> str:
@@ -53,9 +53,9 @@ def install_namespace(template: addon.AddOnTemplate, config: addon.DeploymentCon
     if config is not None and config.agent_install_namespace:
         return config.agent_install_namespace
     for kind in _WORKLOADS:
-        for each in template.manifests:
-            if (each["apiVersion"], each["kind"]) == kind and each["metadata"].get("namespace"):
-                return str(each["metadata"]["namespace"])
+        for manifest in template.manifests:
+            if (manifest["apiVersion"], manifest["kind"]) == kind and manifest["metadata"].get("namespace"):
+                return str(manifest["metadata"]["namespace"])
     return addon.INSTALL_NAMESPACE
 
 
@@ -70,15 +70,15 @@ def kubeconfig_secret(add_on: str) -> str:
 
 def _built_in(this: addon.ManagedClusterAddOn, config: addon.DeploymentConfigSpec) -> dict[str, str]:
     """Return the values that nobody can change."""
-    found = {"CLUSTER_NAME": this.namespace}
+    values = {"CLUSTER_NAME": this.namespace}
     if config.agent_install_namespace:
-        found["INSTALL_NAMESPACE"] = config.agent_install_namespace
-    return found
+        values["INSTALL_NAMESPACE"] = config.agent_install_namespace
+    return values
 
 
 def _filled_in(manifest: Manifest, values: Mapping[str, str]) -> Manifest:
     text = orjson.dumps(manifest).decode()
-    filled: Manifest = orjson.loads(_VALUE.sub(lambda found: values.get(found[1], ""), text))
+    filled: Manifest = orjson.loads(_VALUE.sub(lambda match: values.get(match[1], ""), text))
     return filled
 
 
@@ -107,15 +107,17 @@ def _decorate(
 
 def _credentials(add_on: str, template: addon.AddOnTemplate) -> list[tuple[str, str, str]]:
     """Return volume, secret and folder of each registration."""
-    found = []
-    for each in template.spec.registration:
-        if each.type == "KubeClient":
-            found.append(("hub-kubeconfig", kubeconfig_secret(add_on), KUBECONFIG_FOLDER))
-        elif each.type == "CustomSigner" and each.custom_signer is not None:
-            signer = each.custom_signer.signer_name.replace("/", "-")
+    credentials = []
+    for registration in template.spec.registration:
+        if registration.type == "KubeClient":
+            credentials.append(("hub-kubeconfig", kubeconfig_secret(add_on), KUBECONFIG_FOLDER))
+        elif registration.type == "CustomSigner" and registration.custom_signer is not None:
+            signer = registration.custom_signer.signer_name.replace("/", "-")
             name = f"cert-{signer.replace('.', '-')}"
-            found.append((name, secret_name(add_on, each.custom_signer.signer_name), f"/managed/{signer}"))
-    return found
+            credentials.append(
+                (name, secret_name(add_on, registration.custom_signer.signer_name), f"/managed/{signer}")
+            )
+    return credentials
 
 
 def _add_environment(pod: Manifest, values: Mapping[str, str]) -> None:
@@ -135,8 +137,8 @@ def _mount(pod: Manifest, volume: Manifest, folder: str) -> None:
 def mirrored(image: str, registries: Sequence[addon.ImageMirror]) -> str:
     """Return where an image is taken from; of several mirrors that hold it, the last."""
     result = image
-    for each in registries:
-        source, mirror = each.source.removesuffix("/"), each.mirror.removesuffix("/")
+    for registry in registries:
+        source, mirror = registry.source.removesuffix("/"), registry.mirror.removesuffix("/")
         if not source:
             name = image.rpartition("/")[2]
             result = f"{mirror}/{name}" if mirror else name
@@ -163,9 +165,9 @@ def _proxy_config_map(add_on: str, proxy: addon.ProxyConfig) -> Manifest:
 
 def _set_resources(container: Manifest, name: str, requirements: Sequence[addon.ContainerResources]) -> None:
     """Set what a container may use: as the last says that means it."""
-    for each in reversed(requirements):
-        if re.fullmatch(".*".join(map(re.escape, each.container_id.split("*"))), name):
-            container["resources"] = each.resources
+    for requirement in reversed(requirements):
+        if re.fullmatch(".*".join(map(re.escape, requirement.container_id.split("*"))), name):
+            container["resources"] = requirement.resources
             return
 
 

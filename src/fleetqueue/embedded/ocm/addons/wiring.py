@@ -13,13 +13,12 @@ patch and delete secrets.
 
 from collections.abc import Sequence
 
-from fleetqueue.embedded.ocm.addons.agent_health import LeaseHealthController
-from fleetqueue.embedded.ocm.addons.agent_registration import CredentialController
-from fleetqueue.embedded.ocm.addons.certificate_approvals import CertificateApprovalController
+from fleetqueue.embedded.ocm.addons.agent import CredentialController, LeaseHealthController
+from fleetqueue.embedded.ocm.addons.certificate_approvals import AddOnCertificateApprovalController
 from fleetqueue.embedded.ocm.addons.configuration import ConfigurationController
-from fleetqueue.embedded.ocm.addons.deployment import DeploymentController
+from fleetqueue.embedded.ocm.addons.deployment import AddOnDeployController
+from fleetqueue.embedded.ocm.addons.discovery import AddOnFeatureDiscoveryController
 from fleetqueue.embedded.ocm.addons.installation import InstallationController
-from fleetqueue.embedded.ocm.addons.on_clusters import AddOnsOfClusterController
 from fleetqueue.embedded.ocm.addons.progress import ProgressController
 from fleetqueue.embedded.ocm.addons.registration import RegistrationController
 from fleetqueue.embedded.ocm.addons.settings import AddOnAgentSettings
@@ -34,15 +33,15 @@ def hub_controllers(hub: Cluster, metrics: Metrics) -> Sequence[Controller]:
         InstallationController(hub, metrics),
         ConfigurationController(hub, metrics),
         RegistrationController(hub, metrics),
-        DeploymentController(hub, metrics),
+        AddOnDeployController(hub, metrics),
         ProgressController(hub, metrics),
-        CertificateApprovalController(hub, metrics),
+        AddOnCertificateApprovalController(hub, metrics),
     )
 
 
 def registration_controllers(hub: Cluster, metrics: Metrics) -> Sequence[Controller]:
     """Return what OCM's registration controller does about add-ons: it may also patch managedclusters."""
-    return (AddOnsOfClusterController(hub, metrics),)
+    return (AddOnFeatureDiscoveryController(hub, metrics),)
 
 
 def agent_controllers(

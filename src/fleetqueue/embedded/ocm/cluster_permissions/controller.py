@@ -32,14 +32,11 @@ from fleetqueue.embedded.ocm.cluster_permissions import messages, payload, works
 from fleetqueue.embedded.ocm.cluster_permissions.payload import BuildProblem, References
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import live_status
 
 NAMED_ADD_ON: Final = f"metadata.name={ADD_ON}"
 
 log = Log("cluster-permissions")
-
-
-class AccountAddOn(ManagedClusterAddOn):
-    """The add-on managed-serviceaccount; a kind of its own, since only those of this one name are followed."""
 
 
 class ClusterPermissionController(Controller):
@@ -50,7 +47,7 @@ class ClusterPermissionController(Controller):
         yield Watch(ManifestWork, _owners)
         yield Watch(ManagedCluster, lambda cluster: self._permissions(cluster.name))
         yield Watch(ManagedServiceAccount, lambda account: self._permissions(account.namespace))
-        yield Watch(AccountAddOn, lambda add_on: self._permissions(add_on.namespace), fields=NAMED_ADD_ON)
+        yield Watch(ManagedClusterAddOn, lambda add_on: self._permissions(add_on.namespace), fields=NAMED_ADD_ON)
         yield Watch(Namespace, lambda namespace: self._selecting())
 
     async def reconcile(self, key: str) -> None:
@@ -68,9 +65,9 @@ class ClusterPermissionController(Controller):
             return
         looked_for = payload.looked_for(permission) if permission.spec.validate else []
         work = await self._ensure(works.work_manifest(permission, made, looked_for))
-        said = works.told(permission, work)
+        conditions = works.told(permission, work)
         gone = [VALIDATION, *([] if permission.spec.validate else [ROLES_EXIST, CLUSTER_ROLES_EXIST])]
-        await self._say(permission, said, gone=gone, resources=works.resource_status(work))
+        await self._say(permission, conditions, gone=gone, resources=works.resource_status(work))
 
     def _problem(self, permission: ClusterPermission) -> tuple[str, str] | None:
         if not permission.spec.bindings_of_cluster and not permission.spec.role_bindings:
@@ -80,7 +77,7 @@ class ClusterPermissionController(Controller):
         return None
 
     def _surroundings(self, cluster: str) -> References:
-        add_on = self.hub.get(AccountAddOn, ADD_ON, cluster)
+        add_on = self.hub.get(ManagedClusterAddOn, ADD_ON, cluster)
         return References(
             accounts=frozenset(account.name for account in self.hub.list(ManagedServiceAccount, cluster)),
             add_on_namespace=add_on.install_namespace if add_on else None,
@@ -107,17 +104,17 @@ class ClusterPermissionController(Controller):
     async def _say(
         self,
         permission: ClusterPermission,
-        said: Sequence[Condition],
+        conditions: Sequence[Condition],
         *,
         gone: Sequence[str] = (),
         resources: Manifest | None = None,
     ) -> None:
         """Write what differs in the status, only over what was seen; without resources theirs stays as it is."""
-        live = (self.hub.informer(ClusterPermission).store.raw(permission.key) or {}).get("status") or {}
+        live = live_status(self.hub, permission)
         kept = live.get("conditions") or []
         for kind in gone:
             kept = without_condition(kept, kind)
-        wanted = {**live, "conditions": with_conditions(kept, said, clock.now())}
+        wanted = {**live, "conditions": with_conditions(kept, conditions, clock.now())}
         if resources:
             wanted["resourceStatus"] = resources
         patch = replacement(live, wanted)

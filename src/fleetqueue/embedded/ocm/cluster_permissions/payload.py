@@ -50,17 +50,17 @@ def looked_for(permission: ClusterPermission) -> list[Manifest]:
     """Return the roles that bindings name, each once: with `validate` they are looked for and not made."""
     spec = permission.spec
     singular = (spec.cluster_role_binding,) if spec.cluster_role_binding is not None else ()
-    found: list[Manifest] = []
+    roles: list[Manifest] = []
     for binding in (*singular, *spec.cluster_role_bindings):
         if binding.role_ref is not None and binding.role_ref.kind == CLUSTER_ROLE:
-            found.append(ClusterRole.manifest(binding.role_ref.name))
+            roles.append(ClusterRole.manifest(binding.role_ref.name))
     for binding in spec.role_bindings:
         reference = binding.role_ref or RoleRef()
         if reference.kind == CLUSTER_ROLE:
-            found.append(ClusterRole.manifest(reference.name))
+            roles.append(ClusterRole.manifest(reference.name))
         elif reference.kind == ROLE and binding.namespace:
-            found.append(_object(ROLE, reference.name, binding.namespace))
-    return [each for place, each in enumerate(found) if each not in found[:place]]
+            roles.append(_object(ROLE, reference.name, binding.namespace))
+    return [role for place, role in enumerate(roles) if role not in roles[:place]]
 
 
 def _cluster_binding(name: str, binding: Binding, references: References) -> Manifest:
@@ -108,7 +108,7 @@ def _namespaces(kind: str, wanted: PermittedRole | Binding, references: Referenc
         raise BuildProblem(f"both {kind} Namespace and NamespaceSelector cannot populated at the same time")
     if wanted.namespace_selector is None:
         return [wanted.namespace]
-    return [each.name for each in references.namespaces if _matches(wanted.namespace_selector, each)]
+    return [namespace.name for namespace in references.namespaces if _matches(wanted.namespace_selector, namespace)]
 
 
 def _matches(selector: LabelSelector, namespace: Namespace) -> bool:

@@ -65,19 +65,19 @@ def told(permission: ClusterPermission, work: ManifestWork) -> list[Condition]:
     if applied is None:
         return [Condition.false(APPLIED, *messages.not_complete(work.namespace, work.name))]
     message = messages.with_hint(applied.message, work.namespace, work.name)
-    said = [Condition(type=APPLIED, status=applied.status, reason=applied.reason, message=message)]
-    return [*said, *_existence(work)] if permission.spec.validate else said
+    reported = [Condition(type=APPLIED, status=applied.status, reason=applied.reason, message=message)]
+    return [*reported, *_existence(work)] if permission.spec.validate else reported
 
 
 def _existence(work: ManifestWork) -> list[Condition]:
     """Say which of the roles are on the worker."""
     missing = [
-        each.resource_meta
-        for each in work.status.resource_status.manifests
-        if not conditions.is_true(each.conditions, "Available")
+        item.resource_meta
+        for item in work.status.resource_status.manifests
+        if not conditions.is_true(item.conditions, "Available")
     ]
-    roles = [f"{each.namespace}/{each.name}" for each in missing if each.kind == "Role"]
-    cluster_roles = [each.name for each in missing if each.kind == "ClusterRole"]
+    roles = [f"{item.namespace}/{item.name}" for item in missing if item.kind == "Role"]
+    cluster_roles = [item.name for item in missing if item.kind == "ClusterRole"]
     return [
         Condition.false(ROLES_EXIST, *messages.roles_missing(roles))
         if roles
@@ -91,27 +91,27 @@ def _existence(work: ManifestWork) -> list[Condition]:
 def resource_status(work: ManifestWork) -> Manifest:
     """Return how each of the objects is, by kind, in the order of the work."""
     made = work.metadata.creation_timestamp
-    found: dict[str, Any] = {}
-    for each in work.status.resource_status.manifests:
-        field = STATUS_FIELDS.get(each.resource_meta.kind)
+    statuses: dict[str, Any] = {}
+    for manifest in work.status.resource_status.manifests:
+        field = STATUS_FIELDS.get(manifest.resource_meta.kind)
         if field is not None:
-            found.setdefault(field, []).append(_resource(each, made))
-    return found
+            statuses.setdefault(field, []).append(_resource(manifest, made))
+    return statuses
 
 
-def _resource(each: ManifestCondition, made: datetime | None) -> Manifest:
-    about = each.resource_meta
+def _resource(manifest: ManifestCondition, made: datetime | None) -> Manifest:
+    about = manifest.resource_meta
     named = {"name": about.name, **({"namespace": about.namespace} if about.kind in ("Role", "RoleBinding") else {})}
-    return {**named, "condition": list(_applied(each.conditions, made))}
+    return {**named, "condition": list(_applied(manifest.conditions, made))}
 
 
-def _applied(said: Sequence[Condition], made: datetime | None) -> Iterable[Manifest]:
+def _applied(reported: Sequence[Condition], made: datetime | None) -> Iterable[Manifest]:
     """Say whether one object was applied, since when the worker says so; of one that is unknown, since it was asked."""
-    live = conditions.find(said, "Applied")
+    live = conditions.find(reported, "Applied")
     if live is None:
         status, since, (reason, message) = conditions.FALSE, made, messages.unknown()
     else:
         status, since = live.status, live.last_transition_time
         reason, message = messages.applied() if live.is_true else messages.not_applied(live.message)
-    told = Condition(type="Applied", status=status, reason=reason, message=message, last_transition_time=since)
-    return conditions.dated([told], [told], now=since or datetime.min)
+    condition = Condition(type="Applied", status=status, reason=reason, message=message, last_transition_time=since)
+    return conditions.dated([condition], [condition], now=since or datetime.min)

@@ -26,8 +26,8 @@ def wanted_clusters(
 
     Whether a cluster is accepted or well does not matter: that is what its profile tells.
     """
-    bound = [sets[each.spec.cluster_set] for each in bindings if is_bound(each) and each.spec.cluster_set in sets]
-    return [each.name for each in clusters if not each.is_deleting and any(chosen.has(each) for chosen in bound)]
+    bound = [sets[item.spec.cluster_set] for item in bindings if is_bound(item) and item.spec.cluster_set in sets]
+    return [item.name for item in clusters if not item.is_deleting and any(chosen.has(item) for chosen in bound)]
 
 
 def is_bound(binding: ManagedClusterSetBinding) -> bool:
@@ -59,11 +59,11 @@ def status_patch(live: Manifest, about: ManagedCluster, now: datetime) -> Manife
 
 def _conditions(about: ManagedCluster) -> list[Condition]:
     """Return what the cluster says of itself, in the inventory's words; what it does not say is left as it was."""
-    found = {kind: conditions.find(about.status.conditions, source) for kind, source in SOURCES.items()}
+    by_kind = {kind: conditions.find(about.status.conditions, source) for kind, source in SOURCES.items()}
     return [
-        Condition(type=kind, status=said.status, reason=said.reason, message=said.message)
-        for kind, said in found.items()
-        if said is not None
+        Condition(type=kind, status=condition.status, reason=condition.reason, message=condition.message)
+        for kind, condition in by_kind.items()
+        if condition is not None
     ]
 
 

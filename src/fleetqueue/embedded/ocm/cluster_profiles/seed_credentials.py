@@ -1,7 +1,8 @@
-"""Let every profile of a cluster name the secret with its credential, in the field that only the walkthroughs' OCM has.
+"""ClusterProfiles as the walkthroughs knew them: with `status.credentials`, which no release of the kind has.
 
-Kueue reads the profiles of its own namespace only, and those are filled by whoever writes the secrets. The profiles of
-other namespaces are for people, who look at all of them.
+Every profile of a cluster names there the secret with its credential. Kueue reads the profiles of its own namespace
+only, and those are filled by whoever writes the secrets. The profiles of other namespaces are for people, who look at
+all of them.
 
 Reads:   ClusterProfile, the kubeconfig secrets in Kueue's namespace
 Writes:  ClusterProfile status (credentials), but not in Kueue's namespace
@@ -14,10 +15,43 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, credentials_secret
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.ocm.cluster_profiles.lifecycle import is_ocms
+from fleetqueue.embedded.ocm.cluster_profiles.controllers import is_ocms
 from fleetqueue.embedded.ocm.cluster_profiles.profiles import cluster_of
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
+
+_TEXT: Final = {"type": "string"}
+CREDENTIALS: Final = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["accessRef", "consumer"],
+        "properties": {
+            "consumer": _TEXT,
+            "accessRef": {
+                "type": "object",
+                "required": ["kind", "name", "namespace"],
+                "properties": {"kind": _TEXT, "name": _TEXT, "namespace": _TEXT},
+            },
+        },
+    },
+}
+"""`{consumer, accessRef: {kind, name, namespace}}` for each who may use the cluster."""
+
+
+def with_credentials(definition: Manifest) -> Manifest:
+    """Return the definition of ClusterProfiles with that field in the status; who fills it looks for it there."""
+    versions = [_version(version) for version in definition["spec"]["versions"]]
+    return {**definition, "spec": {**definition["spec"], "versions": versions}}
+
+
+def _version(version: Manifest) -> Manifest:
+    schema = version["schema"]["openAPIV3Schema"]
+    status = schema["properties"]["status"]
+    fields: dict[str, Any] = {**status["properties"], "credentials": CREDENTIALS}
+    properties = {**schema["properties"], "status": {**status, "properties": fields}}
+    return {**version, "schema": {"openAPIV3Schema": {**schema, "properties": properties}}}
+
 
 CONSUMER: Final = "kueue-admin"
 BY_SECRET: Final = "secret"

@@ -9,9 +9,8 @@ watch clusterprofiles, to patch their status, and to list and watch secrets in K
 
 from collections.abc import Sequence
 
-from fleetqueue.embedded.ocm.cluster_profiles.lifecycle import ProfileLifecycleController
+from fleetqueue.embedded.ocm.cluster_profiles.controllers import ProfileLifecycleController, ProfileStatusController
 from fleetqueue.embedded.ocm.cluster_profiles.seed_credentials import SeedCredentialsController
-from fleetqueue.embedded.ocm.cluster_profiles.status import ProfileStatusController
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
@@ -23,5 +22,5 @@ def controllers(hub: Cluster, metrics: Metrics) -> Sequence[Controller]:
 
 
 def seed_controllers(hub: Cluster, metrics: Metrics) -> Sequence[Controller]:
-    """Return what a hub needs beside them whose profiles have the field of `seed_form.py`."""
+    """Return what a hub needs beside them whose profiles have the field of `seed_credentials.py`."""
     return (SeedCredentialsController(hub, metrics),)

@@ -1,8 +1,9 @@
 """Keep the account of each ManagedServiceAccount on the worker, and a token of it on the hub that is still good.
 
 Reads:   ManagedServiceAccount, its token secret (hub, the cluster's own namespace); ServiceAccount (worker)
-Writes:  the token secret, the status of the ManagedServiceAccount (hub); ServiceAccount and its tokens (worker)
-Mirrors: managed-serviceaccount pkg/addon/agent/controller/token.go
+Writes:  the token secret, the status of the ManagedServiceAccount (hub); ServiceAccount, its tokens, and the Lease
+         `managed-serviceaccount` (worker)
+Mirrors: managed-serviceaccount pkg/addon/agent/controller/token.go, addon-framework pkg/lease
 
 Accounts and secrets are asked for live: they are looked at a few times a day, and a cache that is behind would cost a
 second token for the same account.
@@ -14,8 +15,10 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.conditions import micro_timestamp
+from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
-from fleetqueue.api.managed_service_account_v1beta1 import MANAGED_LABEL, TOKEN_KEY, ManagedServiceAccount
+from fleetqueue.api.managed_service_account_v1beta1 import ADD_ON, MANAGED_LABEL, TOKEN_KEY, ManagedServiceAccount
 from fleetqueue.api.meta import Object, changes, precondition_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.managed_service_accounts import tokens
@@ -38,14 +41,6 @@ class ReportFailed(Exception):
         self.error = error
 
 
-class ReportedSecret(Secret):
-    """A secret that the agent wrote; a kind of its own, since a kind is followed with one selector only."""
-
-
-class ManagedAccount(ServiceAccount):
-    """An account that the agent made; a kind of its own for the same reason."""
-
-
 class TokenController(Controller):
     """Serve one worker; its `name` is that of its ManagedCluster and of its namespace on the hub."""
 
@@ -58,12 +53,12 @@ class TokenController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(ManagedServiceAccount, _name, namespace=self.worker.name)
-        yield Watch(ReportedSecret, _name, namespace=self.worker.name, labels=f"{MANAGED_LABEL}=true")
+        yield Watch(Secret, _name, namespace=self.worker.name, labels=f"{MANAGED_LABEL}=true")
 
     def subscribe(self) -> None:
         super().subscribe()
         accounts = self.worker.informer(
-            ManagedAccount, namespace=self.settings.namespace, labels=f"{MANAGED_LABEL}=true"
+            ServiceAccount, namespace=self.settings.namespace, labels=f"{MANAGED_LABEL}=true"
         )
         accounts.subscribe(self._see_account)
 
@@ -82,7 +77,7 @@ class TokenController(Controller):
         account = await self._report(raw, account, expires)
         raise errors.RetryLater(tokens.next_look(account, clock.now()), "the next look at the token")
 
-    def _see_account(self, old: ManagedAccount | None, new: ManagedAccount | None) -> None:
+    def _see_account(self, old: ServiceAccount | None, new: ServiceAccount | None) -> None:
         seen = new or old
         if seen is not None and (old is None or new is None):
             self.wake(seen.name)
@@ -90,7 +85,7 @@ class TokenController(Controller):
     # On the worker
 
     async def _ensure_account(self, name: str) -> None:
-        if self.worker.get(ManagedAccount, name, self.settings.namespace) is None:
+        if self.worker.get(ServiceAccount, name, self.settings.namespace) is None:
             try:
                 manifest = tokens.account_manifest(name, self.settings.namespace)
                 await self.worker.client.create(ServiceAccount.resource, manifest)
@@ -202,3 +197,41 @@ def _conditions(raw: Manifest) -> list[Manifest]:
 
 def _name(obj: Object) -> Iterable[str]:
     return (obj.name,)
+
+
+DURATION: Final = 60
+"""Seconds, as every add-on of OCM writes it."""
+SPREAD: Final = 1.25
+"""By how much a pause between two renewals may be longer, so that not all agents write at once."""
+
+
+class AddOnLeaseController(Controller):
+    """Says on the worker that the add-on's agent is alive; OCM's registration agent makes Available of it."""
+
+    name = "managed-service-account-lease"
+
+    def __init__(self, worker: Cluster, hub: Cluster, metrics: Metrics, settings: AgentAccountSettings) -> None:
+        super().__init__(hub, metrics)
+        self.worker = worker
+        self.settings = settings
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        return ()
+
+    async def work(self) -> None:
+        self.wake(ADD_ON)
+        await super().work()
+
+    async def reconcile(self, key: str) -> None:
+        await self._renew(key)
+        pause = clock.between(self.settings.lease_seconds, SPREAD * self.settings.lease_seconds)
+        raise errors.RetryLater(pause, "the next renewal")
+
+    async def _renew(self, name: str) -> None:
+        client, namespace = self.worker.client, self.settings.namespace
+        moment = micro_timestamp(clock.now())
+        try:
+            await client.merge(Lease.resource, name, namespace, {"spec": {"renewTime": moment}})
+        except errors.NotFound:
+            spec = {"leaseDurationSeconds": DURATION, "renewTime": moment}
+            await client.create(Lease.resource, Lease.manifest(name, namespace, spec=spec))

@@ -8,7 +8,7 @@ Mirrors: managed-serviceaccount pkg/addon/manager/controller/clusterprofile_cred
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import Secret
@@ -23,16 +23,12 @@ from fleetqueue.api.meta import Object, key_of, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.store import Store
+
+MANAGED: Final = f"{MANAGED_LABEL}=true"
+"""The label selector of the token secrets that agents write."""
 
 log = Log("managed-service-accounts")
-
-
-class TokenSecret(Secret):
-    """What agents reported; a kind of its own, since a kind is followed with one selector only."""
-
-
-class SyncedSecret(Secret):
-    """A copy that we made."""
 
 
 class ProfileSecretController(Controller):
@@ -41,26 +37,26 @@ class ProfileSecretController(Controller):
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(ClusterProfile, by_key)
         yield Watch(ManagedServiceAccount, self._profiles)
-        yield Watch(TokenSecret, self._profiles, labels=f"{MANAGED_LABEL}=true")
-        yield Watch(SyncedSecret, self._profiles_beside, labels=SYNCED_FROM_LABEL)
+        yield Watch(Secret, self._profiles, labels=MANAGED)
+        yield Watch(Secret, self._profiles_beside, labels=SYNCED_FROM_LABEL)
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
         profile = self.hub.get(ClusterProfile, name, namespace)
         if profile is None or profile.is_deleting or not is_served(profile):
             return
-        accounts = [each for each in self.hub.list(ManagedServiceAccount, name) if is_wanted(each)]
+        accounts = [candidate for candidate in self.hub.list(ManagedServiceAccount, name) if is_wanted(candidate)]
         for account in accounts:
             await self._copy(profile, account)
         await self._clean(profile, {copy_name(account) for account in accounts})
 
     async def _copy(self, profile: ClusterProfile, account: ManagedServiceAccount) -> None:
         reference = account.status.token_secret_ref
-        source = self.hub.get(TokenSecret, reference.name, account.namespace) if reference else None
+        source = self._secrets(MANAGED).get(key_of(account.namespace, reference.name)) if reference else None
         if source is None:
             return
         wanted = copy_manifest(profile, account, source)
-        live: Secret | None = self.hub.get(SyncedSecret, copy_name(account), profile.namespace)
+        live = self._secrets(SYNCED_FROM_LABEL).get(key_of(profile.namespace, copy_name(account)))
         if live is not None and live.data == source.data and is_owned(live, profile):
             return
         if live is None:
@@ -79,9 +75,14 @@ class ProfileSecretController(Controller):
         return None
 
     async def _clean(self, profile: ClusterProfile, wanted: set[str]) -> None:
-        for secret in self.hub.list(SyncedSecret, profile.namespace):
+        for secret in self._secrets(SYNCED_FROM_LABEL).all():
             source = secret.metadata.labels.get(SYNCED_FROM_LABEL, "")
-            if source in wanted or secret.is_deleting or not is_owned(secret, profile):
+            if (
+                secret.namespace != profile.namespace
+                or source in wanted
+                or secret.is_deleting
+                or not is_owned(secret, profile)
+            ):
                 continue
             try:
                 await self.hub.client.delete(Secret.resource, secret.name, secret.namespace, uid=secret.uid)
@@ -89,13 +90,16 @@ class ProfileSecretController(Controller):
                 continue
             log.info("copied token removed", cluster=profile.name, secret=secret.key)
 
+    def _secrets(self, labels: str) -> Store[Secret]:
+        return self.hub.informer(Secret, labels=labels).store
+
     def _profiles(self, obj: Object) -> Iterable[str]:
         """Return the profiles of the cluster in whose namespace an object stands."""
         return [profile.key for profile in self.hub.list(ClusterProfile) if profile.name == obj.namespace]
 
-    def _profiles_beside(self, copy: SyncedSecret) -> Iterable[str]:
+    def _profiles_beside(self, copy: Secret) -> Iterable[str]:
         owners = copy.metadata.owner_references
-        return [key_of(copy.namespace, each.name) for each in owners if each.kind == ClusterProfile.resource.kind]
+        return [key_of(copy.namespace, owner.name) for owner in owners if owner.kind == ClusterProfile.resource.kind]
 
 
 def is_served(profile: ClusterProfile) -> bool:

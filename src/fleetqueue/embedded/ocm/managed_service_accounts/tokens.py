@@ -91,9 +91,12 @@ def rewritten(live: Manifest, wanted: Manifest) -> Manifest:
 
 def reported(name: str, live: Sequence[Manifest], *, refreshed: datetime, expires: datetime, now: datetime) -> Manifest:
     """Return the status of an account whose token is on the hub."""
-    said = [Condition.true(SECRET_CREATED, "SecretCreated", ""), Condition.true(TOKEN_REPORTED, "TokenReported", "")]
+    conditions = [
+        Condition.true(SECRET_CREATED, "SecretCreated", ""),
+        Condition.true(TOKEN_REPORTED, "TokenReported", ""),
+    ]
     return {
-        "conditions": with_conditions(live, said, now),
+        "conditions": with_conditions(live, conditions, now),
         "expirationTimestamp": timestamp(expires),
         "tokenSecretRef": {"name": name, "lastRefreshTimestamp": timestamp(refreshed)},
     }

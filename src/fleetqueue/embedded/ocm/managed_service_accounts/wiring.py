@@ -11,8 +11,7 @@ tokenreviews.
 
 from collections.abc import Sequence
 
-from fleetqueue.embedded.ocm.managed_service_accounts.add_on_lease import AddOnLeaseController
-from fleetqueue.embedded.ocm.managed_service_accounts.agent import TokenController
+from fleetqueue.embedded.ocm.managed_service_accounts.agent import AddOnLeaseController, TokenController
 from fleetqueue.embedded.ocm.managed_service_accounts.ephemeral_identity import EphemeralIdentityController
 from fleetqueue.embedded.ocm.managed_service_accounts.profile_secrets import ProfileSecretController
 from fleetqueue.embedded.ocm.managed_service_accounts.settings import AgentAccountSettings, HubAccountSettings

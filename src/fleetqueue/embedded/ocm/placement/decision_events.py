@@ -10,14 +10,15 @@ from typing import Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import Placement, PlacementDecision
+from fleetqueue.api.conditions import micro_timestamp
 from fleetqueue.api.events_v1 import NORMAL, WARNING, Event
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.placement import messages
-from fleetqueue.embedded.ocm.placement.messages import Said
-from fleetqueue.embedded.ocm.placement.ranking import Outcome
-from fleetqueue.embedded.ocm.placement.writing import Written
-from fleetqueue.runtime.events import reference
+from fleetqueue.embedded.ocm.placement.messages import EventText
+from fleetqueue.embedded.ocm.placement.ranking import ScheduleResult
+from fleetqueue.embedded.ocm.placement.writing import WrittenDecisions
+from fleetqueue.runtime.events import event_name, reference
 from fleetqueue.runtime.logs import Log
 
 REPORTER: Final = "placement-controller"
@@ -32,7 +33,7 @@ class DecisionEvent:
     about: Placement
     related: PlacementDecision
     kind: str
-    said: Said
+    said: EventText
 
 
 class DecisionRecorder:
@@ -40,14 +41,14 @@ class DecisionRecorder:
         self._client = client
         self._waiting: asyncio.Queue[DecisionEvent] = asyncio.Queue(MOST)
 
-    def tell(self, placement: Placement, written: Written, outcome: Outcome) -> None:
+    def tell(self, placement: Placement, written: WrittenDecisions, result: ScheduleResult) -> None:
         """Tell what was written, and the scores as they are since."""
-        scores = messages.scores_updated(outcome.totals) if written.changed else None
+        scores = messages.scores_updated(result.totals) if written.changed else None
         for decision in written.created:
             self._put(placement, decision, NORMAL, messages.decision_created(decision.name, placement))
         for decision in written.changed:
-            said = messages.decision_updated(decision.name, placement, outcome.warning)
-            self._put(placement, decision, WARNING if outcome.warning else NORMAL, said)
+            notice = messages.decision_updated(decision.name, placement, result.warning)
+            self._put(placement, decision, WARNING if result.warning else NORMAL, notice)
             if scores is not None:
                 self._put(placement, decision, NORMAL, scores)
         for decision in written.deleted:
@@ -62,18 +63,18 @@ class DecisionRecorder:
             except (errors.ApiError, errors.Unreachable) as error:
                 log.warning("event not written", placement=event.about.key, reason=event.said.reason, error=error)
 
-    def _put(self, about: Placement, related: PlacementDecision, kind: str, said: Said) -> None:
+    def _put(self, about: Placement, related: PlacementDecision, kind: str, notice: EventText) -> None:
         try:
-            self._waiting.put_nowait(DecisionEvent(about, related, kind, said))
+            self._waiting.put_nowait(DecisionEvent(about, related, kind, notice))
         except asyncio.QueueFull:
-            log.warning("too many events", placement=about.key, reason=said.reason)
+            log.warning("too many events", placement=about.key, reason=notice.reason)
 
 
 def event_manifest(event: DecisionEvent) -> Manifest:
     about = event.about
     return {
-        **Event.manifest(f"{about.name[:200].rstrip('-.')}.{clock.suffix(10)}", about.namespace),
-        "eventTime": clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        **Event.manifest(event_name(about), about.namespace),
+        "eventTime": micro_timestamp(clock.now()),
         "type": event.kind,
         "reason": event.said.reason,
         "action": event.said.action,

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 
-from fleetqueue.api.cluster_v1 import PLACEMENT_LABEL, AddOnPlacementScore, ManagedCluster, PlacementDecision
+from fleetqueue.api.cluster_v1 import AddOnPlacementScore, ManagedCluster, PlacementDecision
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.ocm.placement.plugins.tally import Tally
+from fleetqueue.embedded.ocm.placement.plugins.decision_counts import DecisionCounts
 from fleetqueue.runtime.cluster import Cluster
 
 
 class CachedFacts:
     """What a controller's caches show."""
 
-    def __init__(self, hub: Cluster, placement: str, tally: Tally) -> None:
+    def __init__(self, hub: Cluster, placement: str, decision_counts: DecisionCounts) -> None:
         self.placement = placement
-        self.tally = tally
+        self.decision_counts = decision_counts
         self._clusters = hub.informer(ManagedCluster).store
         self._scores = hub.informer(AddOnPlacementScore).store
 
@@ -29,7 +29,7 @@ class CachedFacts:
 
 
 class ListedFacts:
-    """What somebody listed."""
+    """What was listed."""
 
     def __init__(
         self,
@@ -39,12 +39,12 @@ class ListedFacts:
         decisions: Iterable[Manifest] = (),
     ) -> None:
         self.placement = placement
-        self.tally = Tally()
+        self.decision_counts = DecisionCounts()
         self._raw: Mapping[str, Manifest] = {raw["metadata"]["name"]: raw for raw in clusters}
         self._clusters = {name: ManagedCluster.view(raw) for name, raw in self._raw.items()}
         self._scores = {score.key: score for score in map(AddOnPlacementScore.view, scores)}
         for decision in map(PlacementDecision.view, decisions):
-            count(self.tally, decision)
+            count(self.decision_counts, decision)
 
     @property
     def names(self) -> Iterable[str]:
@@ -60,13 +60,15 @@ class ListedFacts:
         return self._scores.get(key_of(cluster, resource))
 
 
-def count(tally: Tally, decision: PlacementDecision) -> None:
+def count(decision_counts: DecisionCounts, decision: PlacementDecision) -> None:
     """Count what a PlacementDecision says."""
-    (placement,) = placements_of(decision) or ("",)
-    tally.put(decision.key, placement, (each.cluster_name for each in decision.status.decisions))
+    decision_counts.put(
+        decision.key,
+        decision.placement_key,
+        (cluster_decision.cluster_name for cluster_decision in decision.status.decisions),
+    )
 
 
 def placements_of(decision: PlacementDecision) -> tuple[str, ...]:
     """Return the key of the Placement that a decision belongs to; nothing where it names none."""
-    name = decision.metadata.labels.get(PLACEMENT_LABEL)
-    return (key_of(decision.namespace, name),) if name else ()
+    return (decision.placement_key,) if decision.placement_key else ()

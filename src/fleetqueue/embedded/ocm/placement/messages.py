@@ -11,7 +11,7 @@ LONGEST_NOTE: Final = 1000
 """Characters of scores in one event; the API takes a few more."""
 
 
-class Said(NamedTuple):
+class EventText(NamedTuple):
     """What an event says."""
 
     reason: str
@@ -52,21 +52,21 @@ def scheduled(unscheduled: int) -> Condition:
     return Condition.true(PLACEMENT_SATISFIED, "AllDecisionsScheduled", "All cluster decisions scheduled")
 
 
-def decision_created(decision: str, placement: Placement) -> Said:
-    return Said("DecisionCreate", "DecisionCreated", _about(decision, placement, "created"))
+def decision_created(decision: str, placement: Placement) -> EventText:
+    return EventText("DecisionCreate", "DecisionCreated", _about(decision, placement, "created"))
 
 
-def decision_updated(decision: str, placement: Placement, warning: str = "") -> Said:
+def decision_updated(decision: str, placement: Placement, warning: str = "") -> EventText:
     note = _about(decision, placement, "updated")
-    return Said("DecisionUpdate", "DecisionUpdated", f"{note}: {warning}" if warning else note)
+    return EventText("DecisionUpdate", "DecisionUpdated", f"{note}: {warning}" if warning else note)
 
 
-def decision_deleted(decision: str, placement: Placement) -> Said:
-    return Said("DecisionDelete", "DecisionDeleted", _about(decision, placement, "deleted"))
+def decision_deleted(decision: str, placement: Placement) -> EventText:
+    return EventText("DecisionDelete", "DecisionDeleted", _about(decision, placement, "deleted"))
 
 
-def scores_updated(totals: Mapping[str, int]) -> Said:
-    return Said("ScoreUpdate", "ScoreUpdated", _shortened(f"{name}:{totals[name]} " for name in sorted(totals)))
+def scores_updated(totals: Mapping[str, int]) -> EventText:
+    return EventText("ScoreUpdate", "ScoreUpdated", _shortened(f"{name}:{totals[name]} " for name in sorted(totals)))
 
 
 def _unsatisfied(reason: str, message: str) -> Condition:

@@ -7,4 +7,4 @@ from dataclasses import dataclass
 class PlacementSettings:
     resync: float = 600.0
     """Seconds after which a Placement is looked at even if nothing woke it. What other Placements choose changes its
-    Balance scores but wakes nobody, or Placements would chase each other for ever; OCM looks as seldom."""
+    Balance scores but enqueues nobody, or Placements would change decisions in turn for ever; OCM looks as seldom."""

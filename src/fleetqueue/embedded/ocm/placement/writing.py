@@ -1,5 +1,11 @@
-"""Write a plan: only what differs, and only over what was seen."""
+"""Write what a Placement's decisions and status should be, and wait until the caches show it.
 
+Only what differs is written, and only over what was seen. Balance makes every Placement look at what all others chose.
+So the next one is scheduled only when the cache shows what was just decided; otherwise several would take the same idle
+cluster, one after the other, and later move away again.
+"""
+
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -9,8 +15,52 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api.cluster_v1 import Placement, PlacementDecision
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.ocm.placement.plan import Plan, WantedDecision, decision_manifest
+from fleetqueue.embedded.ocm.placement.plan import DecisionPlan, WantedDecision, decision_manifest
 from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import live_status
+
+PATIENCE: Final = 10.0
+"""Seconds. A watch that shows nothing for so long is broken; work goes on, from what is known."""
+
+log = Log("placement")
+
+
+class CacheSync:
+    """Waits until the caches show what was written."""
+
+    def __init__(self, hub: Cluster) -> None:
+        self._hub = hub
+        self._changed = asyncio.Event()
+
+    def listen(self) -> None:
+        """Follow what is written; before the hub runs."""
+        for kind in (Placement, PlacementDecision):
+            self._hub.informer(kind).subscribe(lambda old, new: self._changed.set())
+
+    async def wait_for(self, kept: Sequence[Object], deleted: Sequence[Object]) -> None:
+        """Wait until the caches show some objects as they were written, and others as gone."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not (all(map(self._shows, kept)) and not any(map(self._still_shows, deleted))):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            log.warning("the cache does not show what was written", objects=len(kept) + len(deleted))
+
+    def _shows(self, written: Object) -> bool:
+        shown = self._hub.get(type(written), written.name, written.namespace)
+        return shown is not None and _version(shown) >= _version(written)
+
+    def _still_shows(self, deleted: Object) -> bool:
+        shown = self._hub.get(type(deleted), deleted.name, deleted.namespace)
+        return shown is not None and shown.uid == deleted.uid and not shown.is_deleting
+
+
+def _version(obj: Object) -> int:
+    """Versions of one kind only grow."""
+    return int(obj.metadata.resource_version)
+
 
 BY_PLACEMENT: Final = "placement"
 """An index of PlacementDecisions."""
@@ -19,7 +69,7 @@ _ABSENT: Final = {"numberOfSelectedClusters": 0}
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDecisions:
     """What was written, as it is now."""
 
     created: list[PlacementDecision] = field(default_factory=list)
@@ -37,9 +87,9 @@ class Written:
         return bool(self.changed or self.deleted or self.placements)
 
 
-async def write(hub: Cluster, placement: Placement, plan: Plan) -> Written:
+async def write(hub: Cluster, placement: Placement, plan: DecisionPlan) -> WrittenDecisions:
     """Bring decisions and status to what is planned: first what is wanted, then what is not, and last the status."""
-    written = Written()
+    written = WrittenDecisions()
     for wanted in plan.decisions:
         await _write_decision(hub, placement, wanted, written)
     names = {wanted.name for wanted in plan.decisions}
@@ -50,7 +100,9 @@ async def write(hub: Cluster, placement: Placement, plan: Plan) -> Written:
     return written
 
 
-async def _write_decision(hub: Cluster, placement: Placement, wanted: WantedDecision, written: Written) -> None:
+async def _write_decision(
+    hub: Cluster, placement: Placement, wanted: WantedDecision, written: WrittenDecisions
+) -> None:
     live = hub.get(PlacementDecision, wanted.name, placement.namespace)
     if live is None:
         answer = await hub.client.create(PlacementDecision.resource, decision_manifest(placement, wanted))
@@ -67,17 +119,17 @@ async def _write_decision(hub: Cluster, placement: Placement, wanted: WantedDeci
 
 
 async def _merge(
-    hub: Cluster, live: PlacementDecision, patch: Manifest, subresource: str, written: Written
+    hub: Cluster, live: PlacementDecision, patch: Manifest, subresource: str, written: WrittenDecisions
 ) -> PlacementDecision:
     answer = await hub.client.merge(
         live.resource, live.name, live.namespace, _for_this(live, patch), subresource=subresource
     )
     now = PlacementDecision.view(answer)
-    written.changed[:] = [*(each for each in written.changed if each.name != now.name), now]
+    written.changed[:] = [*(decision for decision in written.changed if decision.name != now.name), now]
     return now
 
 
-async def _delete(hub: Cluster, decision: PlacementDecision, written: Written) -> None:
+async def _delete(hub: Cluster, decision: PlacementDecision, written: WrittenDecisions) -> None:
     try:
         await hub.client.delete(decision.resource, decision.name, decision.namespace, uid=decision.uid)
     except errors.NotFound:
@@ -85,8 +137,8 @@ async def _delete(hub: Cluster, decision: PlacementDecision, written: Written) -
     written.deleted.append(decision)
 
 
-async def _write_status(hub: Cluster, placement: Placement, plan: Plan, written: Written) -> None:
-    live = (hub.informer(Placement).store.raw(placement.key) or {}).get("status") or {}
+async def _write_status(hub: Cluster, placement: Placement, plan: DecisionPlan, written: WrittenDecisions) -> None:
+    live = live_status(hub, placement)
     wanted = {
         "numberOfSelectedClusters": plan.selected,
         "decisionGroups": plan.groups,
@@ -104,13 +156,13 @@ async def _write_status(hub: Cluster, placement: Placement, plan: Plan, written:
         written.placements.append(Placement.view(answer))
 
 
-def _conditions(placement: Placement, plan: Plan, live: Sequence[Manifest]) -> list[Manifest]:
+def _conditions(placement: Placement, plan: DecisionPlan, live: Sequence[Manifest]) -> list[Manifest]:
     """Return all conditions as they should be: ours in place of ours, those of others as they are."""
     known = placement.status.conditions
     if conditions.same(plan.conditions, known):
         return list(live)
-    ours = {each["type"]: each for each in conditions.dated(plan.conditions, known, now=clock.now())}
-    kept = [ours.pop(each["type"], each) for each in live]
+    ours = {condition["type"]: condition for condition in conditions.dated(plan.conditions, known, now=clock.now())}
+    kept = [ours.pop(condition["type"], condition) for condition in live]
     return [*kept, *ours.values()]
 
 

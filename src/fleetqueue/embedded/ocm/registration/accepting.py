@@ -50,11 +50,11 @@ def pending(
     requests: Sequence[CertificateSigningRequest], requesters: Sequence[str]
 ) -> list[CertificateSigningRequest]:
     """Return the requests of agents that begin, and that nobody has decided."""
-    beginners = [each for each in requests if is_beginner(each) or each.spec.username in requesters]
-    names = {subject.name for each in beginners if (subject := subject_of_request(each.request)) is not None}
+    beginners = [request for request in requests if is_beginner(request) or request.spec.username in requesters]
+    names = {subject.name for request in beginners if (subject := subject_of_request(request.request)) is not None}
     if len(names) > 1 and not requesters:
         raise CannotAccept(f"several agents ask for one cluster: {', '.join(sorted(names))}; delete what is not wanted")
-    return [each for each in beginners if not each.is_decided]
+    return [request for request in beginners if not request.is_decided]
 
 
 def is_beginner(request: CertificateSigningRequest) -> bool:

@@ -1,11 +1,11 @@
 """Whom the certificates of agents are for."""
 
-from fleetqueue.client.certificates import Subject, content_of
+from fleetqueue.client.certificates import CertificateSubject, content_of
 from fleetqueue.embedded.ocm.registration.names import AGENT_PREFIX, agent_groups, agent_user
 
 
-def agent_subject(cluster: str, agent: str) -> Subject:
-    return Subject(agent_user(cluster, agent), agent_groups(cluster))
+def agent_subject(cluster: str, agent: str) -> CertificateSubject:
+    return CertificateSubject(agent_user(cluster, agent), agent_groups(cluster))
 
 
 def agent_of(certificate: bytes) -> tuple[str, str] | None:
@@ -14,7 +14,7 @@ def agent_of(certificate: bytes) -> tuple[str, str] | None:
     return named_agent(content.subject) if content is not None else None
 
 
-def named_agent(subject: Subject) -> tuple[str, str] | None:
+def named_agent(subject: CertificateSubject) -> tuple[str, str] | None:
     """Return the cluster and the agent that a user is; None where it is none."""
     cluster, _, agent = subject.name.removeprefix(AGENT_PREFIX).partition(":")
     is_agent = subject.name.startswith(AGENT_PREFIX) and cluster and agent and ":" not in agent

@@ -7,7 +7,7 @@ from fleetqueue.embedded.ocm.registration.names import AGENT_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
-class HubSettings:
+class RegistrationHubSettings:
     auto_accept: bool = False
     """Whether every new cluster is accepted, once; who is denied later stays denied."""
     auto_approved_users: Sequence[str] = ()
@@ -19,7 +19,7 @@ class HubSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSettings:
+class RegistrationAgentSettings:
     cluster: str
     """Under which name the worker is known on the hub."""
     agent: str = ""

@@ -19,24 +19,25 @@ from collections.abc import Sequence
 
 from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.registration.agent.agent import Dial, More, RegistrationAgent, no_more
-from fleetqueue.embedded.ocm.registration.hub.bindings import BindingController
-from fleetqueue.embedded.ocm.registration.hub.built_in_sets import BuiltInSetController
-from fleetqueue.embedded.ocm.registration.hub.certificate_approvals import CertificateApprovalController
+from fleetqueue.embedded.ocm.registration.hub.certificate_approvals import AgentCertificateApprovalController
 from fleetqueue.embedded.ocm.registration.hub.cleanup import CleanupController
-from fleetqueue.embedded.ocm.registration.hub.clocks import ClockController
-from fleetqueue.embedded.ocm.registration.hub.cluster_sets import ClusterSetController
-from fleetqueue.embedded.ocm.registration.hub.leases import LeaseController
+from fleetqueue.embedded.ocm.registration.hub.cluster_sets import (
+    BindingController,
+    BuiltInSetController,
+    ClusterSetController,
+    ManagedNamespaceController,
+)
+from fleetqueue.embedded.ocm.registration.hub.leases import ClockController, LeaseController
 from fleetqueue.embedded.ocm.registration.hub.managed_clusters import ManagedClusterController
-from fleetqueue.embedded.ocm.registration.hub.managed_namespaces import ManagedNamespaceController
-from fleetqueue.embedded.ocm.registration.hub.shared_roles import SharedRoleController
+from fleetqueue.embedded.ocm.registration.hub.permissions import SharedRoleController
 from fleetqueue.embedded.ocm.registration.hub.taints import TaintController
-from fleetqueue.embedded.ocm.registration.settings import AgentSettings, HubSettings
+from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings, RegistrationHubSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
 
-def hub_controllers(hub: Cluster, metrics: Metrics, settings: HubSettings) -> Sequence[Controller]:
+def hub_controllers(hub: Cluster, metrics: Metrics, settings: RegistrationHubSettings) -> Sequence[Controller]:
     """Return the controllers of a hub."""
     sets = [BuiltInSetController(hub, metrics)] if settings.built_in_sets else []
     return (
@@ -46,7 +47,7 @@ def hub_controllers(hub: Cluster, metrics: Metrics, settings: HubSettings) -> Se
         ClockController(hub, metrics),
         TaintController(hub, metrics),
         CleanupController(hub, metrics),
-        CertificateApprovalController(hub, metrics, settings),
+        AgentCertificateApprovalController(hub, metrics, settings),
         *sets,
         ClusterSetController(hub, metrics),
         BindingController(hub, metrics),
@@ -55,7 +56,7 @@ def hub_controllers(hub: Cluster, metrics: Metrics, settings: HubSettings) -> Se
 
 
 def agent(
-    worker: Client, dial: Dial, metrics: Metrics, settings: AgentSettings, *, more: More = no_more
+    worker: Client, dial: Dial, metrics: Metrics, settings: RegistrationAgentSettings, *, more: More = no_more
 ) -> RegistrationAgent:
     """Return the agent of a worker; `run()` takes it from its bootstrap kubeconfig to its last renewal."""
     return RegistrationAgent(worker, dial, metrics, settings, more=more)

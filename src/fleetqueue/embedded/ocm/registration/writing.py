@@ -1,36 +1,16 @@
 """Careful writes of what registration keeps: only what differs, and a status only over what was seen.
 
-Others have a say in the same objects (OCM's own tools, an administrator), so they carry no mark of ours.
+Others write the same objects (OCM's own tools, an administrator), so they carry no label of ours.
 """
-
-from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from fleetqueue import clock
-from fleetqueue.api import conditions, errors
+from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ManagedCluster
-from fleetqueue.api.condition_lists import with_conditions
-from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, changes, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.registration.names import OF_CLUSTERS
 from fleetqueue.runtime.cluster import Cluster
-from fleetqueue.runtime.statuses import write_status
-
-
-def raw_of(cluster: Cluster, obj: Object, *, fields: str = "") -> Manifest:
-    """Return a cached object as it came from the API."""
-    return cluster.informer(type(obj), fields=fields).store.raw(obj.key) or {}
-
-
-async def write_condition(cluster: Cluster, obj: Object, live: Sequence[Condition], wanted: Condition) -> bool:
-    """Set one condition of the very object that we saw, unless it says so already."""
-    if conditions.same([wanted], live):
-        return False
-    status = raw_of(cluster, obj).get("status") or {}
-    written = with_conditions(status.get("conditions") or [], [wanted], clock.now())
-    return await write_status(cluster, obj, status, {**status, "conditions": written}) is not None
 
 
 async def ensure(cluster: Cluster, kind: type[Object], manifest: Manifest) -> bool:
@@ -63,11 +43,6 @@ async def ensure_absent(cluster: Cluster, obj: Object | None) -> bool:
     except errors.NotFound:
         return False
     return True
-
-
-def micro_time() -> str:
-    """Write this moment as leases do."""
-    return clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def in_its_namespace(cluster: ManagedCluster) -> ManagedCluster:

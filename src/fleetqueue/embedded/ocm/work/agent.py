@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from fleetqueue.api.meta import Object, key_of
-from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.meta import Object
 from fleetqueue.api.work_v1 import AppliedManifestWork, ManifestWork
 from fleetqueue.embedded.ocm.work.settings import WorkAgentSettings
 from fleetqueue.runtime.cluster import Cluster
@@ -43,11 +42,6 @@ class AgentController(Controller):
 
     def applied_name(self, name: str) -> str:
         return f"{self.settings.hub_hash}-{name}"
-
-    def live_status(self, each: ManifestWork) -> Manifest:
-        """Return the status of a work as it was read."""
-        store = self.hub.informer(ManifestWork, namespace=self.settings.cluster).store
-        return (store.raw(key_of(each.namespace, each.name)) or {}).get("status") or {}
 
     def _work_of(self, applied: AppliedManifestWork) -> Iterable[str]:
         prefix = f"{self.settings.hub_hash}-"

@@ -23,7 +23,7 @@ log = Log("work")
 
 
 @dataclass(slots=True)
-class Leftovers:
+class PendingFinalization:
     """What is not gone yet."""
 
     resources: list[work.AppliedResource] = field(default_factory=list)
@@ -44,12 +44,12 @@ def owner_of(applied: work.AppliedManifestWork) -> Manifest:
 
 async def record(client: Client, results: Iterable[Result]) -> list[work.AppliedResource]:
     """Return which objects are there now; raises BadRequest for one of a kind that the worker does not serve."""
-    found = []
+    resources = []
     for result in results:
         uid = await _uid(client, result)
         if uid:
             meta = result.meta
-            found.append(
+            resources.append(
                 work.AppliedResource(
                     group=meta.group,
                     version=meta.version,
@@ -59,50 +59,53 @@ async def record(client: Client, results: Iterable[Result]) -> list[work.Applied
                     uid=uid,
                 )
             )
-    return found
+    return resources
 
 
 def status_of(resources: Iterable[work.AppliedResource]) -> Manifest:
     """Return the record as it is written; an empty one is none."""
-    written = [each.written() for each in resources]
+    written = [resource.written() for resource in resources]
     return {"appliedResources": written} if written else {}
 
 
 def in_order(resources: Iterable[work.AppliedResource]) -> list[work.AppliedResource]:
-    return sorted(resources, key=lambda each: (each.group, each.version, each.resource, each.namespace, each.name))
+    return sorted(
+        resources,
+        key=lambda resource: (resource.group, resource.version, resource.resource, resource.namespace, resource.name),
+    )
 
 
 def no_longer_wanted(
     known: Iterable[work.AppliedResource], wanted: Iterable[work.AppliedResource]
 ) -> list[work.AppliedResource]:
-    kept = {each.identity for each in wanted}
-    return [each for each in known if each.identity not in kept]
+    kept = {resource.identity for resource in wanted}
+    return [resource for resource in known if resource.identity not in kept]
 
 
 async def delete(
     client: Client, appliers: Appliers, resources: Sequence[work.AppliedResource], owner: Manifest
-) -> Leftovers:
+) -> PendingFinalization:
     """Delete what is ours alone, and leave to its other owners what is not.
 
     What another has made anew under the same name, or taken over, is not touched. One object that cannot be deleted
     does not keep the others.
     """
-    left = Leftovers()
-    for each in resources:
+    left = PendingFinalization()
+    for resource in resources:
         try:
-            if await _delete(client, appliers, each, owner):
-                left.resources.append(each)
+            if await _delete(client, appliers, resource, owner):
+                left.resources.append(resource)
         except (errors.ApiError, errors.Unreachable) as error:
-            left.resources.append(each)
+            left.resources.append(resource)
             left.error = left.error or error
     return left
 
 
-async def _delete(client: Client, appliers: Appliers, each: work.AppliedResource, owner: Manifest) -> bool:
+async def _delete(client: Client, appliers: Appliers, applied_resource: work.AppliedResource, owner: Manifest) -> bool:
     """Return whether the object is still going."""
-    resource = resource_of(each)
+    resource = resource_of(applied_resource)
     try:
-        live = await client.get(resource, each.name, each.namespace)
+        live = await client.get(resource, applied_resource.name, applied_resource.namespace)
     except errors.NotFound:
         return False
     metadata = live["metadata"]
@@ -112,22 +115,22 @@ async def _delete(client: Client, appliers: Appliers, each: work.AppliedResource
     if any(_is_applied_work(one) and one["uid"] != owner["uid"] for one in owners):
         await appliers.set_owner(resource, live, merging.removing(owner))
         return False
-    if metadata["uid"] != each.uid:
+    if metadata["uid"] != applied_resource.uid:
         return False
     appliers.forget(resource, live)
     if metadata.get("deletionTimestamp"):
         return True
     try:
-        await client.delete(resource, each.name, each.namespace, uid=each.uid)
+        await client.delete(resource, applied_resource.name, applied_resource.namespace, uid=applied_resource.uid)
     except (errors.NotFound, errors.Conflict):
         return False
-    log.info("object deleted", resource=resource, namespace=each.namespace, name=each.name)
+    log.info("object deleted", resource=resource, namespace=applied_resource.namespace, name=applied_resource.name)
     return True
 
 
-def resource_of(each: work.AppliedResource | work.ResourceMeta) -> Resource:
+def resource_of(meta: work.AppliedResource | work.ResourceMeta) -> Resource:
     """Return where an object is found; of its kind nothing more is needed."""
-    return Resource(each.group, each.version, "", each.resource, namespaced=bool(each.namespace))
+    return Resource(meta.group, meta.version, "", meta.resource, namespaced=bool(meta.namespace))
 
 
 async def _uid(client: Client, result: Result) -> str:

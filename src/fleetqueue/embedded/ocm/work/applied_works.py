@@ -1,8 +1,9 @@
-"""Take away from the worker what belongs to a work that has gone.
+"""Hold works until what they put onto the worker has gone, and take that away.
 
-Reads:   AppliedManifestWork and the objects that it names on the worker, ManifestWork on the hub
-Writes:  deletes objects; AppliedManifestWork: its status, its finalizer, and itself
-Mirrors: OCM work/spoke/controllers/finalizercontroller/{appliedmanifestwork_finalize,unmanaged_appliedmanifestwork}
+Reads:   ManifestWork of one cluster on the hub, AppliedManifestWork and the objects that it names on the worker
+Writes:  ManifestWork: its finalizer, its condition Deleting; deletes objects; AppliedManifestWork: its status, its
+         finalizer, and itself
+Mirrors: OCM work/spoke/controllers/finalizercontroller
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from typing import Any
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import work_v1 as work
-from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.conditions import TRUE, Condition, timestamp
 from fleetqueue.embedded.ocm.work import applied_resources
 from fleetqueue.embedded.ocm.work.agent import AgentController
 from fleetqueue.embedded.ocm.work.appliers import Appliers
@@ -21,7 +22,50 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import write_status
+from fleetqueue.runtime.statuses import write_condition, write_status
+
+log = Log("work")
+
+
+class WorkFinalizerController(AgentController):
+    """Keeps a finalizer on every work that lives; before, nothing of it is applied."""
+
+    name = "manifest-work-finalizer"
+    concurrency = 10
+
+    async def reconcile(self, key: str) -> None:
+        this = self.find(key)
+        if this is None:
+            return
+        if not this.is_deleting:
+            await self.hub.add_finalizer(this, work.WORK_FINALIZER)
+        elif not await self._is_still_applied(this):
+            await self.hub.remove_finalizer(this, work.WORK_FINALIZER)
+            log.info("work has gone from the worker", work=this.key)
+
+    async def _is_still_applied(self, this: work.ManifestWork) -> bool:
+        """Begin to take away what is on the worker; its own controller does it, and wakes us when all has gone."""
+        applied = self.find_applied(this.name)
+        if applied is None:
+            return False
+        if not applied.is_deleting:
+            await self._say_deleting(this)
+            try:
+                await self.worker.client.delete(applied.resource, applied.name, uid=applied.uid)
+            except errors.NotFound:
+                return False
+        return True
+
+    async def _say_deleting(self, this: work.ManifestWork) -> None:
+        condition = Condition(
+            type=work.DELETING,
+            status=TRUE,
+            reason="WorkDeleting",
+            message="ManifestWork is being deleted",
+            observed_generation=this.metadata.generation,
+        )
+        await write_condition(self.hub, this, condition)
+
 
 log = Log("work")
 
@@ -64,14 +108,16 @@ class AppliedWorkController(AgentController):
         await self.worker.remove_finalizer(applied, work.APPLIED_WORK_FINALIZER)
 
 
-class EvictionController(AgentController):
+class UnmanagedAppliedWorkController(AgentController):
     """Deletes, after a time of grace, AppliedManifestWorks whose work has gone without a deletion; a key is a name."""
 
     name = "applied-manifest-work-eviction"
 
     def watches(self) -> Iterable[Watch[Any]]:
         cluster = self.settings.cluster
-        return (Watch(work.ManifestWork, lambda each: (self.applied_name(each.name),), namespace=cluster),)
+        return (
+            Watch(work.ManifestWork, lambda manifest_work: (self.applied_name(manifest_work.name),), namespace=cluster),
+        )
 
     def worker_watches(self) -> Iterable[Watch[Any]]:
         return (Watch(work.AppliedManifestWork, by_key),)

@@ -160,10 +160,10 @@ class Appliers:
 def without_creation_times(value: Any) -> Any:
     """Return a document in which no metadata says that it was created never, as Go writes it."""
     if isinstance(value, list):
-        return [without_creation_times(each) for each in value]
+        return [without_creation_times(item) for item in value]
     if not isinstance(value, dict):
         return value
-    result = {name: without_creation_times(each) for name, each in value.items()}
+    result = {name: without_creation_times(item) for name, item in value.items()}
     metadata = result.get("metadata")
     if isinstance(metadata, dict) and metadata.get("creationTimestamp", "") is None:
         del metadata["creationTimestamp"]

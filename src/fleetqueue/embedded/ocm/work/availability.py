@@ -6,14 +6,17 @@ Mirrors: OCM work/spoke/controllers/statuscontroller, work/spoke/objectreader
 """
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from types import new_class
+from typing import Any, ClassVar, Final, cast
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api import work_v1 as work
 from fleetqueue.api.condition_lists import with_conditions, without_condition
 from fleetqueue.api.conditions import FALSE, TRUE, UNKNOWN, Condition, find
-from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.meta import Object
+from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.api.work_v1 import (
     APPLIED,
     AVAILABLE,
@@ -26,12 +29,68 @@ from fleetqueue.embedded.ocm.work import condition_rules, feedback, manifest_rul
 from fleetqueue.embedded.ocm.work.agent import AgentController
 from fleetqueue.embedded.ocm.work.applied_resources import resource_of
 from fleetqueue.embedded.ocm.work.condition_rules import Evaluate
-from fleetqueue.embedded.ocm.work.followed_objects import FollowedObjects
 from fleetqueue.embedded.ocm.work.settings import WorkAgentSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Watch
+from fleetqueue.runtime.informer import Informer, WatchScope
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import write_status
+from fleetqueue.runtime.statuses import live_status, write_status
+
+MOST: Final = 50
+"""Informers, as upstream's `--max-feedback-watch`."""
+
+Place = tuple[Resource, str]
+"""A kind and a namespace."""
+Followed = tuple[Place, str]
+"""An object of it, by name."""
+
+
+class FollowedObjects:
+    """Follows the objects of which works want to be told at once (`feedbackScrapeType: Watch`).
+
+    One informer serves all works that name objects of a kind in a namespace; when no work does any more, it ends.
+    Beyond a number of informers, objects are looked at now and then, as all others are.
+    """
+
+    def __init__(self, worker: Cluster, tasks: asyncio.TaskGroup, wake: Callable[[str], None]) -> None:
+        self._worker = worker
+        self._tasks = tasks
+        self._wake = wake
+        self._of_works: dict[str, frozenset[Followed]] = {}
+        self._running: dict[Place, asyncio.Task[None]] = {}
+
+    def follow(self, name: str, metas: Iterable[work.ResourceMeta]) -> None:
+        """Follow exactly these objects for a work, and no others."""
+        wanted = frozenset(((resource_of(meta), meta.namespace), meta.name) for meta in metas)
+        if wanted == self._of_works.get(name, frozenset()):
+            return
+        self._of_works[name] = wanted
+        if not wanted:
+            del self._of_works[name]
+        places = {place for objects in self._of_works.values() for place, _ in objects}
+        for place in [place for place in self._running if place not in places]:
+            self._running.pop(place).cancel()
+        for place in sorted(places - self._running.keys(), key=str):
+            if len(self._running) < MOST:
+                self._start(place)
+
+    def _start(self, place: Place) -> None:
+        resource, namespace = place
+        informer = Informer(self._worker.client, _kind(resource), WatchScope(namespace), cluster=self._worker.name)
+        informer.subscribe(lambda old, new: self._changed(place, new or old))
+        self._running[place] = self._tasks.create_task(informer.run(), name=f"feedback of {resource} in {namespace}")
+
+    def _changed(self, place: Place, obj: Object | None) -> None:
+        for name, followed in self._of_works.items():
+            if obj is not None and (place, obj.name) in followed:
+                self._wake(name)
+
+
+def _kind(resource: Resource) -> type[Object]:
+    """Make the class of one kind, of which only the names are read."""
+    body = {"resource": resource, "__annotations__": {"resource": ClassVar[Resource]}}
+    return cast(type[Object], new_class("Followed", (Object,), exec_body=lambda space: space.update(body)))
+
 
 WATCH: Final = "Watch"
 
@@ -81,38 +140,38 @@ class AvailabilityController(AgentController):
 
     def _is_our_own_word(self, key: str, this: ManifestWork) -> bool:
         """Tell whether nothing but our own write has woken us: to look then is to go on for ever where reads fail."""
-        return self._said.pop(key, None) == (this.metadata.generation, self.live_status(this))
+        return self._said.pop(key, None) == (this.metadata.generation, live_status(self.hub, this))
 
     async def _look(self, key: str, this: ManifestWork) -> None:
-        live = self.live_status(this)
+        live = live_status(self.hub, this)
         generation, now = this.metadata.generation, clock.now()
         manifests = [
-            await self._judged(this, each, raw)
-            for each, raw in zip(
+            await self._judged(this, manifest, raw)
+            for manifest, raw in zip(
                 this.status.resource_status.manifests,
                 (live.get("resourceStatus") or {}).get("manifests") or (),
                 strict=True,
             )
         ]
-        said = manifest_status.aggregated(manifests, generation)
-        conditions = with_conditions(live.get("conditions") or [], said, now)
+        reported = manifest_status.aggregated(manifests, generation)
+        conditions = with_conditions(live.get("conditions") or [], reported, now)
         wanted = {**live, "conditions": manifest_status.pruned(conditions, generation)}
         if manifests:
             wanted["resourceStatus"] = {"manifests": manifests}
         if await write_status(self.hub, this, live, wanted):
             self._said[key] = (generation, wanted)
 
-    async def _judged(self, this: ManifestWork, each: ManifestCondition, raw: Manifest) -> Manifest:
+    async def _judged(self, this: ManifestWork, manifest: ManifestCondition, raw: Manifest) -> Manifest:
         """Return what is said of one manifest, by the object as it is now."""
-        meta, now = each.resource_meta, clock.now()
+        meta, now = manifest.resource_meta, clock.now()
         obj, available = await self._fetched(meta)
         conditions = with_conditions(raw["conditions"], [available], now)
         if obj is None:
             return {**raw, "conditions": conditions}
         config = manifest_rules.config_of(meta, this.spec.manifest_configs)
         values, synced = feedback.feedback(obj, config.feedback_rules)
-        told = (raw.get("statusFeedback") or {}).get("values") or []
-        if values != told:
+        known_values = (raw.get("statusFeedback") or {}).get("values") or []
+        if values != known_values:
             conditions = without_condition(conditions, synced.type)  # dated anew when the values are
         generation = this.metadata.generation
         ruled = condition_rules.evaluated(obj, config.condition_rules, self.evaluate, generation)
@@ -138,7 +197,9 @@ def _available(status: str, reason: str, message: str) -> Condition:
 
 def watched(this: ManifestWork) -> list[ResourceMeta]:
     """Return the objects of which a work wants to be told at once."""
-    metas = [each.resource_meta for each in this.status.resource_status.manifests if each.resource_meta.resource]
+    metas = [
+        manifest.resource_meta for manifest in this.status.resource_status.manifests if manifest.resource_meta.resource
+    ]
     return [
         meta
         for meta in metas

@@ -22,17 +22,19 @@ def evaluated(
     obj: Manifest, rules: Sequence[work.ConditionRule], evaluate: Evaluate, generation: int
 ) -> list[Condition]:
     """Return what the rules say of an object; a well-known one that its kind does not have says nothing."""
-    found = []
+    conditions = []
     for rule in rules:
-        said = _well_known(obj, rule, evaluate) if rule.type == "WellKnownConditions" else _by_rule(obj, rule, evaluate)
-        if said is not None:
-            status, reason, message = said
-            found.append(
+        verdict = (
+            _well_known(obj, rule, evaluate) if rule.type == "WellKnownConditions" else _by_rule(obj, rule, evaluate)
+        )
+        if verdict is not None:
+            status, reason, message = verdict
+            conditions.append(
                 Condition(
                     type=rule.condition, status=status, reason=reason, message=message, observed_generation=generation
                 )
             )
-    return found
+    return conditions
 
 
 Said = tuple[str, str, str]
@@ -82,8 +84,10 @@ def _go_type(value: Any) -> str:
 
 
 def _job_complete(status: Manifest) -> tuple[bool, str]:
-    ended = [each for each in status.get("conditions") or () if each.get("type") in ("Complete", "Failed")]
-    is_finished = any(each.get("status") == TRUE for each in ended)
+    ended = [
+        condition for condition in status.get("conditions") or () if condition.get("type") in ("Complete", "Failed")
+    ]
+    is_finished = any(condition.get("status") == TRUE for condition in ended)
     return is_finished, "Job is finished" if is_finished else "Job is not finished"
 
 

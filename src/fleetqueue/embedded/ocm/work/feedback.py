@@ -80,12 +80,12 @@ def _paths(obj: Manifest, rule: work.FeedbackRule, wrong: list[str]) -> Iterable
 def _value(path: work.JsonPath, obj: Manifest) -> Manifest | None:
     """Return the first thing that a path leads to, None where there is nothing; raises ValueError."""
     try:
-        found = json_paths.find(path.path, obj)
+        matches = json_paths.find(path.path, obj)
     except ValueError as error:
         raise ValueError(f"failed to parse json path {path.path} of {path.name} with error: {error}") from None
-    if not found or found[0] is None:
+    if not matches or matches[0] is None:
         return None
-    return {"name": path.name, "fieldValue": _field_value(path.name, found[0])}
+    return {"name": path.name, "fieldValue": _field_value(path.name, matches[0])}
 
 
 def _field_value(name: str, value: Any) -> Manifest:
@@ -101,5 +101,5 @@ def _field_value(name: str, value: Any) -> Manifest:
 
 def _aggregate(problems: Sequence[str]) -> str:
     """Tell of several problems as Go does: each once."""
-    each = list(dict.fromkeys(problems))
-    return each[0] if len(each) == 1 else f"[{', '.join(each)}]"
+    unique_problems = list(dict.fromkeys(problems))
+    return unique_problems[0] if len(unique_problems) == 1 else f"[{', '.join(unique_problems)}]"

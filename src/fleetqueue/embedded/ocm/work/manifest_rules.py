@@ -28,12 +28,12 @@ def resource_meta(ordinal: int, manifest: Manifest, resource: Resource | None) -
 
 def config_of(meta: work.ResourceMeta, configs: Sequence[work.ManifestConfig]) -> work.ManifestConfig:
     """Put together what the configurations say that mean an object: of each aspect, the first that says anything."""
-    meant = [config for config in configs if _is_meant(meta, config.resource_identifier)]
+    matching_configs = [config for config in configs if _is_meant(meta, config.resource_identifier)]
     return work.ManifestConfig(
-        feedback_rules=next((config.feedback_rules for config in meant if config.feedback_rules), ()),
-        update_strategy=next((config.update_strategy for config in meant if config.update_strategy), None),
-        condition_rules=next((config.condition_rules for config in meant if config.condition_rules), ()),
-        feedback_scrape_type=meant[-1].feedback_scrape_type if meant else "",
+        feedback_rules=next((config.feedback_rules for config in matching_configs if config.feedback_rules), ()),
+        update_strategy=next((config.update_strategy for config in matching_configs if config.update_strategy), None),
+        condition_rules=next((config.condition_rules for config in matching_configs if config.condition_rules), ()),
+        feedback_scrape_type=matching_configs[-1].feedback_scrape_type if matching_configs else "",
     )
 
 

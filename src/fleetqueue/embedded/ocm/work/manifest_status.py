@@ -38,21 +38,24 @@ def work_applied(results: Sequence[Result], generation: int) -> Condition | None
     if not results:
         return None
     if any(result.error for result in results):
-        said = (FALSE, "AppliedManifestWorkFailed", "Failed to apply manifest work")
+        verdict = (FALSE, "AppliedManifestWorkFailed", "Failed to apply manifest work")
     else:
-        said = (TRUE, "AppliedManifestWorkComplete", "Apply manifest work complete")
-    return _condition(work.APPLIED, *said, generation)
+        verdict = (TRUE, "AppliedManifestWorkComplete", "Apply manifest work complete")
+    return _condition(work.APPLIED, *verdict, generation)
 
 
 def is_complete(meta: work.ResourceMeta, live: Sequence[work.ManifestCondition]) -> bool:
     """Tell whether an object has done its work, and is not to be applied again."""
-    known = next((each for each in live if _same_object(each.resource_meta.written(), meta.written())), None)
-    return known is not None and any(each.type == work.COMPLETE and each.is_true for each in known.conditions)
+    known = next((item for item in live if _same_object(item.resource_meta.written(), meta.written())), None)
+    return known is not None and any(item.type == work.COMPLETE and item.is_true for item in known.conditions)
 
 
 def _applied(result: Result, known: Manifest | None, generation: int, now: datetime) -> Manifest:
     before = list(known["conditions"]) if known else []
-    if any(each["type"] == work.APPLIED and each.get("observedGeneration", 0) != generation for each in before):
+    if any(
+        condition["type"] == work.APPLIED and condition.get("observedGeneration", 0) != generation
+        for condition in before
+    ):
         before = without_condition(before, work.APPLIED)  # what was said of another generation is not continued
     return {
         "resourceMeta": result.meta.written(),
@@ -63,17 +66,17 @@ def _applied(result: Result, known: Manifest | None, generation: int, now: datet
 
 def _manifest_applied(result: Result, generation: int) -> Condition:
     if result.error:
-        said = (FALSE, "AppliedManifestFailed", f"Failed to apply manifest: {result.error}")
+        verdict = (FALSE, "AppliedManifestFailed", f"Failed to apply manifest: {result.error}")
     else:
-        said = (TRUE, "AppliedManifestComplete", "Apply manifest complete")
-    return _condition(work.APPLIED, *said, generation)
+        verdict = (TRUE, "AppliedManifestComplete", "Apply manifest complete")
+    return _condition(work.APPLIED, *verdict, generation)
 
 
 def _known(meta: work.ResourceMeta, live: Sequence[Manifest]) -> Manifest | None:
     """Find what was said of an object: at its place, or, if its place has changed, of the only one like it."""
     wanted = meta.written()
-    same = [each for each in live if _same_object(each["resourceMeta"], wanted)]
-    exact = [each for each in same if each["resourceMeta"]["ordinal"] == meta.ordinal]
+    same = [manifest for manifest in live if _same_object(manifest["resourceMeta"], wanted)]
+    exact = [manifest for manifest in same if manifest["resourceMeta"]["ordinal"] == meta.ordinal]
     if exact:
         return exact[-1]
     return same[0] if len(same) == 1 else None
@@ -99,8 +102,8 @@ class _Tally:
 def aggregated(manifests: Sequence[Manifest], generation: int) -> list[Condition]:
     """Say of the whole work what is said of its objects: Available always, and what rules gave, in order of type."""
     tallies = {work.AVAILABLE: _Tally()}
-    for each in manifests:
-        for raw in each["conditions"]:
+    for manifest in manifests:
+        for raw in manifest["conditions"]:
             condition = msgspec.convert(raw, Condition)
             if condition.type == work.AVAILABLE or is_by_rule(condition.reason):
                 tally = tallies.setdefault(condition.type, _Tally())
@@ -117,9 +120,9 @@ def aggregated(manifests: Sequence[Manifest], generation: int) -> list[Condition
 def pruned(conditions: Iterable[Manifest], generation: int) -> list[Manifest]:
     """Drop what rules said of another generation."""
     return [
-        each
-        for each in conditions
-        if not is_by_rule(each.get("reason", "")) or each.get("observedGeneration", 0) == generation
+        condition
+        for condition in conditions
+        if not is_by_rule(condition.get("reason", "")) or condition.get("observedGeneration", 0) == generation
     ]
 
 
@@ -129,21 +132,21 @@ def is_by_rule(reason: str) -> bool:
 
 def _work_available(tally: _Tally, generation: int, total: int) -> Condition:
     if missing := tally.counts[FALSE]:
-        said = (FALSE, "ResourcesNotAvailable", f"{missing} of {total} resources are not available")
+        verdict = (FALSE, "ResourcesNotAvailable", f"{missing} of {total} resources are not available")
     elif unknown := tally.counts[UNKNOWN]:
-        said = (UNKNOWN, "ResourcesStatusUnknown", f"{unknown} of {total} resources have unknown status")
+        verdict = (UNKNOWN, "ResourcesStatusUnknown", f"{unknown} of {total} resources have unknown status")
     elif not tally.counts[TRUE]:
-        said = (UNKNOWN, "ResourcesStatusUnknown", "cannot get any available resource ")
+        verdict = (UNKNOWN, "ResourcesStatusUnknown", "cannot get any available resource ")
     else:
-        said = (TRUE, "ResourcesAvailable", "All resources are available")
-    return _condition(work.AVAILABLE, *said, generation)
+        verdict = (TRUE, "ResourcesAvailable", "All resources are available")
+    return _condition(work.AVAILABLE, *verdict, generation)
 
 
 def _by_rules(kind: str, tally: _Tally, generation: int) -> Condition:
     """False outweighs Unknown outweighs True; that something progresses is true if it is true of one."""
     order = (TRUE, UNKNOWN) if kind == work.PROGRESSING else (FALSE, UNKNOWN)
     rest = FALSE if kind == work.PROGRESSING else TRUE
-    status = next((each for each in order if tally.counts[each]), rest)
+    status = next((candidate for candidate in order if tally.counts[candidate]), rest)
     is_alone = tally.total == 1 and tally.message
     message = tally.message if is_alone else f"Aggregated from {tally.total} manifest conditions"
     return _condition(kind, status, "ConditionRulesAggregated", message, generation)

@@ -14,24 +14,50 @@ from fleetqueue.api import errors
 from fleetqueue.api import work_v1 as work
 from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import is_true
-from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.work import applied_resources, manifest_rules, manifest_status, merging
 from fleetqueue.embedded.ocm.work.agent import AgentController
 from fleetqueue.embedded.ocm.work.appliers import Appliers, FieldsOwned
 from fleetqueue.embedded.ocm.work.executors import AGAIN_AFTER, Executors, NotAllowed
-from fleetqueue.embedded.ocm.work.kinds import Kinds
 from fleetqueue.embedded.ocm.work.manifest_status import Result
 from fleetqueue.embedded.ocm.work.settings import WorkAgentSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import write_status
+from fleetqueue.runtime.statuses import live_status, write_status
+
+
+class RestMapper:
+    """Which resource a kind is on a worker, asked of the worker when it is first needed, and remembered then."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._known: dict[tuple[str, str], Resource] = {}
+
+    async def find(self, api_version: str, kind: str) -> Resource | None:
+        """Return the resource of a kind, None where the worker does not serve it."""
+        if (api_version, kind) not in self._known:
+            await self._learn(api_version)
+        return self._known.get((api_version, kind))
+
+    async def _learn(self, api_version: str) -> None:
+        group, _, version = api_version.rpartition("/")
+        try:
+            document = await self._client.read(f"/apis/{api_version}" if group else f"/api/{version}")
+        except errors.NotFound:
+            return
+        for entry in document.get("resources") or ():
+            if "/" not in entry["name"]:
+                resource = Resource(group, version, entry["kind"], entry["name"], bool(entry["namespaced"]))
+                self._known[api_version, entry["kind"]] = resource
+
 
 log = Log("work")
 
 
 @dataclass(slots=True)
-class Outcome:
+class ApplyResult:
     """What came of a work, besides what its status says."""
 
     problem: Exception | None = None
@@ -50,7 +76,7 @@ class ManifestWorkController(AgentController):
         metrics: Metrics,
         settings: WorkAgentSettings,
         *,
-        kinds: Kinds,
+        kinds: RestMapper,
         appliers: Appliers,
         executors: Executors,
     ) -> None:
@@ -76,7 +102,7 @@ class ManifestWorkController(AgentController):
         if is_true(this.status.conditions, work.COMPLETE):
             return
         applied = await self._ensure_applied_work(this)
-        outcome = Outcome()
+        outcome = ApplyResult()
         results = [
             await self._apply_one(this, ordinal, manifest, applied, outcome)
             for ordinal, manifest in enumerate(this.spec.workload.manifests)
@@ -90,25 +116,25 @@ class ManifestWorkController(AgentController):
         raise errors.RetryLater(min(outcome.again_after, resync), "objects may have been changed on the worker")
 
     async def _ensure_applied_work(self, this: work.ManifestWork) -> work.AppliedManifestWork:
-        found = self.find_applied(this.name)
+        applied_work = self.find_applied(this.name)
         spec = {
             "hubHash": self.settings.hub_hash,
             "agentID": self.settings.id,
             "manifestWorkName": this.name,
         }
         resource = work.AppliedManifestWork.resource
-        if found is None:
+        if applied_work is None:
             manifest = work.AppliedManifestWork.manifest(
                 self.applied_name(this.name), labels=dict(this.metadata.labels), spec=spec
             )
             manifest["metadata"]["finalizers"] = [work.APPLIED_WORK_FINALIZER]
-            found = work.AppliedManifestWork.view(await self.worker.client.create(resource, manifest))
-        elif (found.spec.hub_hash, found.spec.agent_id) != (spec["hubHash"], spec["agentID"]):
+            applied_work = work.AppliedManifestWork.view(await self.worker.client.create(resource, manifest))
+        elif (applied_work.spec.hub_hash, applied_work.spec.agent_id) != (spec["hubHash"], spec["agentID"]):
             changed = await self.worker.client.merge(
-                resource, found.name, "", {"metadata": found.precondition, "spec": spec}
+                resource, applied_work.name, "", {"metadata": applied_work.precondition, "spec": spec}
             )
-            found = work.AppliedManifestWork.view(changed)
-        return found
+            applied_work = work.AppliedManifestWork.view(changed)
+        return applied_work
 
     # Objects
 
@@ -118,7 +144,7 @@ class ManifestWorkController(AgentController):
         ordinal: int,
         manifest: Manifest,
         applied: work.AppliedManifestWork,
-        outcome: Outcome,
+        outcome: ApplyResult,
     ) -> Result:
         """Apply one manifest; what goes wrong with it does not keep the others."""
         meta = manifest_rules.resource_meta(ordinal, manifest, None)
@@ -152,7 +178,7 @@ class ManifestWorkController(AgentController):
     # What is kept of it
 
     async def _recorded(
-        self, applied: work.AppliedManifestWork, results: list[Result], outcome: Outcome
+        self, applied: work.AppliedManifestWork, results: list[Result], outcome: ApplyResult
     ) -> list[work.AppliedResource] | None:
         """Delete what the work no longer names; return what is there now, None where that is not known."""
         if applied.is_deleting or not results:
@@ -179,13 +205,13 @@ class ManifestWorkController(AgentController):
             await write_status(self.worker, applied, live, wanted)
 
     async def _write_status(self, this: work.ManifestWork, results: list[Result]) -> None:
-        live = self.live_status(this)
+        live = live_status(self.hub, this)
         generation, now = this.metadata.generation, clock.now()
         known = (live.get("resourceStatus") or {}).get("manifests") or []
-        said = manifest_status.work_applied(results, generation)
+        condition = manifest_status.work_applied(results, generation)
         wanted = {
             **live,
-            "conditions": with_conditions(live.get("conditions") or [], [said] if said else [], now),
+            "conditions": with_conditions(live.get("conditions") or [], [condition] if condition else [], now),
             "resourceStatus": {"manifests": manifest_status.applied(results, known, generation, now)},
         }
         if await write_status(self.hub, this, live, wanted):

@@ -100,7 +100,7 @@ def merged_owners(existing: Sequence[Manifest], wanted: Sequence[Manifest]) -> l
     """Set owners, which are known by group, kind and name; a uid that ends in `-` takes one away."""
     owners = list(existing)
     for owner in wanted:
-        place = next((i for i, each in enumerate(owners) if _is_same(each, owner)), None)
+        place = next((i for i, known_owner in enumerate(owners) if _is_same(known_owner, owner)), None)
         if owner["uid"].endswith("-"):
             if place is not None:
                 del owners[place]
@@ -175,7 +175,9 @@ def _binding(have: Manifest, want: Manifest, differs: bool) -> Manifest:
 def _with_groups(binding: Manifest) -> Manifest:
     """Fill in the group where a manifest may leave it out."""
     group = {"apiGroup": "rbac.authorization.k8s.io"}
-    subjects = [{**each, **group} if each.get("kind") == "User" else each for each in binding.get("subjects") or ()]
+    subjects = [
+        {**subject, **group} if subject.get("kind") == "User" else subject for subject in binding.get("subjects") or ()
+    ]
     return {**binding, "subjects": subjects, "roleRef": {**(binding.get("roleRef") or {}), **group}}
 
 

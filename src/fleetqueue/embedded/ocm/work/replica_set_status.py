@@ -40,7 +40,7 @@ class Ref:
 
 
 @dataclass(slots=True)
-class Status:
+class ReplicaSetProgress:
     refs: list[Ref] = field(default_factory=list)
     is_placement_missing: bool = False
     is_broken: bool = False
@@ -60,7 +60,7 @@ def is_up_to_date(this: work.ManifestWorkReplicaSet, spec: Manifest) -> bool:
 def without_creation_times(spec: Manifest) -> Manifest:
     """Leave out the creation times of manifests, which Go writes as null, or not at all."""
     manifests = (spec.get("workload") or {}).get("manifests") or []
-    return {**spec, "workload": {"manifests": [_without_creation_time(each) for each in manifests]}}
+    return {**spec, "workload": {"manifests": [_without_creation_time(manifest) for manifest in manifests]}}
 
 
 def _without_creation_time(manifest: Manifest) -> Manifest:
@@ -68,30 +68,35 @@ def _without_creation_time(manifest: Manifest) -> Manifest:
     return {**manifest, "metadata": {name: v for name, v in metadata.items() if name != "creationTimestamp"}}
 
 
-def rollout_status(each: work.ManifestWork) -> rollouts.ClusterStatus:
+def rollout_status(manifest_work: work.ManifestWork) -> rollouts.ClusterStatus:
     """Say how far a cluster is; without a rule that says whether it progresses, it is never done."""
-    conditions, generation = each.status.conditions, each.metadata.generation
+    conditions, generation = manifest_work.status.conditions, manifest_work.metadata.generation
     applied, progressing, degraded = (
         find(conditions, kind) for kind in (work.APPLIED, work.PROGRESSING, work.DEGRADED)
     )
     if applied is None or applied.observed_generation != generation or not applied.is_true:
-        return rollouts.ClusterStatus(each.namespace)
+        return rollouts.ClusterStatus(manifest_work.namespace)
     if progressing is None or progressing.observed_generation != generation:
-        return rollouts.ClusterStatus(each.namespace)
+        return rollouts.ClusterStatus(manifest_work.namespace)
     if degraded is not None and degraded.observed_generation != generation:
-        return rollouts.ClusterStatus(each.namespace)
+        return rollouts.ClusterStatus(manifest_work.namespace)
     if progressing.is_true and degraded is not None and degraded.is_true:
-        return rollouts.ClusterStatus(each.namespace, rollouts.FAILED, degraded.last_transition_time)
+        return rollouts.ClusterStatus(manifest_work.namespace, rollouts.FAILED, degraded.last_transition_time)
     status = rollouts.SUCCEEDED if progressing.status == FALSE else rollouts.UNDER_WAY
-    return rollouts.ClusterStatus(each.namespace, status, progressing.last_transition_time)
+    return rollouts.ClusterStatus(manifest_work.namespace, status, progressing.last_transition_time)
 
 
-def wanted(live: Manifest, status: Status, works: Mapping[str, Sequence[work.ManifestWork]], now: datetime) -> Manifest:
+def wanted(
+    live: Manifest,
+    status: ReplicaSetProgress,
+    works: Mapping[str, Sequence[work.ManifestWork]],
+    now: datetime,
+) -> Manifest:
     """Return the whole status; while a Placement is missing, all but that is left as it was."""
     before = live.get("conditions") or []
     if status.is_placement_missing:
-        said = [_condition(VERIFIED, "PlacementDecisionNotFound")]
-        return {**live, "conditions": with_conditions(before, said, now)}
+        conditions = [_condition(VERIFIED, "PlacementDecisionNotFound")]
+        return {**live, "conditions": with_conditions(before, conditions, now)}
     parts = [_placement_summary(ref, works[ref.name]) for ref in status.refs]
     summary = {name: sum(part["summary"][name] for part in parts) for name in _NOTHING}
     known = live.get("summary") or {}
@@ -102,7 +107,9 @@ def wanted(live: Manifest, status: Status, works: Mapping[str, Sequence[work.Man
 
 def _placement_summary(ref: Ref, works: Sequence[work.ManifestWork]) -> Manifest:
     selected = ref.placement.status.number_of_selected_clusters
-    counts = {name: sum(is_true(each.status.conditions, kind) for each in works) for name, kind in _COUNTED}
+    counts = {
+        name: sum(is_true(manifest_work.status.conditions, kind) for manifest_work in works) for name, kind in _COUNTED
+    }
     return {
         "name": ref.name,
         "availableDecisionGroups": f"{ref.groups} ({ref.existing} / {selected} clusters applied)",
@@ -110,7 +117,7 @@ def _placement_summary(ref: Ref, works: Sequence[work.ManifestWork]) -> Manifest
     }
 
 
-def _said(status: Status, summary: Mapping[str, int]) -> list[Condition]:
+def _said(status: ReplicaSetProgress, summary: Mapping[str, int]) -> list[Condition]:
     selected = sum(ref.placement.status.number_of_selected_clusters for ref in status.refs)
     is_complete = selected == sum(ref.succeeded for ref in status.refs)
     verified = AS_EXPECTED if summary["total"] else EMPTY

@@ -17,7 +17,7 @@ from fleetqueue.api import work_v1 as work
 from fleetqueue.api.meta import key_of, replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.work import replica_set_status
-from fleetqueue.embedded.ocm.work.replica_set_status import Ref, Status, is_up_to_date
+from fleetqueue.embedded.ocm.work.replica_set_status import Ref, ReplicaSetProgress, is_up_to_date
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.statuses import write_status
@@ -29,7 +29,7 @@ BY_PLACEMENT: Final = "placement"
 log = Log("work")
 
 
-class ReplicaSetController(Controller):
+class ManifestWorkReplicaSetController(Controller):
     name = "manifest-work-replica-set"
     concurrency = 5
 
@@ -37,18 +37,22 @@ class ReplicaSetController(Controller):
         return (
             Watch(work.ManifestWorkReplicaSet, by_key),
             Watch(work.ManifestWork, _replica_set_of),
-            Watch(cluster.Placement, lambda each: self._users_of(each.key)),
-            Watch(cluster.PlacementDecision, lambda each: self._users_of(_placement_of(each))),
+            Watch(cluster.Placement, lambda obj: self._users_of(obj.key)),
+            Watch(cluster.PlacementDecision, lambda obj: self._users_of(obj.placement_key)),
         )
 
     def subscribe(self) -> None:
         self.hub.informer(work.ManifestWork).store.add_index(BY_OWNER, _owner_label)
         self.hub.informer(work.ManifestWorkReplicaSet).store.add_index(BY_PLACEMENT, _placements_of)
-        self.hub.informer(cluster.PlacementDecision).store.add_index(BY_PLACEMENT, lambda each: (_placement_of(each),))
+        self.hub.informer(cluster.PlacementDecision).store.add_index(
+            BY_PLACEMENT, lambda decision: (decision.placement_key,)
+        )
         super().subscribe()
 
     def _users_of(self, placement: str) -> list[str]:
-        return [each.key for each in self.hub.by_index(work.ManifestWorkReplicaSet, BY_PLACEMENT, placement)]
+        return [
+            replica_set.key for replica_set in self.hub.by_index(work.ManifestWorkReplicaSet, BY_PLACEMENT, placement)
+        ]
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
@@ -64,18 +68,18 @@ class ReplicaSetController(Controller):
         if work.REPLICA_SET_FINALIZER not in this.metadata.finalizers:
             return
         works = self._works_of(this)
-        for each in works:
-            await self._delete(each)
+        for manifest_work in works:
+            await self._delete(manifest_work)
         if not works or this.spec.cascade_deletion_policy != work.FOREGROUND:
             await self.hub.remove_finalizer(this, work.REPLICA_SET_FINALIZER)
 
     async def _roll_out(self, this: work.ManifestWorkReplicaSet) -> None:
         """Bring the works of each Placement to what its strategy allows now, then tell of all."""
         wanted = {ref.name for ref in this.spec.placement_refs}
-        for each in self._works_of(this):
-            if each.metadata.labels.get(work.PLACEMENT_NAME_LABEL) not in wanted:
-                await self._delete(each)
-        status = Status()
+        for manifest_work in self._works_of(this):
+            if manifest_work.metadata.labels.get(work.PLACEMENT_NAME_LABEL) not in wanted:
+                await self._delete(manifest_work)
+        status = ReplicaSetProgress()
         for ref in this.spec.placement_refs:
             placement = self.hub.get(cluster.Placement, ref.name, this.namespace)
             if placement is None:
@@ -91,24 +95,28 @@ class ReplicaSetController(Controller):
             raise errors.RetryLater(status.recheck_after, "a rollout waits for time to pass")
 
     async def _roll_out_one(
-        self, this: work.ManifestWorkReplicaSet, ref: work.PlacementRef, placement: cluster.Placement, status: Status
+        self,
+        this: work.ManifestWorkReplicaSet,
+        ref: work.PlacementRef,
+        placement: cluster.Placement,
+        status: ReplicaSetProgress,
     ) -> None:
         works = self._works_of(this, ref.name)
-        current = {each.namespace: each for each in works if is_up_to_date(this, self._spec_of(each))}
-        known = [replica_set_status.rollout_status(each) for each in current.values()]
+        current = {item.namespace: item for item in works if is_up_to_date(this, self._spec_of(item))}
+        known = [replica_set_status.rollout_status(item) for item in current.values()]
         decisions = self.hub.by_index(cluster.PlacementDecision, BY_PLACEMENT, placement.key)
         groups = rollouts.decision_groups(decisions)
         rollout = rollouts.plan(ref.rollout_strategy, groups, known, clock.now())
         existing = dict.fromkeys(current)
-        for each in rollout.clusters:
-            if each.status == rollouts.TO_APPLY:
-                await self._ensure(this, each.cluster, ref.name)
-                existing[each.cluster] = None
-        for each in rollout.removed:
-            await self._delete(current[each.cluster])
-            existing.pop(each.cluster)
+        for item in rollout.clusters:
+            if item.status == rollouts.TO_APPLY:
+                await self._ensure(this, item.cluster, ref.name)
+                existing[item.cluster] = None
+        for item in rollout.removed:
+            await self._delete(current[item.cluster])
+            existing.pop(item.cluster)
         await self._delete_outdated(works, current, groups)
-        succeeded = sum(each.status == rollouts.SUCCEEDED for each in known)
+        succeeded = sum(item.status == rollouts.SUCCEEDED for item in known)
         status.note(Ref(ref.name, placement, len(groups), len(existing), succeeded), rollout.recheck_after)
 
     async def _delete_outdated(
@@ -116,9 +124,9 @@ class ReplicaSetController(Controller):
     ) -> None:
         """Delete works of an older template on clusters that are no longer chosen: no rollout would reach them."""
         chosen = {name for names in groups.values() for name in names}
-        for each in works:
-            if each.namespace not in current and each.namespace not in chosen:
-                await self._delete(each)
+        for manifest_work in works:
+            if manifest_work.namespace not in current and manifest_work.namespace not in chosen:
+                await self._delete(manifest_work)
 
     async def _ensure(self, this: work.ManifestWorkReplicaSet, namespace: str, placement: str) -> None:
         labels = {
@@ -140,50 +148,52 @@ class ReplicaSetController(Controller):
             await self.hub.client.merge(live.resource, live.name, live.namespace, patch)
             log.info("work changed", replica_set=this.key, cluster=namespace)
 
-    async def _delete(self, each: work.ManifestWork) -> None:
-        if not each.is_deleting:
+    async def _delete(self, add_on: work.ManifestWork) -> None:
+        if not add_on.is_deleting:
             try:
-                await self.hub.client.delete(each.resource, each.name, each.namespace, uid=each.uid)
+                await self.hub.client.delete(add_on.resource, add_on.name, add_on.namespace, uid=add_on.uid)
             except errors.NotFound:
                 return
-            log.info("work deleted", work=each.key)
+            log.info("work deleted", work=add_on.key)
 
-    async def _write_status(self, this: work.ManifestWorkReplicaSet, status: Status) -> None:
+    async def _write_status(self, this: work.ManifestWorkReplicaSet, status: ReplicaSetProgress) -> None:
         live = self._raw(work.ManifestWorkReplicaSet, this.key).get("status") or {}
         works = {ref.name: self._up_to_date(this, ref.name) for ref in status.refs}
         await write_status(self.hub, this, live, replica_set_status.wanted(live, status, works, clock.now()))
 
     def _up_to_date(self, this: work.ManifestWorkReplicaSet, placement: str) -> list[work.ManifestWork]:
         works = self._works_of(this, placement)
-        return [each for each in works if not each.is_deleting and is_up_to_date(this, self._spec_of(each))]
+        return [
+            manifest_work
+            for manifest_work in works
+            if not manifest_work.is_deleting and is_up_to_date(this, self._spec_of(manifest_work))
+        ]
 
     def _works_of(self, this: work.ManifestWorkReplicaSet, placement: str = "") -> list[work.ManifestWork]:
         works = self.hub.by_index(work.ManifestWork, BY_OWNER, f"{this.namespace}.{this.name}")
         return [
-            each for each in works if not placement or each.metadata.labels.get(work.PLACEMENT_NAME_LABEL) == placement
+            manifest_work
+            for manifest_work in works
+            if not placement or manifest_work.metadata.labels.get(work.PLACEMENT_NAME_LABEL) == placement
         ]
 
-    def _spec_of(self, each: work.ManifestWork) -> Manifest:
-        return self._raw(work.ManifestWork, each.key).get("spec") or {}
+    def _spec_of(self, manifest_work: work.ManifestWork) -> Manifest:
+        return self._raw(work.ManifestWork, manifest_work.key).get("spec") or {}
 
     def _raw(self, kind: type[Any], key: str) -> Manifest:
         return self.hub.informer(kind).store.raw(key) or {}
 
 
-def _owner_label(each: work.ManifestWork) -> Iterable[str]:
-    label = each.metadata.labels.get(work.REPLICA_SET_LABEL)
+def _owner_label(manifest_work: work.ManifestWork) -> Iterable[str]:
+    label = manifest_work.metadata.labels.get(work.REPLICA_SET_LABEL)
     return (label,) if label else ()
 
 
-def _replica_set_of(each: work.ManifestWork) -> Iterable[str]:
+def _replica_set_of(manifest_work: work.ManifestWork) -> Iterable[str]:
     """Read the key out of the label; a name with a dot cannot be told from its namespace, as upstream has it."""
-    parts = each.metadata.labels.get(work.REPLICA_SET_LABEL, "").split(".")
+    parts = manifest_work.metadata.labels.get(work.REPLICA_SET_LABEL, "").split(".")
     return (key_of(parts[0], parts[1]),) if len(parts) == 2 else ()
 
 
-def _placements_of(each: work.ManifestWorkReplicaSet) -> Iterable[str]:
-    return [key_of(each.namespace, ref.name) for ref in each.spec.placement_refs]
-
-
-def _placement_of(decision: cluster.PlacementDecision) -> str:
-    return key_of(decision.namespace, decision.metadata.labels.get(cluster.PLACEMENT_LABEL, ""))
+def _placements_of(replica_set: work.ManifestWorkReplicaSet) -> Iterable[str]:
+    return [key_of(replica_set.namespace, ref.name) for ref in replica_set.spec.placement_refs]

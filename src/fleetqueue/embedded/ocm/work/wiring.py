@@ -10,16 +10,18 @@ appliedmanifestworks and their status and finalizers, to create subjectaccessrev
 
 from collections.abc import Sequence
 
-from fleetqueue.embedded.ocm.work.applied_works import AppliedWorkController, EvictionController
+from fleetqueue.embedded.ocm.work.applied_works import (
+    AppliedWorkController,
+    UnmanagedAppliedWorkController,
+    WorkFinalizerController,
+)
 from fleetqueue.embedded.ocm.work.appliers import Appliers
 from fleetqueue.embedded.ocm.work.availability import AvailabilityController
 from fleetqueue.embedded.ocm.work.completed_works import CompletedWorkController
 from fleetqueue.embedded.ocm.work.condition_rules import Evaluate
-from fleetqueue.embedded.ocm.work.deletions import WorkFinalizerController
 from fleetqueue.embedded.ocm.work.executors import Executors, Impersonate
-from fleetqueue.embedded.ocm.work.kinds import Kinds
-from fleetqueue.embedded.ocm.work.manifest_works import ManifestWorkController
-from fleetqueue.embedded.ocm.work.replica_sets import ReplicaSetController
+from fleetqueue.embedded.ocm.work.manifest_works import ManifestWorkController, RestMapper
+from fleetqueue.embedded.ocm.work.replica_sets import ManifestWorkReplicaSetController
 from fleetqueue.embedded.ocm.work.settings import WorkAgentSettings, WorkHubSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
@@ -28,12 +30,12 @@ from fleetqueue.runtime.metrics import Metrics
 
 def hub_controllers(hub: Cluster, metrics: Metrics, settings: WorkHubSettings) -> Sequence[Controller]:
     """Return the controllers of a hub, for a Manager of it."""
-    found: list[Controller] = []
+    controllers: list[Controller] = []
     if settings.replica_sets:
-        found.append(ReplicaSetController(hub, metrics))
+        controllers.append(ManifestWorkReplicaSetController(hub, metrics))
     if settings.clean_up_completed:
-        found.append(CompletedWorkController(hub, metrics))
-    return found
+        controllers.append(CompletedWorkController(hub, metrics))
+    return controllers
 
 
 def agent_controllers(
@@ -50,12 +52,12 @@ def agent_controllers(
     `evaluate` reads the CEL of condition rules; `impersonate` opens the worker as another user.
     """
     both = (hub, worker, metrics, settings)
-    appliers, kinds = Appliers(worker.client), Kinds(worker.client)
+    appliers, kinds = Appliers(worker.client), RestMapper(worker.client)
     executors = Executors(worker.client, impersonate)
     return (
         WorkFinalizerController(*both),
         ManifestWorkController(*both, kinds=kinds, appliers=appliers, executors=executors),
         AvailabilityController(*both, evaluate=evaluate),
         AppliedWorkController(*both, appliers=appliers),
-        EvictionController(*both),
+        UnmanagedAppliedWorkController(*both),
     )

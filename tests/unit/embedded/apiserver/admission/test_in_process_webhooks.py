@@ -4,7 +4,7 @@ import pytest
 
 from fleetqueue.api.admission_hooks import AdmissionHook
 from fleetqueue.api.scheme import Resource
-from fleetqueue.embedded.apiserver.admission.chain import Review
+from fleetqueue.embedded.apiserver.admission.chain import AdmissionRequest
 from fleetqueue.embedded.apiserver.admission.in_process_webhooks import InProcessWebhooks
 from fleetqueue.embedded.apiserver.auth.users import User
 
@@ -25,7 +25,7 @@ def hook(name, *, resources=("jobs",), operations=("CREATE",), **more):
 
 async def asked(webhooks, operation="CREATE", *, resource=JOBS, subresource="", namespace="default"):
     job = {"metadata": {"name": "j", "namespace": namespace}}
-    review = Review(operation, resource, User("alice"), job, None, subresource)
+    review = AdmissionRequest(operation, resource, User("alice"), job, None, subresource)
     return (await webhooks.admit(review)).get("asked", [])
 
 

@@ -7,7 +7,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.embedded.apiserver.auth.authentication import Authentication, Certificate, Credentials, subject_of
+from fleetqueue.embedded.apiserver.auth.authentication import (
+    Authentication,
+    Certificate,
+    RequestCredentials,
+    subject_of,
+)
 from fleetqueue.embedded.apiserver.auth.service_account_tokens import Bound, ServiceAccountTokens, TokenError
 from fleetqueue.embedded.apiserver.auth.users import ANONYMOUS, User
 
@@ -37,21 +42,21 @@ def sign(accounts, seconds=3600, audiences=(ISSUER,), **options):
 
 
 def test_without_a_credential_it_is_nobody_in_particular(authentication):
-    assert authentication.user(Credentials()) == ANONYMOUS
+    assert authentication.user(RequestCredentials()) == ANONYMOUS
 
 
 def test_a_certificate_names_a_user_and_groups(authentication):
-    user = authentication.user(Credentials(certificate=("alice", ("team",))))
+    user = authentication.user(RequestCredentials(certificate=("alice", ("team",))))
 
     assert user == User("alice", ("team", "system:authenticated"))
 
 
 def test_a_token_of_the_server_itself(authentication):
-    assert authentication.user(Credentials(token="secret")).groups == ("system:masters", "system:authenticated")
+    assert authentication.user(RequestCredentials(token="secret")).groups == ("system:masters", "system:authenticated")
 
 
 def test_a_token_of_a_service_account(authentication, accounts):
-    user = authentication.user(Credentials(token=sign(accounts)))
+    user = authentication.user(RequestCredentials(token=sign(accounts)))
 
     assert (user.name, user.uid) == ("system:serviceaccount:ns:bot", "uid-of-bot")
     assert user.groups == ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated")
@@ -60,7 +65,7 @@ def test_a_token_of_a_service_account(authentication, accounts):
 
 def test_a_token_that_does_not_hold_is_refused(authentication):
     with pytest.raises(errors.Unauthorized) as refused:
-        authentication.user(Credentials(token="nonsense"))
+        authentication.user(RequestCredentials(token="nonsense"))
 
     assert (refused.value.message, refused.value.reason) == ("Unauthorized", "Unauthorized")
 
@@ -122,7 +127,7 @@ def test_the_subject_of_a_certificate():
 def test_a_certificate_is_known_by_its_fingerprint(authentication):
     shown = subject_of({"subject": ((("commonName", "alice"),),)}, b"the bytes")
 
-    user = authentication.user(Credentials(certificate=shown))
+    user = authentication.user(RequestCredentials(certificate=shown))
 
     assert user.extra == {"authentication.kubernetes.io/credential-id": (f"X509SHA256={shown.fingerprint}",)}
 
@@ -131,7 +136,7 @@ def test_a_certificate_that_has_ended_is_refused_also_on_a_connection_that_stand
     ended = Certificate("alice", (), until=clock.now() - timedelta(seconds=1))
 
     with pytest.raises(errors.Unauthorized):
-        authentication.user(Credentials(certificate=ended))
+        authentication.user(RequestCredentials(certificate=ended))
 
 
 def test_the_end_of_a_certificate_is_read():

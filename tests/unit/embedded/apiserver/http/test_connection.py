@@ -6,9 +6,9 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.embedded.apiserver.http import connection as connections
-from fleetqueue.embedded.apiserver.http import request_body
-from fleetqueue.embedded.apiserver.http.connection import CONTINUE, Connection
-from fleetqueue.embedded.apiserver.http.request_head import MalformedRequest
+from fleetqueue.embedded.apiserver.http import http1
+from fleetqueue.embedded.apiserver.http.connection import CONTINUE, ServerConnection
+from fleetqueue.embedded.apiserver.http.http1 import MalformedRequest
 
 POST = b"POST / HTTP/1.1\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -58,7 +58,7 @@ async def connection(transport):
     async def work(connection):
         await asyncio.get_running_loop().create_future()
 
-    made = Connection(work)
+    made = ServerConnection(work)
     made.connection_made(transport)
     yield made
     made.connection_lost(None)
@@ -134,7 +134,7 @@ async def test_chunks_that_make_no_sense_are_refused_and_end_the_connection(conn
 
 @pytest.mark.parametrize("head", [POST + b"Content-Length: 6\r\n\r\n", CHUNKED + b"6\r\n"])
 async def test_a_body_that_is_too_large_is_refused_and_dropped(connection, monkeypatch, head):
-    monkeypatch.setattr(request_body, "MOST_BYTES", 5)
+    monkeypatch.setattr(http1, "MOST_BYTES", 5)
     body = await body_of(connection, head + b"hello!" + (b"\r\n0\r\n\r\n" if b"chunked" in head else b""))
 
     with pytest.raises(errors.ApiError, match="too large"):
@@ -183,7 +183,7 @@ async def test_the_connection_ends_with_the_task(transport):
     async def work(connection):
         connection.write(b"bye")
 
-    connection = Connection(work)
+    connection = ServerConnection(work)
     connection.connection_made(transport)
     await connection.task
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
-from fleetqueue.embedded.apiserver.http.exchange import Stream
+from fleetqueue.embedded.apiserver.http.exchange import WatchStream
 from fleetqueue.embedded.apiserver.http.request_pipeline import RawRequest, RequestPipeline
 from fleetqueue.embedded.apiserver.http.responses import encoded
 from fleetqueue.embedded.apiserver.server import Secrets
-from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.embedded_cluster import new_server
 from fleetqueue.testing.virtual_time import VirtualTimeLoop
 
 # Words that mean something to a server, and others that do not.
@@ -116,7 +116,7 @@ class Server:
 
         sent = CIMultiDict({"Authorization": "Bearer admin", **headers})
         reply = await self.pipeline.reply(RawRequest(method, target, sent, None, read))
-        if isinstance(reply.answer, Stream):
+        if isinstance(reply.answer, WatchStream):
             await reply.answer.events.aclose()
             return 200
         encoded(reply.answer, reply.media_type, is_pretty=False)

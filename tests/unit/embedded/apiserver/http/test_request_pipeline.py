@@ -9,9 +9,9 @@ from multidict import CIMultiDict
 
 from fleetqueue.api import errors
 from fleetqueue.embedded.apiserver.http import bodies
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Stream
+from fleetqueue.embedded.apiserver.http.exchange import ServerResponse, WatchStream
 from fleetqueue.embedded.apiserver.http.request_pipeline import RawRequest, RequestPipeline, split_target
-from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 pytestmark = pytest.mark.virtual_time
 
@@ -52,7 +52,7 @@ async def test_an_object_is_made_and_read(ask):
     found = await ask("GET", f"{CONFIG_MAPS}/a")
 
     assert made.answer.status == 201
-    assert isinstance(found.answer.body, Entry)
+    assert isinstance(found.answer.body, StorageEntry)
     assert body_of(found)["data"] == {"k": "1"}
 
 
@@ -90,7 +90,7 @@ async def test_a_field_that_stands_twice_is_warned_about(ask):
 async def test_a_watch_is_a_stream(ask):
     reply = await ask("GET", f"{CONFIG_MAPS}?watch=true")
 
-    assert isinstance(reply.answer, Stream)
+    assert isinstance(reply.answer, WatchStream)
 
 
 async def test_a_watch_as_a_table_names_its_columns_once(ask):
@@ -250,7 +250,7 @@ class Broken:
             server.resources,
         )
         self.metrics = server.handler.metrics
-        self.find = lambda question: answer
+        self.find = lambda context: answer
         self.authorize = lambda info, user: None
 
 
@@ -265,7 +265,7 @@ async def reply_of(server, answer, method="GET", target="/api/v1/namespaces"):
 async def test_an_error_of_our_own_is_an_answer_and_its_words_stay_inside(server, caplog):
     secret = "-".join(["pass", "word"])
 
-    async def answer(question):
+    async def answer(context):
         raise ValueError(secret)
 
     with caplog.at_level(logging.ERROR):
@@ -277,7 +277,7 @@ async def test_an_error_of_our_own_is_an_answer_and_its_words_stay_inside(server
 
 
 async def test_an_answer_that_takes_too_long_is_given_up(server):
-    async def answer(question):
+    async def answer(context):
         await asyncio.sleep(20)
 
     reply = await reply_of(server, answer, target="/api/v1/namespaces?timeout=5s")
@@ -288,10 +288,10 @@ async def test_an_answer_that_takes_too_long_is_given_up(server):
 async def test_a_write_goes_on_when_its_client_goes_away(server):
     written = asyncio.Event()
 
-    async def answer(question):
+    async def answer(context):
         await asyncio.sleep(5)
         written.set()
-        return Answer(201, {})
+        return ServerResponse(201, {})
 
     pipeline = asyncio.create_task(reply_of(server, answer, "POST"))
     await asyncio.sleep(1)
@@ -301,7 +301,7 @@ async def test_a_write_goes_on_when_its_client_goes_away(server):
 
 
 async def test_who_shall_come_back_later_is_told_so(server):
-    async def answer(question):
+    async def answer(context):
         raise errors.TooManyRequests("busy", reason="TooManyRequests", details={"retryAfterSeconds": 3})
 
     assert (await reply_of(server, answer)).retry_after == 3.0

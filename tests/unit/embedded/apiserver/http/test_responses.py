@@ -3,27 +3,27 @@
 import orjson
 import pytest
 
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Listing
+from fleetqueue.embedded.apiserver.http.exchange import Listing, ServerResponse
 from fleetqueue.embedded.apiserver.http.responses import encoded, headers, is_for_people
-from fleetqueue.embedded.apiserver.storage.interface import Entry
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 YAML = "application/yaml"
 
 
 def entry(name, **body):
-    return Entry(name, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, **body}, 7)
+    return StorageEntry(name, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, **body}, 7)
 
 
 def test_an_object_goes_out_with_the_bytes_that_it_has():
     one = entry("a")
 
-    assert encoded(Answer(200, one))[0] is one.json
+    assert encoded(ServerResponse(200, one))[0] is one.json
 
 
 def test_a_list_is_put_together_from_the_bytes_of_its_items():
     listing = Listing("ConfigMapList", "v1", {"resourceVersion": "7"}, [entry("a"), entry("b", data={"k": "v"})])
 
-    assert orjson.loads(encoded(Answer(200, listing))[0]) == listing.manifest
+    assert orjson.loads(encoded(ServerResponse(200, listing))[0]) == listing.manifest
 
 
 def test_items_of_a_built_in_kind_do_not_repeat_it():
@@ -35,7 +35,7 @@ def test_items_of_a_built_in_kind_do_not_repeat_it():
 
 
 def test_an_item_that_begins_otherwise_stays_whole():
-    turned = Entry("a", {"metadata": {"name": "a"}, "apiVersion": "v1", "kind": "ConfigMap"}, 7)
+    turned = StorageEntry("a", {"metadata": {"name": "a"}, "apiVersion": "v1", "kind": "ConfigMap"}, 7)
 
     json = Listing("ConfigMapList", "v1", {}, [turned], b'{"apiVersion":"v1","kind":"ConfigMap",').json
 
@@ -57,11 +57,11 @@ def test_a_list_may_be_empty():
     ],
 )
 def test_encoded(body, media_type, content, written_in):
-    assert encoded(Answer(200, body), media_type) == (content, written_in)
+    assert encoded(ServerResponse(200, body), media_type) == (content, written_in)
 
 
 def test_people_get_line_breaks():
-    assert encoded(Answer(200, {"a": 1}), is_pretty=True)[0] == b'{\n  "a": 1\n}\n'
+    assert encoded(ServerResponse(200, {"a": 1}), is_pretty=True)[0] == b'{\n  "a": 1\n}\n'
 
 
 @pytest.mark.parametrize(

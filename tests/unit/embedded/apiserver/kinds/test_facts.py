@@ -49,7 +49,7 @@ def test_a_pod_is_served_as_kubernetes_serves_it():
     assert (pod.kind, pod.namespaced, pod.singular, pod.list_kind) == ("Pod", True, "pod", "PodList")
     assert (pod.short_names, pod.categories, pod.verbs) == (("po",), ("all",), EVERYTHING)
     assert pod.has_status
-    assert not pod.has_scale
+    assert pod.subresource("scale") is None
     assert pod.resource.path("ns", "a", "log") == "/api/v1/namespaces/ns/pods/a/log"
 
 

@@ -2,16 +2,24 @@
 
 import asyncio
 import zlib
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from tests.api_cases.asking import METHODS, Asked
-from tests.api_cases.lasting import lasting
-from tests.api_cases.running import Answered, Door
+from fleetqueue.embedded.apiserver.admission.chain import Chain
+from fleetqueue.embedded.apiserver.admission.plugins import NamespaceLifecycle
+from fleetqueue.embedded.apiserver.auth.users import User
+from fleetqueue.embedded.apiserver.server import Secrets
+from fleetqueue.fleets.embedded_cluster import new_server
+from fleetqueue.testing.virtual_time import running
+from tests.conformance.api_cases.asking import METHODS, Asked
+from tests.conformance.api_cases.in_process_door import InProcess
+from tests.conformance.api_cases.lasting import lasting
+from tests.conformance.api_cases.running import Answered, Door
 from tests.unit.embedded.apiserver.patching import random_applies, random_builtins
 from tests.unit.embedded.apiserver.patching.random_applies import GROUP, VERSION, Step, plural
 
@@ -160,3 +168,13 @@ def recorded() -> dict[str, Any]:
 
 def written(answers: dict[str, Any]) -> bytes:
     return zlib.compress(orjson.dumps(answers, option=orjson.OPT_SORT_KEYS), 9)
+
+
+@asynccontextmanager
+async def embedded_door() -> AsyncIterator[InProcess]:
+    """Run a server of our own, as the real one that was asked: what admission adds is not judged here."""
+    tokens: dict[str, User] = {}
+    server = await new_server(Secrets(tokens=tokens))
+    server.store.admission = Chain(NamespaceLifecycle(server._namespace))
+    async with running(server.run()):
+        yield InProcess(server, tokens)

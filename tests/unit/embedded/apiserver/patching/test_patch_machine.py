@@ -10,10 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from fleetqueue import clock
 from fleetqueue.api.requests import Request
-from fleetqueue.embedded.apiserver.auth.authentication import Credentials
+from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.server import Secrets
-from fleetqueue.fleets.embedded import new_server
+from fleetqueue.fleets.embedded_cluster import new_server
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
 
@@ -43,7 +43,7 @@ class PatchMachine(RuleBasedStateMachine):
     async def _start(self):
         secrets = Secrets(tokens={"admin": User("admin", (MASTERS,))})
         server = await new_server(secrets)
-        self.door = InProcessDoor(server, Credentials(token="admin"))
+        self.door = InProcessDoor(server, RequestCredentials(token="admin"))
 
     def ask(self, request):
         answer = self.runner.run(self.door.request(request, timeout=5))

@@ -2,13 +2,7 @@
 
 import pytest
 
-from fleetqueue.embedded.apiserver.admission.chain import Chain
-from fleetqueue.embedded.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
-from fleetqueue.embedded.apiserver.server import Secrets
-from fleetqueue.fleets.embedded import new_server
-from fleetqueue.testing.virtual_time import running
-from tests.api_cases.in_process_door import InProcess
-from tests.unit.embedded.apiserver.patching.random_sequences import define, plays, recorded, run
+from tests.unit.embedded.apiserver.patching.random_sequences import define, embedded_door, plays, recorded, run
 
 PLAYS = [pytest.param(play, id=play.name) for play in plays()]
 REAL = recorded()
@@ -16,12 +10,8 @@ REAL = recorded()
 
 @pytest.fixture
 async def door():
-    tokens = {}
-    server = await new_server(Secrets(tokens=tokens))
-    # As on the real server that was asked: what admission adds is not judged here.
-    server.store.admission = Chain(NamespaceLifecycle(server._namespace))
-    async with running(server.run()):
-        yield InProcess(server, tokens)
+    async with embedded_door() as door:
+        yield door
 
 
 @pytest.mark.parametrize("play", PLAYS)

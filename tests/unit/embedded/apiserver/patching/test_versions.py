@@ -5,7 +5,7 @@ import pytest
 from fleetqueue.embedded.apiserver.kinds.schema import Schema
 from fleetqueue.embedded.apiserver.patching.apply import apply
 from fleetqueue.embedded.apiserver.patching.managed_fields import update_managed_fields
-from fleetqueue.embedded.apiserver.patching.versions import Face
+from fleetqueue.embedded.apiserver.patching.versions import OtherVersion
 
 NOW = "2026-01-01T00:00:00Z"
 TEXT = Schema("string")
@@ -28,7 +28,7 @@ def of_new(version):
     """The other versions of a request in the new one."""
     to_old = lambda obj: renamed(obj, "place", "location")  # noqa: E731
     to_new = lambda obj: renamed(obj, "location", "place")  # noqa: E731
-    return Face(OLD, to_old, to_new) if version == "g/old" else None
+    return OtherVersion(OLD, to_old, to_new) if version == "g/old" else None
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_change_in_one_version_takes_the_field_from_its_owner_in_another(live)
     stored = {**live, "metadata": {**live["metadata"], "uid": "u"}}
     new = {**stored, "spec": {"place": "y"}}
 
-    after = update_managed_fields(stored, new, NEW, "b", "g/new", "", NOW, faces=of_new)
+    after = update_managed_fields(stored, new, NEW, "b", "g/new", "", NOW, other_versions=of_new)
 
     assert owners(after) == {"b": {"f:spec": {"f:place": {}}}}
 
@@ -55,7 +55,7 @@ def test_a_change_of_another_field_leaves_the_owner_alone(live):
     stored = {**live, "metadata": {**live["metadata"], "uid": "u"}}
     new = {**stored, "spec": {"place": "x", "other": "z"}}
 
-    after = update_managed_fields(stored, new, NEW, "b", "g/new", "", NOW, faces=of_new)
+    after = update_managed_fields(stored, new, NEW, "b", "g/new", "", NOW, other_versions=of_new)
 
     assert owners(after) == {"a": {"f:spec": {"f:location": {}}}, "b": {"f:spec": {"f:other": {}}}}
 
@@ -64,7 +64,7 @@ def test_an_owner_in_a_version_that_is_gone_goes_too(live):
     stored = {**live, "metadata": {**live["metadata"], "uid": "u"}}
     new = {**stored, "spec": {"place": "x", "other": "z"}}
 
-    after = update_managed_fields(stored, new, NEW, "b", "g/new", "", NOW, faces=lambda version: None)
+    after = update_managed_fields(stored, new, NEW, "b", "g/new", "", NOW, other_versions=lambda version: None)
 
     assert "a" not in owners(after)
 
@@ -72,7 +72,7 @@ def test_an_owner_in_a_version_that_is_gone_goes_too(live):
 def test_what_an_applier_named_in_another_version_goes_when_it_is_not_named_now(live):
     applied = {"apiVersion": "g/new", "kind": "K", "spec": {"other": "z"}}
 
-    after = apply(live, applied, NEW, "a", "g/new", "", NOW, faces=of_new)
+    after = apply(live, applied, NEW, "a", "g/new", "", NOW, other_versions=of_new)
 
     assert after["spec"] == {"other": "z"}
     assert owners(after) == {"a": {"f:spec": {"f:other": {}}}}

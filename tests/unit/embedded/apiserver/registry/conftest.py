@@ -8,8 +8,9 @@ from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.schema import ANY, Schema
 from fleetqueue.embedded.apiserver.registry.reading import Reading
-from fleetqueue.embedded.apiserver.registry.served import Served, Strategy
-from fleetqueue.embedded.apiserver.registry.store import Store
+from fleetqueue.embedded.apiserver.registry.served import Served
+from fleetqueue.embedded.apiserver.registry.store import RegistryStore
+from fleetqueue.embedded.apiserver.registry.strategy import RestUpdateStrategy, StatusStrategy, Strategy
 from fleetqueue.embedded.apiserver.registry.writes import Write
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
@@ -17,13 +18,13 @@ from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 MAPS = Served(
     Resource("", "v1", "ConfigMap", "configmaps"),
     facts.schema("", "v1", "ConfigMap"),
-    Strategy(has_generation=False),
+    Strategy(generation=None),
     list_kind="ConfigMapList",
 )
 WIDGETS = Served(
     Resource("test.io", "v1", "Widget", "widgets"),
     Schema("object", properties={"spec": ANY, "status": ANY, "metadata": ANY}),
-    Strategy(updates_blindly=False, keeps_status_metadata=True),
+    Strategy(update=RestUpdateStrategy(is_unconditional=False), status=StatusStrategy(keeps_metadata=True)),
     list_kind="WidgetList",
     subresources=("status",),
     is_custom=True,
@@ -41,7 +42,7 @@ async def storage():
 
 @pytest.fixture
 def store(storage):
-    return Store(storage, Chain())
+    return RegistryStore(storage, Chain())
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from fleetqueue.api import errors
 from fleetqueue.embedded.apiserver.admission.chain import Chain
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.registry.builtin import built_in
-from fleetqueue.embedded.apiserver.registry.store import Store
+from fleetqueue.embedded.apiserver.registry.store import RegistryStore
 from fleetqueue.embedded.apiserver.registry.writes import Write
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
-from tests.api_cases.asking import BASES
+from tests.conformance.api_cases.asking import BASES
 
 KINDS = {served.resource.plural: served for served in built_in() if served.resource.plural in BASES}
 VALUES = st.sampled_from(["", "A b", "x", "10%", "a/b", -1, 0, 1.5, 2**40, True, None, [], {}, [None], {"a": None}])
@@ -40,7 +40,7 @@ async def test_a_value_at_any_place_is_stored_or_refused(plural, data):
     base = {"metadata": {"name": "x", "labels": {"a": "b"}}, **BASES[plural]}
     where = data.draw(st.sampled_from([path for path in places(base) if path]))
     body = put(base, where, data.draw(VALUES))
-    store = Store(await ClusterStorage.open(MemoryLog()), Chain())
+    store = RegistryStore(await ClusterStorage.open(MemoryLog()), Chain())
 
     assert await code_of(store.create(KINDS[plural], "ns", body, Write(User("alice")))) in (201, 400, 422)
 

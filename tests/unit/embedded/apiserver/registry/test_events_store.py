@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from fleetqueue.embedded.apiserver.registry.builtin import built_in
-from fleetqueue.embedded.apiserver.registry.delete_options import DeleteOptions
+from fleetqueue.embedded.apiserver.registry.deletion import DeleteOptions
 from fleetqueue.embedded.apiserver.registry.list_options import list_options
 from tests.unit.embedded.apiserver.registry.conftest import a_write
 

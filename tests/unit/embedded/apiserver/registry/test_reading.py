@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from fleetqueue.api import errors
-from fleetqueue.embedded.apiserver.registry.delete_options import DeleteOptions
+from fleetqueue.embedded.apiserver.registry.deletion import DeleteOptions
 from fleetqueue.embedded.apiserver.registry.list_options import list_options
 from fleetqueue.testing.virtual_time import advance
 from tests.unit.embedded.apiserver.registry.conftest import MAPS, a_write

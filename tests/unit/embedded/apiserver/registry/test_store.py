@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.api import errors
-from fleetqueue.embedded.apiserver.registry.delete_options import DeleteOptions, delete_options
+from fleetqueue.embedded.apiserver.registry.deletion import DeleteOptions, delete_options
 from tests.unit.embedded.apiserver.registry.conftest import MAPS, WIDGETS, a_write
 
 NAMED = {"metadata": {"name": "a"}}

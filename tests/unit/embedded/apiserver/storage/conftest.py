@@ -10,10 +10,9 @@ import pytest
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.storage import keys
-from fleetqueue.embedded.apiserver.storage.log import Kept, MemoryLog
-from fleetqueue.embedded.apiserver.storage.retention import Retention
+from fleetqueue.embedded.apiserver.storage.log import LogContent, MemoryLog
 from fleetqueue.embedded.apiserver.storage.sqlite import SqliteLog, writer_thread
-from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage, Retention
 
 MAPS = keys.prefix_of("", "configmaps")
 
@@ -67,7 +66,7 @@ class HeldLog:
 
     async def open(self, listener):
         self._listener = listener
-        return Kept()
+        return LogContent()
 
     def append(self, change):
         self.held.append(change)

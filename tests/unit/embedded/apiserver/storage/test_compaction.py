@@ -4,8 +4,7 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
-from fleetqueue.embedded.apiserver.storage.retention import Retention
-from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage, Retention
 from fleetqueue.testing.virtual_time import advance
 
 from .conftest import MAPS, create, delete, key, names, started, told, update

@@ -24,7 +24,7 @@ WRITERS = 16
 WRITING = f"""
 import asyncio, os, sys
 from pathlib import Path
-from fleetqueue.embedded.apiserver.storage.retention import Retention
+from fleetqueue.embedded.apiserver.storage.storage import Retention
 from fleetqueue.embedded.apiserver.storage.sqlite import SqliteLog, writer_thread
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 

@@ -9,8 +9,8 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.embedded.apiserver.storage import sqlite
 from fleetqueue.embedded.apiserver.storage.log import LogError
-from fleetqueue.embedded.apiserver.storage.retention import Retention
 from fleetqueue.embedded.apiserver.storage.sqlite import SqliteLog
+from fleetqueue.embedded.apiserver.storage.storage import Retention
 
 from .conftest import MAPS, create, delete, key, names, told, update
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fleetqueue.real.layout import Layout, find
-from tests.api_cases.real_server import real_server
+from tests.conformance.api_cases.real_server import real_server
 from tests.unit.embedded.apiserver.validation.ruled import RECORDED, record, written
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import yaml
 
-from tests.api_cases.asking import Asked
-from tests.api_cases.running import Door
+from tests.conformance.api_cases.asking import Asked
+from tests.conformance.api_cases.running import Door
 from tests.unit.embedded.apiserver.patching.random_sequences import DEFINITIONS, served
 
 SORTS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text())

@@ -9,8 +9,8 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.client.kubeconfig import parse
+from fleetqueue.embedded.kueue.metrics import SchedulerMetrics
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
-from fleetqueue.embedded.kueue.scheduling.measures import Measures
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
 from fleetqueue.embedded.kueue.scheduling.wiring import controllers
 from fleetqueue.fleets.embedded import EmbeddedFleet
@@ -51,7 +51,7 @@ class Stage:
         """Let a scheduler run, over a way that may have faults."""
         self.cache, self.metrics = Cache(SchedulingSettings()), Metrics()
         cluster = Cluster("hub", self.fleet.dial(parse(self.fleet.hub.kubeconfig)), metrics=self.metrics)
-        made = controllers(cluster, self.metrics, self.cache, Measures(self.metrics.registry))
+        made = controllers(cluster, self.metrics, self.cache, SchedulerMetrics(self.metrics.registry))
         async with managed(Manager(cluster, made)):
             await advance(1)
             yield

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.pod_limits import LimitRange
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource
 from fleetqueue.embedded.kueue.scheduling.workload_info import holding, waiting
 
@@ -113,3 +114,7 @@ def holder(name="w", **said):
     view = admitted(name, **said)
     assert view.status.admission is not None
     return holding(view, view.status.admission, by_eviction=True)
+
+
+def limit_range(*items):
+    return LimitRange.view(LimitRange.manifest("l", "ns", spec={"limits": [*items]}))

@@ -3,9 +3,9 @@
 import pytest
 
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
+from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import summary
-from fleetqueue.embedded.kueue.scheduling.queue_usage import Usage
-from fleetqueue.embedded.kueue.scheduling.queues import Requeue
+from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsageStats
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
 
 from .objects import (
@@ -18,13 +18,13 @@ from .objects import (
     flavor,
     group,
     holder,
+    limit_range,
     local_queue,
     pod_set,
     queue,
     quota,
     workload,
 )
-from .test_pod_template_adjustments import limit_range
 
 
 class Heard:
@@ -69,8 +69,8 @@ def heads(cache):
 def test_a_new_workload_waits_and_stirs(heard):
     heard.cache.set_workload(workload("a"))
 
-    assert heard.cache.of_cluster_queue("q") == Usage(pending=1)
-    assert heard.cache.of_local_queue("team/q") == Usage(pending=1)
+    assert heard.cache.of_cluster_queue("q") == QueueUsageStats(pending=1)
+    assert heard.cache.of_local_queue("team/q") == QueueUsageStats(pending=1)
     assert heard.stirred
     assert heard.told == {("ClusterQueue", "q"), ("LocalQueue", "team/q")}
 
@@ -78,7 +78,7 @@ def test_a_new_workload_waits_and_stirs(heard):
 def test_an_admitted_workload_holds_its_quota(cache):
     cache.set_workload(admitted("a", cpu="3"))
 
-    expected = Usage(0, 1, 1, {CPU: 3000}, {CPU: 3000})
+    expected = QueueUsageStats(0, 1, 1, {CPU: 3000}, {CPU: 3000})
     assert cache.of_cluster_queue("q") == cache.of_local_queue("team/q") == expected
     assert cache.queue("q").available(CPU) == 1000
 
@@ -257,7 +257,7 @@ def test_what_is_assumed_counts_before_it_is_seen(cache):
 
     cache.assume(holder("a", cpu="3"), is_admitted=False)
 
-    assert cache.of_cluster_queue("q") == Usage(0, 1, 0, {CPU: 3000}, {})
+    assert cache.of_cluster_queue("q") == QueueUsageStats(0, 1, 0, {CPU: 3000}, {})
 
 
 def test_an_assumption_outlives_what_was_seen_before_it_was_written(cache):
@@ -282,7 +282,7 @@ def test_what_is_seen_before_the_write_is_answered_counts_when_it_is(cache):
     cache.set_workload(workload("a", version=4, conditions=[condition("Finished", "True")]))
     cache.confirm("team/a", "3")
 
-    assert cache.of_cluster_queue("q") == Usage()
+    assert cache.of_cluster_queue("q") == QueueUsageStats()
 
 
 def test_an_assumption_that_could_not_be_written_is_taken_back(heard):
@@ -292,7 +292,7 @@ def test_an_assumption_that_could_not_be_written_is_taken_back(heard):
 
     heard.cache.forget("team/a")
 
-    assert heard.cache.of_cluster_queue("q") == Usage(pending=1)
+    assert heard.cache.of_cluster_queue("q") == QueueUsageStats(pending=1)
     assert heads(heard.cache) == ["a"]
 
 
@@ -304,7 +304,7 @@ def test_a_workload_that_is_deleted_meanwhile_leaves_nothing(cache):
     cache.drop_workload("team/a")
     cache.confirm("team/a", "3")
 
-    assert cache.of_cluster_queue("q") == cache.of_local_queue("team/q") == Usage()
+    assert cache.of_cluster_queue("q") == cache.of_local_queue("team/q") == QueueUsageStats()
 
 
 def test_a_head_that_changed_while_it_was_decided_on_comes_back_changed(cache):
@@ -337,7 +337,7 @@ def test_a_head_that_was_deleted_does_not_come_back(cache):
 
     cache.back(head, Requeue.NO_FIT)
 
-    assert cache.of_cluster_queue("q") == Usage()
+    assert cache.of_cluster_queue("q") == QueueUsageStats()
 
 
 def test_a_preemption_is_remembered_until_it_shows(cache):

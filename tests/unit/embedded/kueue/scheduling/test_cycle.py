@@ -1,10 +1,13 @@
 """One cycle: who of several heads gets what, and what becomes of the others."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from fleetqueue.api.pod_templates import pod_sets
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
-from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, EntryStatus
-from fleetqueue.embedded.kueue.scheduling.queues import Requeue
+from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, EntryStatus, can_shrink, largest
+from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
 
 from .objects import (
@@ -206,3 +209,42 @@ def test_conditions_of_others_do_not_matter():
     view = workload("a", conditions=[condition("PodsReady", "False")])
 
     assert fates(snapshot(queue(), workloads=[view])) == {"a": EntryStatus.ADMITTED}
+
+
+def sets(*sizes):
+    return pod_sets([pod_set(f"s{number}", count=count, least=least) for number, (count, least) in enumerate(sizes)])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "answer"),
+    [
+        pytest.param([(3, None)], False, id="nobody said so"),
+        pytest.param([(3, 3)], False, id="all are the fewest"),
+        pytest.param([(3, None), (3, 1)], True, id="one of them may"),
+    ],
+)
+def test_can_shrink(sizes, answer):
+    assert can_shrink(sets(*sizes)) is answer
+
+
+@pytest.mark.parametrize(
+    ("sizes", "room", "found"),
+    [
+        pytest.param([(10, 3)], 4, [4], id="as many as fit"),
+        pytest.param([(10, 3)], 2, None, id="not even the fewest fit"),
+        pytest.param([(10, 3)], 3, [3], id="just the fewest"),
+        pytest.param([(10, 0), (10, 0)], 10, [5, 5], id="several shrink alike"),
+        pytest.param([(4, None), (8, 4)], 9, [4, 5], id="one shrinks alone"),
+    ],
+)
+def test_largest(sizes, room, found):
+    assert largest(sets(*sizes), lambda counts: counts if sum(counts) <= room else None) == found
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.integers(0, 60))
+def test_nothing_larger_would_fit(count, least, room):
+    least = min(least, count - 1)
+
+    found = largest(sets((count, least)), lambda counts: counts if sum(counts) <= room else None)
+
+    assert found == (None if room < least else [min(room, count)])

@@ -2,16 +2,13 @@
 
 import pytest
 
-from fleetqueue.api.pod_limits import LimitRange
 from fleetqueue.api.pod_templates import pod_sets
 from fleetqueue.embedded.kueue.scheduling.amounts import requests
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import adjusted, refusal, summary
 
+from .objects import limit_range
+
 PATH = "spec.podSets[0].template.spec"
-
-
-def limit_range(*items):
-    return LimitRange.view(LimitRange.manifest("l", "ns", spec={"limits": [*items]}))
 
 
 def one(*, asked=None, limits=None, **spec):
@@ -21,7 +18,7 @@ def one(*, asked=None, limits=None, **spec):
 
 
 def needs(pod_set, *items, overheads=None):
-    return requests(adjusted(pod_set, summary([limit_range(*items)]), overheads or {}).template.spec.needs())
+    return requests(adjusted(pod_set, summary([limit_range(*items)]), overheads or {}).template.spec.requests())
 
 
 def container(**said):

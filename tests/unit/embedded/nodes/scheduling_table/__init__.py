@@ -3,4 +3,4 @@
 from pathlib import Path
 
 RECORDED = Path(__file__).parent / "recorded.json"
-"""What a real cluster says; `python -m tests.engine.record_tables` writes it."""
+"""What a real cluster says; `python -m tests.real.engine.record_tables` writes it."""

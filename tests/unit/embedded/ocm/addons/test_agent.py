@@ -15,7 +15,7 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.requests import Request
 from fleetqueue.client import Client
-from fleetqueue.client.certificates import Subject, content_of, new_request, subject_of_request
+from fleetqueue.client.certificates import CertificateSubject, content_of, new_request, subject_of_request
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.embedded.ocm.addons.certificate_approvals import is_for_agent
 from fleetqueue.embedded.ocm.addons.registration import agent_groups, agent_user
@@ -178,7 +178,7 @@ THIS = addon.ManagedClusterAddOn.view({"metadata": {"name": NAME, "namespace": "
     ],
 )
 def test_who_may_have_a_certificate(name, groups, requester, is_approved):
-    _, pem = new_request(Subject(name, groups))
+    _, pem = new_request(CertificateSubject(name, groups))
     spec = {
         "request": base64.b64encode(pem).decode(),
         "username": f"system:open-cluster-management:{requester}",

@@ -8,7 +8,7 @@ from fleetqueue.api import addon_v1alpha1 as addon
 from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.embedded.ocm.addons.agent_works import LIMIT, deploy_works, guessed_resource, manifest_configs
 from fleetqueue.embedded.ocm.addons.configs import spec_hash
-from fleetqueue.embedded.ocm.addons.health import available
+from fleetqueue.embedded.ocm.addons.deployment import available
 from fleetqueue.embedded.ocm.addons.templates import install_namespace, mirrored, rendered
 
 from .objects import NAME, deployment, deployment_config, kube_client, template

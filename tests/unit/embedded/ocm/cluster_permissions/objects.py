@@ -1,10 +1,10 @@
 """ClusterPermissions, and what they speak of."""
 
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
-from fleetqueue.embedded.ocm.cluster_permissions.controller import AccountAddOn
 
 CLUSTER, NAME, ADD_ON = "cluster1", "reader", "managed-serviceaccount"
 RULES = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
@@ -40,4 +40,4 @@ def account_manifest(name="app"):
 
 
 def add_on_manifest():
-    return AccountAddOn.manifest(ADD_ON, CLUSTER, spec={})
+    return ManagedClusterAddOn.manifest(ADD_ON, CLUSTER, spec={})

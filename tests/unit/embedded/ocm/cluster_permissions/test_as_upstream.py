@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import without_nulls
 from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.embedded.ocm.cluster_permissions import wiring
-from fleetqueue.embedded.ocm.cluster_permissions.controller import AccountAddOn
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
@@ -66,7 +66,7 @@ async def test_it_ends_as_upstream_ended_it(api, hub, name):
 def arrange(api):
     for namespace in ("paris", "rome"):
         api.add(Namespace.manifest(namespace, labels={"region": "eu"}))
-    add_on = AccountAddOn.manifest(ADD_ON, CLUSTER, spec={"installNamespace": "agents"})
+    add_on = ManagedClusterAddOn.manifest(ADD_ON, CLUSTER, spec={"installNamespace": "agents"})
     api.add(cluster_manifest(), account_manifest("ok"), add_on)
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from fleetqueue.api import conditions, errors
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.embedded.ocm.cluster_permissions import wiring
-from fleetqueue.embedded.ocm.cluster_permissions.controller import AccountAddOn
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
@@ -264,7 +264,7 @@ async def test_accounts_move_with_the_add_on(stage):
 
     async with stage.at_work():
         await settle()
-        stage.api.change(AccountAddOn, ADD_ON, CLUSTER, status={"namespace": "elsewhere"})
+        stage.api.change(ManagedClusterAddOn, ADD_ON, CLUSTER, status={"namespace": "elsewhere"})
         await settle()
 
         assert stage.work().spec.workload.manifests[0]["subjects"][0]["namespace"] == "elsewhere"

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
+from fleetqueue.api.inventory_v1alpha1 import MANAGER_LABEL, OCM_CLUSTER_LABEL, OCM_MANAGER, ClusterProfile
 from fleetqueue.api.managed_service_account_v1beta1 import AGENT_NAMESPACE, ManagedServiceAccount
 from fleetqueue.client.kubeconfig import Connection, parse
 from fleetqueue.embedded.ocm.managed_service_accounts import wiring
@@ -15,6 +16,12 @@ from fleetqueue.runtime.metrics import Metrics
 from tests.invariants.second_look import managed
 
 CLUSTER, NAME = "cluster1", "app"
+LABELS = {MANAGER_LABEL: OCM_MANAGER, OCM_CLUSTER_LABEL: CLUSTER}
+
+
+def profile_manifest(namespace="kueue-system", *, name=CLUSTER, labels=None):
+    spec = {"displayName": name, "clusterManager": {"name": OCM_MANAGER}}
+    return ClusterProfile.manifest(name, namespace, labels=LABELS if labels is None else labels, spec=spec)
 
 
 def account_manifest(name=NAME, *, validity="1h0m0s", labels=None, **spec):

@@ -12,16 +12,10 @@ from fleetqueue.api.managed_service_account_v1beta1 import (
     ManagedServiceAccount,
 )
 
-from .conftest import CLUSTER, NAME, account_manifest
+from .conftest import CLUSTER, NAME, account_manifest, profile_manifest
 
 COPY = f"{CLUSTER}-{NAME}"
-LABELS = {MANAGER_LABEL: OCM_MANAGER, OCM_CLUSTER_LABEL: CLUSTER}
 pytestmark = pytest.mark.fleet(workers=1, parts=False)
-
-
-def profile_manifest(namespace="kueue-system", *, name=CLUSTER, labels=None):
-    spec = {"displayName": name, "clusterManager": {"name": OCM_MANAGER}}
-    return ClusterProfile.manifest(name, namespace, labels=LABELS if labels is None else labels, spec=spec)
 
 
 def report(stage, token="token-1", name=NAME):

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from fleetqueue.api import conditions
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Secret
@@ -21,12 +22,11 @@ from fleetqueue.api.work_v1 import ManifestWork
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.hub_apis import discover
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
-from fleetqueue.controllers.credentials.wiring import Credentials
+from fleetqueue.controllers.credentials.wiring import CredentialControllers
 from fleetqueue.controllers.secret_reader import exec_credential, secrets_of
 from fleetqueue.embedded.multikueue import wiring as multikueue
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.embedded.ocm.cluster_permissions import wiring as cluster_permissions
-from fleetqueue.embedded.ocm.cluster_permissions.controller import AccountAddOn
 from fleetqueue.embedded.ocm.managed_service_accounts import wiring as managed_service_accounts
 from fleetqueue.embedded.ocm.managed_service_accounts.settings import HubAccountSettings
 from fleetqueue.fleets.pods.in_process_plugin import plugin_runner
@@ -36,8 +36,7 @@ from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
 from tests.invariants.second_look import managed
 
-from .conftest import CLUSTER
-from .test_profile_secrets import profile_manifest
+from .conftest import CLUSTER, profile_manifest
 
 ACCOUNT = f"kueue-admin-{CLUSTER}"
 V1 = "client.authentication.k8s.io/v1"
@@ -51,7 +50,7 @@ def joined(stage):
     stage.hub.namespace("kueue-system", "fleetqueue-system")
     stage.hub.add(
         ManagedCluster.manifest(CLUSTER, annotations={CREDENTIALS_ANNOTATION: "true"}, spec=spec),
-        AccountAddOn.manifest("managed-serviceaccount", CLUSTER, spec={}),
+        ManagedClusterAddOn.manifest("managed-serviceaccount", CLUSTER, spec={}),
         profile_manifest(),
     )
     stage.worker.namespace("kueue-system")
@@ -61,7 +60,7 @@ def joined(stage):
 def hub_parts(stage, settings, capabilities):
     """Return the three parts on the hub: each is a process of its own, with its own view of the hub."""
     hub, metrics = Cluster("hub", stage.hub.client()), Metrics()
-    credentials = Credentials(hub, metrics, settings, capabilities=capabilities, dial=stage.fleet.dial)
+    credentials = CredentialControllers(hub, metrics, settings, capabilities=capabilities, dial=stage.fleet.dial)
     yield Manager(hub, credentials.controllers)
     hub = Cluster("hub", stage.hub.client())
     yield Manager(hub, managed_service_accounts.hub_controllers(hub, Metrics(), HubAccountSettings()))

@@ -25,7 +25,7 @@ def scheduling_controller(hub):
     return SchedulingController(hub, Metrics(), PlacementSettings(), compile_expression=no_expressions)
 
 
-class Stage:
+class FilterStage:
     """What a test arranges and looks at."""
 
     def __init__(self, api, hub):
@@ -84,7 +84,7 @@ class Stage:
 
 @pytest.fixture
 async def stage(api, hub):
-    return Stage(api, hub)
+    return FilterStage(api, hub)
 
 
 @pytest.fixture

@@ -4,23 +4,24 @@ import pytest
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
+from fleetqueue.api.cluster_v1 import Placement
 from fleetqueue.embedded.ocm.placement import messages
 from fleetqueue.embedded.ocm.placement.eligibility import bound_sets, check_sets, eligible_sets, is_member
-from fleetqueue.embedded.ocm.placement.plan import decision_manifest, planned
+from fleetqueue.embedded.ocm.placement.plan import decision_manifest, group_length, grouping, planned
 from fleetqueue.embedded.ocm.placement.plugins.interface import Misconfigured
-from fleetqueue.embedded.ocm.placement.ranking import Outcome
+from fleetqueue.embedded.ocm.placement.ranking import ScheduleResult
 
-from .objects import binding_manifest, cluster_set, managed_cluster, placement
+from .objects import binding_manifest, cluster_set, managed_cluster, placement, placement_manifest
 
 SET = cluster_set()
 
 
-def plan(outcome, *, bound=(SET,), sets=(SET,), **spec):
-    return planned(placement(**spec), outcome, bound=bound, sets=sets, cluster=managed_cluster)
+def plan(result, *, bound=(SET,), sets=(SET,), **spec):
+    return planned(placement(**spec), result, bound=bound, sets=sets, cluster=managed_cluster)
 
 
 def chosen(number, **parts):
-    return Outcome([f"c{each:03d}" for each in range(number)], available=number, **parts)
+    return ScheduleResult([f"c{each:03d}" for each in range(number)], available=number, **parts)
 
 
 @pytest.mark.parametrize(
@@ -68,22 +69,22 @@ def test_a_decision_belongs_to_its_placement():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "parts", "reason", "message"),
+    ("result", "parts", "reason", "message"),
     [
         pytest.param(
-            Outcome(), {"bound": (), "sets": ()}, "NoManagedClusterSetBindings",
+            ScheduleResult(), {"bound": (), "sets": ()}, "NoManagedClusterSetBindings",
             "No valid ManagedClusterSetBindings found in placement namespace", id="nothing is bound",
         ),
         pytest.param(
-            Outcome(), {"sets": (), "clusterSets": ["x", "y"]}, "NoIntersection",
+            ScheduleResult(), {"sets": (), "clusterSets": ["x", "y"]}, "NoIntersection",
             "None of ManagedClusterSets [x,y] is bound to placement namespace", id="what is wanted is not bound",
         ),
         pytest.param(
-            Outcome(), {"sets": (SET, cluster_set("t"))}, "AllManagedClusterSetsEmpty",
+            ScheduleResult(), {"sets": (SET, cluster_set("t"))}, "AllManagedClusterSetsEmpty",
             "All ManagedClusterSets [s,t] have no member ManagedCluster", id="the sets are empty",
         ),
         pytest.param(
-            Outcome(available=3), {}, "NoManagedClusterMatched",
+            ScheduleResult(available=3), {}, "NoManagedClusterMatched",
             "No ManagedCluster matches any of the cluster predicate", id="nobody matches",
         ),
         pytest.param(chosen(2), {}, "AllDecisionsScheduled", "All cluster decisions scheduled", id="all is well"),
@@ -92,8 +93,8 @@ def test_a_decision_belongs_to_its_placement():
         ),
     ],
 )  # fmt: skip
-def test_whether_a_placement_is_satisfied(outcome, parts, reason, message):
-    misconfigured, satisfied = plan(outcome, **parts).conditions
+def test_whether_a_placement_is_satisfied(result, parts, reason, message):
+    misconfigured, satisfied = plan(result, **parts).conditions
 
     assert (satisfied.reason, satisfied.message) == (reason, message)
     assert satisfied.is_true is (reason == "AllDecisionsScheduled")
@@ -101,7 +102,7 @@ def test_whether_a_placement_is_satisfied(outcome, parts, reason, message):
 
 
 def test_a_problem_is_told():
-    misconfigured, _ = plan(Outcome(available=1, problem=Misconfigured("Predicate", "no such label"))).conditions
+    misconfigured, _ = plan(ScheduleResult(available=1, problem=Misconfigured("Predicate", "no such label"))).conditions
 
     assert (misconfigured.status, misconfigured.message) == ("True", "Predicate:no such label")
 
@@ -154,3 +155,81 @@ def test_a_set_that_cannot_be_read_has_no_members_and_stops_the_placement():
     assert not is_member(managed_cluster(), broken)
     with pytest.raises(errors.TerminalError, match='ManagedClusterSet "broken" cannot be used: "Near" is not'):
         check_sets([SET, broken])
+
+
+CLUSTERS = {
+    "a": managed_cluster("a", labels={"canary": "yes"}),
+    "b": managed_cluster("b", claims={"zone": "one"}),
+    "c": managed_cluster("c", labels={"canary": "yes"}, claims={"zone": "one"}),
+    "d": managed_cluster("d"),
+    "e": managed_cluster("e"),
+}
+CANARY = {"groupName": "canary", "groupClusterSelector": {"labelSelector": {"matchLabels": {"canary": "yes"}}}}
+ZONE = {
+    "groupName": "zone",
+    "groupClusterSelector": {
+        "claimSelector": {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["one"]}]}
+    },
+}
+BROKEN = {
+    "groupName": "broken",
+    "groupClusterSelector": {"labelSelector": {"matchExpressions": [{"key": "x", "operator": "In"}]}},
+}
+
+
+def divided(selected, **strategy):
+    wanted = Placement.view(placement_manifest(decisionStrategy={"groupStrategy": strategy}))
+    found = grouping(selected, wanted.spec.decision_strategy.group_strategy, CLUSTERS.get)
+    return [(group.name, "".join(group.clusters)) for group in found.groups], found.problem
+
+
+@pytest.mark.parametrize(
+    ("wanted", "total", "length"),
+    [
+        (0, 5, 5), (2, 5, 2), (9, 5, 5), (-1, 5, 5), ("25%", 5, 2), ("40%", 5, 2), ("41%", 5, 3), ("100%", 5, 5),
+        ("1%", 500, 5), ("10%", 0, 0),
+    ],
+)  # fmt: skip
+def test_the_length_of_a_group(wanted, total, length):
+    assert group_length(wanted, total) == length
+
+
+@pytest.mark.parametrize("wanted", ["10", "x%", ""])
+def test_a_length_that_is_no_share(wanted):
+    with pytest.raises(Misconfigured, match=f"^:{wanted} invalid type: string is not a percentage$"):
+        group_length(wanted, 5)
+
+
+@pytest.mark.parametrize(
+    ("selected", "strategy", "groups"),
+    [
+        pytest.param("ecab", {}, [("", "abce")], id="one group, by name"),
+        pytest.param("", {}, [("", "")], id="an empty group where nobody is selected"),
+        pytest.param("abcde", {"clustersPerDecisionGroup": 2}, [("", "ab"), ("", "cd"), ("", "e")], id="by number"),
+        pytest.param("abcde", {"decisionGroups": [CANARY]}, [("canary", "ac"), ("", "bde")], id="a named group first"),
+        pytest.param("ac", {"decisionGroups": [CANARY]}, [("canary", "ac")], id="nobody is left"),
+        pytest.param("de", {"decisionGroups": [CANARY]}, [("", "de")], id="nobody is in the named group"),
+        pytest.param(
+            "abcde",
+            {"decisionGroups": [ZONE, CANARY], "clustersPerDecisionGroup": 1},
+            [("zone", "b"), ("zone", "c"), ("canary", "a"), ("", "d"), ("", "e")],
+            id="the first group that fits takes a cluster",
+        ),
+    ],
+)
+def test_how_clusters_are_divided(selected, strategy, groups):
+    assert divided(selected, **strategy) == (groups, None)
+
+
+def test_a_broken_group_keeps_those_before_it():
+    groups, problem = divided("abcde", decisionGroups=[CANARY, BROKEN, ZONE])
+
+    assert groups == [("canary", "ac")]
+    assert str(problem).startswith(":values: Invalid value: null")
+
+
+def test_a_broken_length_leaves_no_group():
+    groups, problem = divided("abcde", clustersPerDecisionGroup="10", decisionGroups=[CANARY])
+
+    assert groups == []
+    assert problem is not None

@@ -4,9 +4,12 @@ import random
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fleetqueue.embedded.ocm.placement.facts import ListedFacts
-from fleetqueue.embedded.ocm.placement.plugins.tally import Tally
+from fleetqueue.embedded.ocm.placement.plugins.decision_counts import DecisionCounts
+from fleetqueue.embedded.ocm.placement.ranking import Alarms, Order
 
 from .objects import (
     NAMESPACE,
@@ -26,8 +29,8 @@ from .objects import (
 )
 
 
-def outcome(wanted, facts, **parts):
-    return ranked(wanted, facts, **parts).outcome()
+def result(wanted, facts, **parts):
+    return ranked(wanted, facts, **parts).result()
 
 
 def test_the_best_are_selected():
@@ -35,7 +38,7 @@ def test_the_best_are_selected():
         [cluster_manifest(name) for name in "abc"], [score_manifest("b", gpu=70), score_manifest("c", gpu=80)]
     )
 
-    found = outcome(placement(numberOfClusters=2, prioritizerPolicy=exactly(by_score())), facts)
+    found = result(placement(numberOfClusters=2, prioritizerPolicy=exactly(by_score())), facts)
 
     assert found.selected == ["c", "b"]
     assert found.unscheduled == 0
@@ -48,7 +51,7 @@ def test_the_best_are_selected():
     [(None, ["a", "b"], 0), (0, [], 0), (1, ["a"], 0), (2, ["a", "b"], 0), (5, ["a", "b"], 3), (-1, [], -1)],
 )
 def test_as_many_as_are_wanted(number, selected, unscheduled):
-    found = outcome(placement(numberOfClusters=number), listed([cluster_manifest(name) for name in "ba"]))
+    found = result(placement(numberOfClusters=number), listed([cluster_manifest(name) for name in "ba"]))
 
     assert (found.selected, found.unscheduled) == (selected, unscheduled)
 
@@ -61,7 +64,7 @@ def test_totals_are_weighed_sums():
     )
     policy = {"configurations": [by_score(weight=2), built_in("ResourceAllocatableCPU", -1), built_in("Steady", 3)]}
 
-    found = outcome(placement(prioritizerPolicy=policy), facts)
+    found = result(placement(prioritizerPolicy=policy), facts)
 
     assert found.totals == {"a": 100 + 100 + 300 + 100, "b": -100 + 0 + 0 - 100}
 
@@ -76,7 +79,7 @@ def test_who_is_not_in_the_sets_or_is_being_deleted_is_not_there_at_all():
         ]
     )
 
-    found = outcome(placement(), facts, sets=[cluster_set("s"), cluster_set("t")])
+    found = result(placement(), facts, sets=[cluster_set("s"), cluster_set("t")])
 
     assert (found.available, found.selected) == (2, ["a", "b"])
 
@@ -116,7 +119,7 @@ BAD_POLICY = {"mode": "Some"}
     ],
 )
 def test_what_cannot_work_is_told_in_the_order_in_which_it_is_met(clusters, spec, said):
-    found = outcome(placement(**spec), listed([cluster_manifest(name) for name in clusters]))
+    found = result(placement(**spec), listed([cluster_manifest(name) for name in clusters]))
 
     assert (str(found.problem) if found.problem else "").startswith(said)
     assert (found.problem is None) is (said == "")
@@ -148,7 +151,7 @@ def test_time_alone_drops_a_score_and_a_toleration():
     moments = []
     while (moment := ranking.next_change()) is not None:
         ranking.refresh((), moment + timedelta(microseconds=1))
-        found = ranking.outcome()
+        found = ranking.result()
         moments.append(((moment - NOW).total_seconds(), list(found.selected), dict(found.totals), bool(found.warning)))
 
     assert moments == [(10, ["a", "b"], {"a": 0, "b": 0}, True), (20, ["a"], {"a": 0}, True)]
@@ -166,7 +169,7 @@ def test_nothing_is_judged_again_where_nothing_changed():
 
     assert quiet == []
     assert facts.asked == ["c"]
-    assert ranking.outcome().selected[0] == "c"
+    assert ranking.result().selected[0] == "c"
 
 
 class CountingFacts(ListedFacts):
@@ -196,7 +199,7 @@ class CountingFacts(ListedFacts):
         """Return the same facts for somebody who knows nothing yet."""
         copy = CountingFacts(self._raw.values())
         copy._scores = dict(self._scores)
-        copy.tally = self.tally
+        copy.decision_counts = self.decision_counts
         return copy
 
 
@@ -255,7 +258,7 @@ class World:
                 self.facts.remove_cluster(name)
             case 4:
                 owner = draw.choice([f"{NAMESPACE}/p", f"{NAMESPACE}/q", f"{NAMESPACE}/r"])
-                self.facts.tally.put(f"{owner}-decision", owner, draw.sample(self.names, draw.randint(0, 4)))
+                self.facts.decision_counts.put(f"{owner}-decision", owner, draw.sample(self.names, draw.randint(0, 4)))
                 return []
             case 5:
                 self.now += timedelta(seconds=draw.randint(1, 20))
@@ -277,13 +280,67 @@ def test_following_changes_gives_what_starting_anew_gives(spec, seed):
             touched = []
             anew = ranked(wanted, world.facts.fresh(), now=world.now)
 
-            assert ranking.outcome() == anew.outcome()
+            assert ranking.result() == anew.result()
             assert ranking.order.first(None) == anew.order.first(None)
             assert ranking.next_change() == anew.next_change()
 
 
-def test_an_empty_tally_is_no_news():
+def test_no_decision_is_no_news():
     facts = listed([cluster_manifest("a")])
-    facts.tally = Tally()
+    facts.decision_counts = DecisionCounts()
 
-    assert ranked(placement(), facts).outcome().totals == {"a": 100}
+    assert ranked(placement(), facts).result().totals == {"a": 100}
+
+
+UPDATES = st.lists(
+    st.tuples(
+        st.sets(st.sampled_from("abcdefghijkl"), max_size=2),
+        st.dictionaries(st.sampled_from("abcdefghijkl"), st.integers(-3, 3), max_size=3),
+    ),
+    max_size=20,
+)
+
+
+def later(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+@given(st.dictionaries(st.sampled_from("abcdefghijkl"), st.integers(-3, 3)), UPDATES)
+def test_the_order_is_that_of_sorting_anew(first, updates):
+    order, totals = Order(), dict(first)
+    order.update(set(), first)
+    for gone, changed in updates:
+        gone = gone - changed.keys()
+        order.update(gone, changed)
+        totals = {name: total for name, total in {**totals, **changed}.items() if name not in gone}
+
+        assert order.first(None) == sorted(totals, key=lambda name: (-totals[name], name))
+    assert order.totals() == totals
+
+
+def test_only_the_best_are_asked_for():
+    order = Order()
+    order.update(set(), {"a": 1, "b": 3, "c": 3})
+
+    assert order.first(2) == ["b", "c"]
+    assert order.first(0) == []
+    assert order.total("a") == 1
+    assert "a" in order
+    assert len(order) == 3
+
+
+def test_an_alarm_rings_once_and_only_the_last_that_was_set():
+    alarms = Alarms()
+    alarms.set("a", later(10))
+    alarms.set("a", later(20))
+    alarms.set("b", later(30))
+    alarms.set("c", later(5))
+    alarms.set("c", None)
+
+    assert alarms.next() == later(20)
+    assert alarms.due(later(19)) == []
+    assert alarms.due(later(25)) == ["a"]
+    assert alarms.due(later(25)) == []
+    assert alarms.next() == later(30)
+    alarms.set("b", None)
+    assert alarms.next() is None

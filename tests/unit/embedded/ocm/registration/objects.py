@@ -1,7 +1,14 @@
 """Objects of registration, as tests speak of them."""
 
+from datetime import timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+
 from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.client.certificates import new_request
 from fleetqueue.testing.builders import condition
+from fleetqueue.testing.virtual_time import START
 
 
 def cluster_manifest(name="c", *, labels=None, conditions=(), finalizers=(), annotations=None, **spec):
@@ -28,3 +35,13 @@ def by_labels(**labels):
 
 def member(name="c", of="s", **parts):
     return cluster_manifest(name, labels={cluster.CLUSTER_SET_LABEL: of}, **parts)
+
+
+def signed(subject, seconds=1000):
+    """Make a certificate that begins when the test's time does."""
+    private, asked_for = new_request(subject)
+    key = serialization.load_pem_private_key(private, password=None)
+    name = x509.load_pem_x509_csr(asked_for).subject
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(1).not_valid_before(START).not_valid_after(START + timedelta(seconds=seconds))
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)

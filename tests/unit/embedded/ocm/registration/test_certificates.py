@@ -4,23 +4,23 @@ import base64
 from datetime import timedelta
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 
 from fleetqueue.api.certificates_v1 import CLIENT_SIGNER, CertificateSigningRequest
 from fleetqueue.api.cluster_v1 import CLUSTER_NAME_LABEL
-from fleetqueue.client.certificates import Subject, new_request
+from fleetqueue.api.core_v1 import Secret
+from fleetqueue.client.certificates import CertificateSubject, new_request
 from fleetqueue.embedded.ocm.registration.accepting import BOOTSTRAP_ACCOUNT, CannotAccept, pending
 from fleetqueue.embedded.ocm.registration.agent.certificates import is_wanted, request_manifest
 from fleetqueue.embedded.ocm.registration.certificates import agent_subject
 from fleetqueue.embedded.ocm.registration.hub.certificate_approvals import (
-    CertificateApprovalController,
+    AgentCertificateApprovalController,
     recognised,
     renewal_review,
 )
-from fleetqueue.embedded.ocm.registration.objects import AgentRequest, AgentSecret
-from fleetqueue.embedded.ocm.registration.settings import AgentSettings, HubSettings
+from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings, RegistrationHubSettings
 from fleetqueue.testing.virtual_time import START
+
+from .objects import signed
 
 AGENT = "system:open-cluster-management:"
 OURS = agent_subject("c", "a")
@@ -28,10 +28,12 @@ GROUPS = list(OURS.groups)
 
 
 def request(name=f"{AGENT}c:a", groups=GROUPS, label="c", *, username="somebody", status=None, **spec):
-    asked = base64.b64encode(new_request(Subject(name, groups))[1]).decode()
+    asked = base64.b64encode(new_request(CertificateSubject(name, groups))[1]).decode()
     labels = {CLUSTER_NAME_LABEL: label} if label else {}
     full = {"request": asked, "signerName": CLIENT_SIGNER, "username": username, **spec}
-    return AgentRequest.view(AgentRequest.manifest("r", labels=labels, spec=full, status=status or {}))
+    return CertificateSigningRequest.view(
+        CertificateSigningRequest.manifest("r", labels=labels, spec=full, status=status or {})
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ def test_whether_an_agent_may_renew_is_asked_in_its_own_name():
 
 
 def manifest(name="r", cluster="c"):
-    asked = request_manifest(AgentSettings(cluster), new_request(agent_subject(cluster, "a"))[1])
+    asked = request_manifest(RegistrationAgentSettings(cluster), new_request(agent_subject(cluster, "a"))[1])
     labels = asked["metadata"]["labels"]
     return CertificateSigningRequest.manifest(name, labels=labels, spec=asked["spec"])
 
@@ -70,16 +72,20 @@ def manifest(name="r", cluster="c"):
 @pytest.mark.parametrize(
     ("settings", "is_approved"),
     [
-        pytest.param(HubSettings(auto_accept=True, auto_approved_users=["kubernetes-admin"]), True, id="a known user"),
-        pytest.param(HubSettings(auto_accept=True), False, id="nobody is known"),
-        pytest.param(HubSettings(auto_approved_users=["kubernetes-admin"]), False, id="nothing is automatic"),
+        pytest.param(
+            RegistrationHubSettings(auto_accept=True, auto_approved_users=["kubernetes-admin"]), True, id="a known user"
+        ),
+        pytest.param(RegistrationHubSettings(auto_accept=True), False, id="nobody is known"),
+        pytest.param(
+            RegistrationHubSettings(auto_approved_users=["kubernetes-admin"]), False, id="nothing is automatic"
+        ),
     ],
 )
 async def test_first_requests_of_known_users_are_approved(stage, settings, is_approved):
     stage.api.add(manifest())
 
-    first = await stage.run(CertificateApprovalController, settings=settings)
-    second = await stage.run(CertificateApprovalController, settings=settings)
+    first = await stage.run(AgentCertificateApprovalController, settings=settings)
+    second = await stage.run(AgentCertificateApprovalController, settings=settings)
 
     assert stage.api.get(CertificateSigningRequest, "r").is_approved == is_approved
     assert len(first) == is_approved
@@ -131,23 +137,13 @@ def test_two_agents_are_one_too_many():
 BESIDE = {"cluster-name": "c"}
 
 
-def signed(subject=OURS, seconds=1000):
-    """Make a certificate that begins when the test's time does."""
-    private, asked_for = new_request(subject)
-    key = serialization.load_pem_private_key(private, password=None)
-    name = x509.load_pem_x509_csr(asked_for).subject
-    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    builder = builder.serial_number(1).not_valid_before(START).not_valid_after(START + timedelta(seconds=seconds))
-    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-
-
 def secret(certificate, **beside):
     entries = {
         "tls.crt": certificate,
         **{field: text.encode() for field, text in (beside or {"cluster-name": "c"}).items()},
     }
     data = {field.replace("_", "-"): base64.b64encode(content).decode() for field, content in entries.items()}
-    return AgentSecret.view(AgentSecret.manifest("s", "ns", data=data))
+    return Secret.view(Secret.manifest("s", "ns", data=data))
 
 
 @pytest.mark.parametrize(
@@ -155,13 +151,13 @@ def secret(certificate, **beside):
     [
         pytest.param(None, 0, True, id="there is no secret"),
         pytest.param(secret(b"nothing"), 0, True, id="it holds no certificate"),
-        pytest.param(secret(signed()), 0, False, id="it is new"),
-        pytest.param(secret(signed()), 770, False, id="more than a fifth of its time is left"),
-        pytest.param(secret(signed()), 790, True, id="less than that is left"),
-        pytest.param(secret(signed()), 2000, True, id="it has ended"),
+        pytest.param(secret(signed(OURS)), 0, False, id="it is new"),
+        pytest.param(secret(signed(OURS)), 770, False, id="more than a fifth of its time is left"),
+        pytest.param(secret(signed(OURS)), 790, True, id="less than that is left"),
+        pytest.param(secret(signed(OURS)), 2000, True, id="it has ended"),
         pytest.param(secret(signed(agent_subject("c", "b"))), 0, True, id="it is another agent's"),
-        pytest.param(secret(signed(Subject(OURS.name, GROUPS[:1]))), 0, True, id="it lacks a group"),
-        pytest.param(secret(signed(), cluster_name="d"), 0, True, id="it lies beside another cluster's name"),
+        pytest.param(secret(signed(CertificateSubject(OURS.name, GROUPS[:1]))), 0, True, id="it lacks a group"),
+        pytest.param(secret(signed(OURS), cluster_name="d"), 0, True, id="it lies beside another cluster's name"),
     ],
 )
 def test_an_agent_asks_for_a_certificate_when_it_needs_one(found, after, wanted):
@@ -170,7 +166,7 @@ def test_an_agent_asks_for_a_certificate_when_it_needs_one(found, after, wanted)
 
 @pytest.mark.parametrize(("seconds", "asked_for"), [(0, None), (7200, 7200)])
 def test_a_request_says_how_long_only_where_that_is_set(seconds, asked_for):
-    made = request_manifest(AgentSettings("c", certificate_seconds=seconds), b"pem")
+    made = request_manifest(RegistrationAgentSettings("c", certificate_seconds=seconds), b"pem")
 
     assert made["metadata"] == {"generateName": "c-", "labels": {CLUSTER_NAME_LABEL: "c"}}
     assert made["spec"].get("expirationSeconds") == asked_for

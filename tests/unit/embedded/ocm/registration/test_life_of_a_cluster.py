@@ -18,7 +18,7 @@ from fleetqueue.embedded.ocm.registration.agent.statuses import namespace_label
 from fleetqueue.embedded.ocm.registration.certificates import agent_of, agent_subject
 from fleetqueue.embedded.ocm.registration.names import AGENT_NAMESPACE, BOOTSTRAP_SECRET, HUB_SECRET, LEASE
 from fleetqueue.embedded.ocm.registration.objects import RemainingAddOn, RemainingWork
-from fleetqueue.embedded.ocm.registration.settings import AgentSettings, HubSettings
+from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings, RegistrationHubSettings
 
 from .world import ACCOUNT, HUB_URL, SYSTEM, World
 
@@ -272,7 +272,7 @@ async def test_an_agent_that_nobody_answers_stops_asking(world):
 
 
 def request_of(cluster, name):
-    asked = request_manifest(AgentSettings(cluster), new_request(agent_subject(cluster, "other"))[1])
+    asked = request_manifest(RegistrationAgentSettings(cluster), new_request(agent_subject(cluster, "other"))[1])
     return {**asked, "metadata": {"name": name, "labels": asked["metadata"]["labels"]}}
 
 
@@ -301,7 +301,7 @@ async def test_several_agents_for_one_cluster_are_not_accepted_by_accident(world
 @pytest.mark.fleet(workers=2)
 async def test_where_acceptance_is_automatic_a_worker_joins_by_itself_and_a_denial_stands(fleet):
     user = f"system:serviceaccount:{SYSTEM}:{ACCOUNT}"
-    async with World.open(fleet, HubSettings(auto_accept=True, auto_approved_users=[user])) as world:
+    async with World.open(fleet, RegistrationHubSettings(auto_accept=True, auto_approved_users=[user])) as world:
         await world.join("cluster1")
         await world.join("cluster2")
         await fleet.advance(40)

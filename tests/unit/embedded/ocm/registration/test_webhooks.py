@@ -6,19 +6,20 @@ from fleetqueue.api import errors
 from fleetqueue.api.authentication_v1 import SUBRESOURCE, issued_token, token_request
 from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSetBinding
 from fleetqueue.api.core_v1 import ServiceAccount
-from fleetqueue.embedded.ocm.registration.settings import HubSettings
-from fleetqueue.embedded.ocm.registration.webhooks.cluster_defaults import completed, dated
+from fleetqueue.embedded.ocm.registration.settings import RegistrationHubSettings
 from fleetqueue.embedded.ocm.registration.webhooks.cluster_rules import (
     check_acceptance,
     check_binding,
     check_cluster,
+    completed,
+    dated,
     rights_for_binding,
     rights_for_cluster,
 )
 from fleetqueue.embedded.ocm.registration.webhooks.hooks import OWNER, hooks
 from fleetqueue.fleets.embedded import EmbeddedFleet
-from fleetqueue.fleets.systems.installing import create_all, install_kinds
 from fleetqueue.fleets.systems.ocm import BOOTSTRAP_ACCOUNT, BOOTSTRAP_NAMESPACE, bootstrap_rights
+from fleetqueue.fleets.systems.parts import create_all, install_kinds
 from fleetqueue.testing.virtual_time import START, advance
 
 from .objects import cluster_manifest, member
@@ -164,7 +165,7 @@ async def test_who_lacks_a_right_is_told_which():
         server, admin = fleet.hub.server, fleet.hub.client()
         await install_kinds(admin, "ocm-hub")
         await create_all(admin, bootstrap_rights())
-        server.webhooks.install(OWNER, hooks(HubSettings(), server.find))
+        server.webhooks.install(OWNER, hooks(RegistrationHubSettings(), server.find))
         await advance(1)
         request = token_request(BOOTSTRAP_ACCOUNT, BOOTSTRAP_NAMESPACE, 3600)
         agent = fleet.hub.client(issued_token(await admin.create(ServiceAccount.resource, request, SUBRESOURCE)).token)
@@ -185,7 +186,7 @@ async def test_who_lacks_a_right_is_told_which():
 @pytest.mark.embedded_only("hooks of this process")
 async def test_a_server_with_the_hooks_fills_in_and_refuses(api):
     server = api.server.api
-    server.webhooks.install(OWNER, hooks(HubSettings(), server.find))
+    server.webhooks.install(OWNER, hooks(RegistrationHubSettings(), server.find))
 
     api.add(cluster_manifest("c", taints=[taint()]))
     with pytest.raises(errors.BadRequest) as refusal:

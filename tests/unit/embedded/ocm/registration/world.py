@@ -12,7 +12,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.embedded.ocm.registration import wiring
 from fleetqueue.embedded.ocm.registration.names import AGENT_NAMESPACE, BOOTSTRAP_SECRET
-from fleetqueue.embedded.ocm.registration.settings import AgentSettings, HubSettings
+from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings, RegistrationHubSettings
 from fleetqueue.fleets.embedded import CA
 from fleetqueue.fleets.faults import FaultyDoor, Way
 from fleetqueue.fleets.in_process import InProcessDoor
@@ -58,7 +58,7 @@ class World:
         world = cls(fleet)
         client = Client(InProcessDoor(fleet.hub.server.api, fleet.hub.server.door.credentials))
         hub = Cluster("hub", client)
-        controllers = wiring.hub_controllers(hub, Metrics(), settings or HubSettings())
+        controllers = wiring.hub_controllers(hub, Metrics(), settings or RegistrationHubSettings())
         world.prepare()
         async with world._open:
             await world._open.enter_async_context(managed(Manager(hub, controllers)))
@@ -97,7 +97,7 @@ class World:
             clients.append(Client(FaultyDoor(self.fleet.dial(connection).door, way)))
             return clients[-1]
 
-        agent = wiring.agent(Client(self.fleet[name]), dial, Metrics(), AgentSettings(name, **settings))
+        agent = wiring.agent(Client(self.fleet[name]), dial, Metrics(), RegistrationAgentSettings(name, **settings))
         work = running(agent.run())
         await work.__aenter__()
         self.agents[name] = Agent(work, clients, settings)

@@ -4,11 +4,14 @@ import pytest
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import work_v1 as work
-from fleetqueue.embedded.ocm.work.applied_works import AppliedWorkController, EvictionController
+from fleetqueue.embedded.ocm.work.applied_works import (
+    AppliedWorkController,
+    UnmanagedAppliedWorkController,
+    WorkFinalizerController,
+)
 from fleetqueue.embedded.ocm.work.availability import AvailabilityController
-from fleetqueue.embedded.ocm.work.deletions import WorkFinalizerController
 from fleetqueue.embedded.ocm.work.manifest_works import ManifestWorkController
-from fleetqueue.embedded.ocm.work.replica_sets import ReplicaSetController
+from fleetqueue.embedded.ocm.work.replica_sets import ManifestWorkReplicaSetController
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import running
@@ -67,11 +70,11 @@ async def test_a_record_on_the_worker_wakes_its_work_and_those_who_look_after_it
 
     assert await woken(agent[WorkFinalizerController]) == {"w"}
     assert await woken(agent[AppliedWorkController]) == {f"{HASH}-w"}
-    assert await woken(agent[EvictionController]) == {f"{HASH}-w"}
+    assert await woken(agent[UnmanagedAppliedWorkController]) == {f"{HASH}-w"}
 
 
 async def test_a_replica_set_is_woken_by_its_placement_its_decisions_and_its_works(api, hub, follow):
-    controller = ReplicaSetController(hub, Metrics())
+    controller = ManifestWorkReplicaSetController(hub, Metrics())
     spec = {"placementRefs": [{"name": "p"}], "manifestWorkTemplate": {"workload": {"manifests": [config_map()]}}}
     api.add(work.ManifestWorkReplicaSet.manifest("set", "ns", spec=spec))
     await follow(controller)

@@ -18,10 +18,10 @@ def age(moment: Any, now: datetime) -> str:
 
 def parsed(moment: Any) -> datetime | None:
     try:
-        found = datetime.fromisoformat(moment)
+        timestamp = datetime.fromisoformat(moment)
     except (TypeError, ValueError):
         return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=UTC)
 
 
 def human(seconds: float) -> str:

@@ -41,18 +41,18 @@ def _node_state(obj: Manifest) -> str:
 
 
 def _roles(obj: Manifest) -> str:
-    found: set[str] = set()
+    roles: set[str] = set()
     for key, value in (obj["metadata"].get("labels") or {}).items():
         if key.startswith(ROLE_PREFIX):
-            found.add(key.removeprefix(ROLE_PREFIX))
+            roles.add(key.removeprefix(ROLE_PREFIX))
         elif key == ROLE:
-            found.add(value)
-    return ",".join(sorted(found - {""})) or NONE
+            roles.add(value)
+    return ",".join(sorted(roles - {""})) or NONE
 
 
 def _address(obj: Manifest, kind: str) -> str:
-    found = (one["address"] for one in items(obj, "status", "addresses") if one.get("type") == kind)
-    return next(found, NONE)
+    addresses = (one["address"] for one in items(obj, "status", "addresses") if one.get("type") == kind)
+    return next(addresses, NONE)
 
 
 def event(obj: Manifest, now: datetime) -> list[Any]:
@@ -115,8 +115,8 @@ def policy(parts: str) -> Cells:
 
 
 def policy_binding(obj: Manifest, now: datetime) -> list[Any]:
-    found = at(obj, "spec", "paramRef") or {}
-    shown = f"{found.get('namespace') or '*'}/{found['name']}" if found.get("name") else UNSET
+    reference = at(obj, "spec", "paramRef") or {}
+    shown = f"{reference.get('namespace') or '*'}/{reference['name']}" if reference.get("name") else UNSET
     return [name_of(obj), at(obj, "spec", "policyName") or "", shown, age(created(obj), now)]
 
 
@@ -137,8 +137,8 @@ def priority_level(obj: Manifest, now: datetime) -> list[Any]:
 
 
 def api_service(obj: Manifest, now: datetime) -> list[Any]:
-    found, available = at(obj, "spec", "service"), condition(obj, "Available") or {}
-    where = f"{found.get('namespace')}/{found.get('name')}" if found else "Local"
+    service, available = at(obj, "spec", "service"), condition(obj, "Available") or {}
+    where = f"{service.get('namespace')}/{service.get('name')}" if service else "Local"
     state = str(available.get("status", "Unknown"))
     if state != "True" and available:
         state = f"{state} ({available.get('reason', '')})"

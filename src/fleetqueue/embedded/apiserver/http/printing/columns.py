@@ -12,7 +12,7 @@ class Column(NamedTuple):
     type: str = "string"
     format: str = ""
     priority: int = 0
-    """Above 0 it is shown only to who asks for wide output."""
+    """Above 0 it is shown in wide output only."""
     description: str = ""
 
     @property

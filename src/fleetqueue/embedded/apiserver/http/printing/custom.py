@@ -40,15 +40,15 @@ def _column(given: Mapping[str, Any]) -> Column:
 
 def _cell(path: str, kind: str, obj: Manifest, now: datetime) -> Any:
     try:
-        found = json_paths.first(path, obj)
+        value = json_paths.first(path, obj)
     except json_paths.BadPath:
         return None
-    if found is None:
+    if value is None:
         return None
     if kind == "date":
-        return age(found, now) if isinstance(found, str) else None
+        return age(value, now) if isinstance(value, str) else None
     convert = _CELLS.get(kind)
-    return None if convert is None else convert(found)
+    return None if convert is None else convert(value)
 
 
 def _text(value: Any) -> str:

@@ -32,9 +32,9 @@ def secret(obj: Manifest, now: datetime) -> list[Any]:
 
 def resource_quota(obj: Manifest, now: datetime) -> list[Any]:
     hard, used = at(obj, "status", "hard") or {}, at(obj, "status", "used") or {}
-    told = {name: f"{name}: {used.get(name, 0)}/{hard[name]}" for name in sorted(hard)}
-    requests = ", ".join(text for name, text in told.items() if not name.startswith("limits."))
-    limits = ", ".join(text for name, text in told.items() if name.startswith("limits."))
+    usage = {name: f"{name}: {used.get(name, 0)}/{hard[name]}" for name in sorted(hard)}
+    requests = ", ".join(text for name, text in usage.items() if not name.startswith("limits."))
+    limits = ", ".join(text for name, text in usage.items() if name.startswith("limits."))
     return [name_of(obj), requests, limits, age(created(obj), now)]
 
 

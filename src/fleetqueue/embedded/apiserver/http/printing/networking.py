@@ -51,11 +51,11 @@ def _balancer(obj: Manifest) -> list[str]:
 
 
 def endpoints(obj: Manifest, now: datetime) -> list[Any]:
-    found: list[str] = []
+    addresses: list[str] = []
     for subset in items(obj, "subsets"):
         ports = [f":{port.get('port')}" for port in items(subset, "ports")] or [""]
-        found += [_host(one["ip"], port) for port in ports for one in items(subset, "addresses")]
-    shown = first_few(found) if obj.get("subsets") else NONE
+        addresses += [_host(one["ip"], port) for port in ports for one in items(subset, "addresses")]
+    shown = first_few(addresses) if obj.get("subsets") else NONE
     return [name_of(obj), shown, age(created(obj), now)]
 
 
@@ -65,8 +65,8 @@ def _host(address: str, port: str) -> str:
 
 def endpoint_slice(obj: Manifest, now: datetime) -> list[Any]:
     ports = first_few(str(port.get("port") or port.get("name") or "*") for port in items(obj, "ports")) or UNSET
-    found = [address for one in items(obj, "endpoints") for address in items(one, "addresses")]
-    return [name_of(obj), obj.get("addressType", ""), ports, first_few(found) or UNSET, age(created(obj), now)]
+    addresses = [address for one in items(obj, "endpoints") for address in items(one, "addresses")]
+    return [name_of(obj), obj.get("addressType", ""), ports, first_few(addresses) or UNSET, age(created(obj), now)]
 
 
 def ingress(obj: Manifest, now: datetime) -> list[Any]:
@@ -81,10 +81,10 @@ def ingress(obj: Manifest, now: datetime) -> list[Any]:
 
 def ingress_class(obj: Manifest, now: datetime) -> list[Any]:
     is_default = (obj["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true"
-    found, shown = at(obj, "spec", "parameters"), NONE
-    if found:
-        group = f".{found['apiGroup']}" if found.get("apiGroup") else ""
-        shown = f"{found.get('kind')}{group}/{found.get('name')}"
+    parameters, shown = at(obj, "spec", "parameters"), NONE
+    if parameters:
+        group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
+        shown = f"{parameters.get('kind')}{group}/{parameters.get('name')}"
     name = name_of(obj) + (" (default)" if is_default else "")
     return [name, at(obj, "spec", "controller") or "", shown, age(created(obj), now)]
 

@@ -13,7 +13,7 @@ UNREACHABLE: Final = "NodeLost"
 OVER: Final = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
 
 
-class Seen(NamedTuple):
+class ContainerSummary(NamedTuple):
     """What the containers of one sort say together."""
 
     reason: str
@@ -43,8 +43,8 @@ def over(pod: Manifest) -> list[Manifest]:
     return [{"type": "Completed", "status": "True", "reason": phase, "message": OVER[phase]}]
 
 
-def _seen(pod: Manifest) -> Seen:
-    starting, sidecars, is_starting = _starting(pod, Seen(_initial(pod)))
+def _seen(pod: Manifest) -> ContainerSummary:
+    starting, sidecars, is_starting = _starting(pod, ContainerSummary(_initial(pod)))
     if is_starting and not is_true(pod, "Initialized"):
         return starting
     return _running(pod, starting._replace(restarts=sidecars.restarts, last_restart=sidecars.last_restart))
@@ -57,7 +57,7 @@ def _initial(pod: Manifest) -> str:
     return str(at(pod, "status", "reason") or at(pod, "status", "phase") or "")
 
 
-def _starting(pod: Manifest, seen: Seen) -> tuple[Seen, Seen, bool]:
+def _starting(pod: Manifest, seen: ContainerSummary) -> tuple[ContainerSummary, ContainerSummary, bool]:
     """Look at the init containers, in order, up to the first that is not done; those that go on are counted apart."""
     names, count, sidecars = _sidecars(pod), len(items(pod, "spec", "initContainers")), seen
     for position, status in enumerate(items(pod, "status", "initContainerStatuses")):
@@ -81,7 +81,7 @@ def _waiting_for(status: Manifest, position: int, count: int) -> str:
     return waiting if waiting and waiting != "PodInitializing" else f"{position}/{count}"
 
 
-def _running(pod: Manifest, seen: Seen) -> Seen:
+def _running(pod: Manifest, seen: ContainerSummary) -> ContainerSummary:
     is_running, failure = False, ""
     for status in reversed(items(pod, "status", "containerStatuses")):
         seen = _counted(seen, status)
@@ -108,7 +108,7 @@ def _ended(pod: Manifest, reason: str) -> str:
     return reason if at(pod, "status", "phase") in OVER else "Terminating"
 
 
-def _counted(seen: Seen, status: Manifest) -> Seen:
+def _counted(seen: ContainerSummary, status: Manifest) -> ContainerSummary:
     finished = str(at(status, "lastState", "terminated", "finishedAt") or "")
     restarts = seen.restarts + int(status.get("restartCount") or 0)
     return seen._replace(restarts=restarts, last_restart=max(seen.last_restart, finished))

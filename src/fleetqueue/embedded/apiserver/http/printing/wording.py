@@ -21,8 +21,8 @@ def at(obj: Any, *path: str) -> Any:
 
 
 def items(obj: Any, *path: str) -> Sequence[Any]:
-    found = at(obj, *path)
-    return found if isinstance(found, list) else ()
+    value = at(obj, *path)
+    return value if isinstance(value, list) else ()
 
 
 def name_of(obj: Manifest) -> str:
@@ -38,8 +38,8 @@ def condition(obj: Manifest, kind: str) -> Manifest | None:
 
 
 def is_true(obj: Manifest, kind: str) -> bool:
-    found = condition(obj, kind)
-    return found is not None and found.get("status") == "True"
+    live_condition = condition(obj, kind)
+    return live_condition is not None and live_condition.get("status") == "True"
 
 
 def capital(value: bool | None) -> str:
@@ -48,32 +48,32 @@ def capital(value: bool | None) -> str:
 
 def containers(pod_spec: Any) -> list[str]:
     """Return the names of containers, and their images: two cells."""
-    found = items(pod_spec, "containers")
-    return [",".join(str(one.get(field, "")) for one in found) for field in ("name", "image")]
+    pod_containers = items(pod_spec, "containers")
+    return [",".join(str(one.get(field, "")) for one in pod_containers) for field in ("name", "image")]
 
 
-def labels(found: Mapping[str, str] | None) -> str:
-    return ",".join(f"{key}={value}" for key, value in sorted((found or {}).items())) or NONE
+def labels(label_map: Mapping[str, str] | None) -> str:
+    return ",".join(f"{key}={value}" for key, value in sorted((label_map or {}).items())) or NONE
 
 
-def selector(found: Manifest | None, empty: str = NONE) -> str:
+def selector(label_selector: Manifest | None, empty: str = NONE) -> str:
     """Return a label selector as kubectl takes it."""
-    if found is None:
+    if label_selector is None:
         return NONE
-    terms = [(key, f"{key}={value}") for key, value in (found.get("matchLabels") or {}).items()]
-    terms += [(one["key"], _requirement(one)) for one in found.get("matchExpressions") or ()]
+    terms = [(key, f"{key}={value}") for key, value in (label_selector.get("matchLabels") or {}).items()]
+    terms += [(one["key"], _requirement(one)) for one in label_selector.get("matchExpressions") or ()]
     return ",".join(term for _, term in sorted(terms)) or empty
 
 
-def _requirement(found: Manifest) -> str:
-    key, operator = str(found["key"]), found.get("operator")
+def _requirement(requirement: Manifest) -> str:
+    key, operator = str(requirement["key"]), requirement.get("operator")
     if operator in OPERATORS:
-        return f"{key} {OPERATORS[operator]} ({','.join(sorted(found.get('values') or ()))})"
+        return f"{key} {OPERATORS[operator]} ({','.join(sorted(requirement.get('values') or ()))})"
     return f"!{key}" if operator == "DoesNotExist" else key
 
 
-def first_few(found: Iterable[str], most: int = 3) -> str:
+def first_few(values: Iterable[str], most: int = 3) -> str:
     """Return the first of many, and how many more there are."""
-    every = list(found)
+    every = list(values)
     shown = ",".join(every[:most])
     return f"{shown} + {len(every) - most} more..." if len(every) > most else shown

@@ -142,17 +142,17 @@ def autoscaler(obj: Manifest, now: datetime) -> list[Any]:
 
 
 def _metrics(obj: Manifest) -> str:
-    wanted, found = items(obj, "spec", "metrics"), items(obj, "status", "currentMetrics")
-    told = [_metric(one, found[i] if i < len(found) else {}) for i, one in enumerate(wanted)]
-    if len(told) > 2:
-        return f"{', '.join(told[:2])} + {len(told) - 2} more..."
-    return ", ".join(told) or NONE
+    wanted, current = items(obj, "spec", "metrics"), items(obj, "status", "currentMetrics")
+    metrics = [_metric(one, current[i] if i < len(current) else {}) for i, one in enumerate(wanted)]
+    if len(metrics) > 2:
+        return f"{', '.join(metrics[:2])} + {len(metrics) - 2} more..."
+    return ", ".join(metrics) or NONE
 
 
-def _metric(wanted: Manifest, found: Manifest) -> str:
+def _metric(wanted: Manifest, status: Manifest) -> str:
     kind = str(wanted.get("type", ""))
     source = kind[:1].lower() + kind[1:]
-    target, current = at(wanted, source, "target") or {}, at(found, source, "current") or {}
+    target, current = at(wanted, source, "target") or {}, at(status, source, "current") or {}
     resource = at(wanted, source, "name")
     before = f"{resource}: " if resource else ""
     if "averageValue" in target:

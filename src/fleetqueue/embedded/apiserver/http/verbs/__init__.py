@@ -1,1 +1,1 @@
-"""One file for each family of verbs: read the question, call the registry, say the result."""
+"""One file for each family of verbs: read the request, call the registry, build the response."""

@@ -9,17 +9,17 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.apiserver.auth.attributes import Attributes
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
-from fleetqueue.embedded.apiserver.auth.rbac import Rbac, Rule
+from fleetqueue.embedded.apiserver.auth.rbac import GrantedRule, Rbac
 from fleetqueue.embedded.apiserver.auth.service_account_tokens import NoToken, TokenError
 from fleetqueue.embedded.apiserver.auth.users import User
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Question
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse
 from fleetqueue.embedded.apiserver.http.non_resource_paths import not_allowed
 from fleetqueue.embedded.apiserver.http.verbs.writing import write_of
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid, invalid_value
 from fleetqueue.embedded.apiserver.patching.managed_fields import update_managed_fields
 from fleetqueue.embedded.apiserver.registry.served import Served
-from fleetqueue.embedded.apiserver.registry.shaping import placed
+from fleetqueue.embedded.apiserver.registry.shaping import with_identity_of_path
 from fleetqueue.embedded.apiserver.registry.writes import typed
 
 AUTHENTICATION: Final = "authentication.k8s.io"
@@ -29,9 +29,9 @@ NOT_BOTH: Final = "cannot be specified in combination with resourceAttributes"
 SOMEBODY: Final = "at least one of user or group must be specified"
 
 
-class Review(NamedTuple):
+class ReviewResource(NamedTuple):
     kind: str
-    answer: Callable[[Manifest, Question], Manifest]
+    answer: Callable[[Manifest, RequestContext], Manifest]
     """From the body to what is answered: the spec, the status, or more."""
     is_namespaced: bool = False
     is_owned: bool = True
@@ -42,20 +42,22 @@ class Reviews:
     def __init__(self, rbac: Rbac, authentication: Authentication) -> None:
         self.rbac = rbac
         self.authentication = authentication
-        self._kinds: Mapping[tuple[str, str], Review] = {
-            (AUTHORIZATION, "selfsubjectaccessreviews"): Review("SelfSubjectAccessReview", self._may_i),
-            (AUTHORIZATION, "subjectaccessreviews"): Review("SubjectAccessReview", self._may_they),
-            (AUTHORIZATION, "localsubjectaccessreviews"): Review("LocalSubjectAccessReview", self._may_they_here, True),
-            (AUTHORIZATION, "selfsubjectrulesreviews"): Review(
+        self._kinds: Mapping[tuple[str, str], ReviewResource] = {
+            (AUTHORIZATION, "selfsubjectaccessreviews"): ReviewResource("SelfSubjectAccessReview", self._may_i),
+            (AUTHORIZATION, "subjectaccessreviews"): ReviewResource("SubjectAccessReview", self._may_they),
+            (AUTHORIZATION, "localsubjectaccessreviews"): ReviewResource(
+                "LocalSubjectAccessReview", self._may_they_here, True
+            ),
+            (AUTHORIZATION, "selfsubjectrulesreviews"): ReviewResource(
                 "SelfSubjectRulesReview", self._what_may_i, is_owned=False
             ),
-            (AUTHENTICATION, "selfsubjectreviews"): Review("SelfSubjectReview", self._who_am_i, is_owned=False),
-            (AUTHENTICATION, "tokenreviews"): Review("TokenReview", self._whose_token),
+            (AUTHENTICATION, "selfsubjectreviews"): ReviewResource("SelfSubjectReview", self._who_am_i, is_owned=False),
+            (AUTHENTICATION, "tokenreviews"): ReviewResource("TokenReview", self._whose_token),
         }
 
-    def find(self, question: Question) -> Callable[[Question], Awaitable[Answer]] | None:
-        """Return what answers a question of this family, None where it is none; raises MethodNotAllowed."""
-        info = question.info
+    def find(self, context: RequestContext) -> Callable[[RequestContext], Awaitable[ServerResponse]] | None:
+        """Return what answers a context of this family, None where it is none; raises MethodNotAllowed."""
+        info = context.info
         review = self._kinds.get((info.group, info.resource))
         if review is None or info.version != "v1" or info.name or bool(info.namespace) != review.is_namespaced:
             return None
@@ -63,34 +65,34 @@ class Reviews:
             raise not_allowed()
         return self._answer
 
-    async def _answer(self, question: Question) -> Answer:
-        info = question.info
+    async def _answer(self, context: RequestContext) -> ServerResponse:
+        info = context.info
         review = self._kinds[info.group, info.resource]
         resource = Resource(info.group, info.version, review.kind, info.resource, review.is_namespaced)
         served = Served(resource, facts.schema(info.group, info.version, review.kind))
-        write = write_of(served, question, "CreateOptions")
-        body = placed(served, info.namespace, typed(resource, question.body, write))
-        answer = {**body, **review.answer(body, question)}
+        write = write_of(served, context, "CreateOptions")
+        body = with_identity_of_path(served, info.namespace, typed(resource, context.body, write))
+        answer = {**body, **review.answer(body, context)}
         if review.is_owned:
             now, version = timestamp(clock.now()), resource.api_version
             owned = update_managed_fields(None, body, served.schema, write.manager, version, "", now)
             answer["metadata"] = {**body["metadata"], **owned["metadata"]}
-        return Answer(201, answer, write.warnings)
+        return ServerResponse(201, answer, write.warnings)
 
     # May I, may they
 
-    def _may_i(self, body: Manifest, question: Question) -> Manifest:
+    def _may_i(self, body: Manifest, context: RequestContext) -> Manifest:
         spec = body.get("spec") or {}
         _refuse([*_attribute_faults(spec), *_metadata_faults(body)])
-        return {"spec": spec, "status": self._decided(spec, question.user)}
+        return {"spec": spec, "status": self._decided(spec, context.user)}
 
-    def _may_they(self, body: Manifest, question: Question) -> Manifest:
+    def _may_they(self, body: Manifest, context: RequestContext) -> Manifest:
         spec = body.get("spec") or {}
         _refuse([*_subject_faults(spec), *_metadata_faults(body)])
         return {"spec": spec, "status": self._decided(spec, _subject(spec))}
 
-    def _may_they_here(self, body: Manifest, question: Question) -> Manifest:
-        spec, namespace = body.get("spec") or {}, question.info.namespace
+    def _may_they_here(self, body: Manifest, context: RequestContext) -> Manifest:
+        spec, namespace = body.get("spec") or {}, context.info.namespace
         _refuse([*_subject_faults(spec), *_metadata_faults(body, "namespace"), *_place_faults(spec, namespace)])
         return {"spec": spec, "status": self._decided(spec, _subject(spec))}
 
@@ -100,11 +102,11 @@ class Reviews:
             return {"allowed": False}
         return {"allowed": True, "reason": reason} if reason else {"allowed": True}
 
-    def _what_may_i(self, body: Manifest, question: Question) -> Manifest:
+    def _what_may_i(self, body: Manifest, context: RequestContext) -> Manifest:
         namespace = str((body.get("spec") or {}).get("namespace") or "")
         if not namespace:
             raise errors.BadRequest("no namespace on request", reason="BadRequest")
-        rules = list(self.rbac.policy.rules_of(question.user, namespace))
+        rules = list(self.rbac.policy.rules_of(context.user, namespace))
         status = {
             "resourceRules": [_resource_rule(rule) for rule in rules if rule.resources],
             "nonResourceRules": [_path_rule(rule) for rule in rules if rule.urls],
@@ -114,11 +116,11 @@ class Reviews:
 
     # Who
 
-    def _who_am_i(self, body: Manifest, question: Question) -> Manifest:
+    def _who_am_i(self, body: Manifest, context: RequestContext) -> Manifest:
         metadata = {"creationTimestamp": timestamp(clock.now())}
-        return {"metadata": metadata, "status": {"userInfo": _shown(question.user)}}
+        return {"metadata": metadata, "status": {"userInfo": _shown(context.user)}}
 
-    def _whose_token(self, body: Manifest, question: Question) -> Manifest:
+    def _whose_token(self, body: Manifest, context: RequestContext) -> Manifest:
         spec = body.get("spec") or {}
         if not spec.get("token"):
             raise errors.BadRequest("token is required for TokenReview in authentication", reason="BadRequest")
@@ -190,10 +192,10 @@ def _shown(user: User) -> dict[str, Any]:
     return shown
 
 
-def _resource_rule(rule: Rule) -> Manifest:
+def _resource_rule(rule: GrantedRule) -> Manifest:
     parts = ("verbs", "apiGroups", "resources", "resourceNames")
     return {part: list(rule.raw[part]) for part in parts if rule.raw.get(part)}
 
 
-def _path_rule(rule: Rule) -> Manifest:
+def _path_rule(rule: GrantedRule) -> Manifest:
     return {"verbs": list(rule.raw["verbs"]), "nonResourceURLs": list(rule.urls)}

@@ -1,4 +1,4 @@
-"""The tokens of service accounts, for who may ask for them."""
+"""TokenRequest: issue a token of a service account."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -9,14 +9,14 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
 from fleetqueue.embedded.apiserver.auth.service_account_tokens import Bound
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Question
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse
 from fleetqueue.embedded.apiserver.http.verbs.writing import write_of
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.causes import invalid, invalid_value
 from fleetqueue.embedded.apiserver.patching.managed_fields import update_managed_fields
 from fleetqueue.embedded.apiserver.registry.resources import Resources
 from fleetqueue.embedded.apiserver.registry.served import Served
-from fleetqueue.embedded.apiserver.registry.store import Store
+from fleetqueue.embedded.apiserver.registry.store import RegistryStore
 from fleetqueue.embedded.apiserver.registry.writes import typed
 
 GROUP, VERSION, KIND = "authentication.k8s.io", "v1", "TokenRequest"
@@ -26,14 +26,14 @@ BOUND: Final = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets", ("v1", "Node
 
 
 class Tokens:
-    def __init__(self, resources: Resources, store: Store, authentication: Authentication) -> None:
+    def __init__(self, resources: Resources, store: RegistryStore, authentication: Authentication) -> None:
         self.resources = resources
         self.storage = store.storage
         self.authentication = authentication
 
-    async def create(self, served: Served, question: Question) -> Answer:
-        info, write = question.info, write_of(served, question, "CreateOptions")
-        body = typed(REQUEST, question.body, write)
+    async def create(self, served: Served, context: RequestContext) -> ServerResponse:
+        info, write = context.info, write_of(served, context, "CreateOptions")
+        body = typed(REQUEST, context.body, write)
         account = self.storage.get(served.key(info.namespace, info.name)).object["metadata"]
         _check_place(body, info.namespace, info.name)
         spec = self._spec(body)
@@ -49,10 +49,10 @@ class Tokens:
         about = {"name": info.name, "namespace": info.namespace, "uid": account["uid"], "creationTimestamp": now}
         spec = {"boundObjectRef": None, **spec}
         answer = {**request, "metadata": {**about, **owned["metadata"]}, "spec": spec, "status": granted}
-        return Answer(201, answer, write.warnings)
+        return ServerResponse(201, answer, write.warnings)
 
     def _spec(self, body: Manifest) -> Manifest:
-        """Return what is asked for, with what may be left out."""
+        """Return the spec of a TokenRequest, with its defaults."""
         spec = {key: value for key, value in (body.get("spec") or {}).items() if value is not None}
         spec = {"expirationSeconds": HOUR, **spec}
         _check_seconds(spec["expirationSeconds"])
@@ -67,11 +67,11 @@ class Tokens:
         if resource is None:
             raise _bad(f"cannot bind token to object of type {version}, Kind={kind}")
         served = self.resources.find("", "v1", resource)
-        found = self.storage.get(served.key(namespace if served.resource.namespaced else "", name)).object
-        if resource == "pods" and found["spec"].get("serviceAccountName", "") != account:
+        obj = self.storage.get(served.key(namespace if served.resource.namespaced else "", name)).object
+        if resource == "pods" and obj["spec"].get("serviceAccountName", "") != account:
             why = "to pod running with different serviceaccount name."
             raise _bad(f'cannot bind token for serviceaccount "{account}" {why}')
-        uid = found["metadata"]["uid"]
+        uid = obj["metadata"]["uid"]
         if reference.get("uid", uid) != uid:
             raise _recreated(kind, name, reference["uid"])
         return Bound(resource, name, uid)

@@ -1,6 +1,7 @@
-"""Create, update and patch."""
+"""Create, update, patch and delete."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -8,7 +9,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.requests import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.apiserver.http.exchange import Answer, Question
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse
 from fleetqueue.embedded.apiserver.http.forms import Forms
 from fleetqueue.embedded.apiserver.http.request_info import is_true
 from fleetqueue.embedded.apiserver.http.verbs.reading import place
@@ -19,12 +20,15 @@ from fleetqueue.embedded.apiserver.patching.apply import apply
 from fleetqueue.embedded.apiserver.patching.json_patch import apply_json_patch
 from fleetqueue.embedded.apiserver.patching.merge_patch import apply_merge_patch
 from fleetqueue.embedded.apiserver.patching.strategic_merge import apply_strategic_merge
-from fleetqueue.embedded.apiserver.registry.expected_kind import check_kind
+from fleetqueue.embedded.apiserver.registry.deletion import DeleteOptions, delete_options
+from fleetqueue.embedded.apiserver.registry.list_options import list_options
+from fleetqueue.embedded.apiserver.registry.reading import Reading
 from fleetqueue.embedded.apiserver.registry.served import Served
-from fleetqueue.embedded.apiserver.registry.shaping import check_named
-from fleetqueue.embedded.apiserver.registry.store import Change, Store, reset_by
-from fleetqueue.embedded.apiserver.registry.writes import Write
+from fleetqueue.embedded.apiserver.registry.shaping import check_has_name
+from fleetqueue.embedded.apiserver.registry.store import Change, RegistryStore, reset_by
+from fleetqueue.embedded.apiserver.registry.writes import Write, check_kind
 from fleetqueue.embedded.apiserver.storage import keys, refusals
+from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 from fleetqueue.embedded.apiserver.validation.metadata import manager_faults
 
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
@@ -34,67 +38,67 @@ CUSTOM_PATCHES: Final = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
 
 class WritingVerbs:
-    def __init__(self, store: Store, forms: Forms) -> None:
+    def __init__(self, store: RegistryStore, forms: Forms) -> None:
         self.store = store
         self.forms = forms
 
-    async def create(self, served: Served, question: Question) -> Answer:
-        write = write_of(served, question, "CreateOptions")
-        body = _object(served, question)
-        entry = await self.store.create(served, question.info.namespace, body, write)
-        return Answer(201, self.forms.one(served, entry, question), write.warnings)
+    async def create(self, served: Served, context: RequestContext) -> ServerResponse:
+        write = write_of(served, context, "CreateOptions")
+        body = _object(served, context)
+        entry = await self.store.create(served, context.info.namespace, body, write)
+        return ServerResponse(201, self.forms.one(served, entry, context), write.warnings)
 
-    async def update(self, served: Served, question: Question) -> Answer:
-        write = write_of(served, question, "UpdateOptions")
-        body = _object(served, question)
-        check_named(body, question.info.name)
+    async def update(self, served: Served, context: RequestContext) -> ServerResponse:
+        write = write_of(served, context, "UpdateOptions")
+        body = _object(served, context)
+        check_has_name(body, context.info.name)
 
         def change(live: Manifest | None) -> Manifest:
-            if live is None and not served.strategy.creates_on_update:
-                raise _missing(served, question)
+            if live is None and not served.strategy.update.creates:
+                raise _missing(served, context)
             return body
 
-        return await self._change(served, question, change, write)
+        return await self._change(served, context, change, write)
 
-    async def patch(self, served: Served, question: Question) -> Answer:
-        write = write_of(served, question, "PatchOptions")
-        change = self._patch(served, question, write)
-        return await self._change(served, question, change, write)
+    async def patch(self, served: Served, context: RequestContext) -> ServerResponse:
+        write = write_of(served, context, "PatchOptions")
+        change = self._patch(served, context, write)
+        return await self._change(served, context, change, write)
 
-    async def _change(self, served: Served, question: Question, change: Change, write: Write) -> Answer:
-        namespace, name = place(served, question)
+    async def _change(self, served: Served, context: RequestContext, change: Change, write: Write) -> ServerResponse:
+        namespace, name = place(served, context)
         entry, is_new = await self.store.update(served, namespace, name, change, write)
-        return Answer(201 if is_new else 200, self.forms.one(served, entry, question), write.warnings)
+        return ServerResponse(201 if is_new else 200, self.forms.one(served, entry, context), write.warnings)
 
-    def _patch(self, served: Served, question: Question, write: Write) -> Change:
-        kind = question.content_type
+    def _patch(self, served: Served, context: RequestContext, write: Write) -> Change:
+        kind = context.content_type
         if served.is_custom and kind not in CUSTOM_PATCHES:
             raise unsupported(CUSTOM_PATCHES)
         if kind not in PATCHES:
             raise errors.ApiError("415: Unsupported Media Type", reason="UnsupportedMediaType", code=415)
         if kind == APPLY_PATCH:
-            return _apply(served, question, write)
-        patched = patcher(question, served.schema)
-        write.patch, write.is_strategic = shown_patch(question)
+            return _apply(served, context, write)
+        patched = patcher(context, served.schema)
+        write.patch, write.is_strategic = shown_patch(context)
 
         def change(live: Manifest | None) -> Manifest:
             if live is None:
-                raise _missing(served, question)
+                raise _missing(served, context)
             return patched(live)
 
         return change
 
 
-def shown_patch(question: Question) -> tuple[Callable[[Manifest], str], bool]:
+def shown_patch(context: RequestContext) -> tuple[Callable[[Manifest], str], bool]:
     """Return how a refusal shows a patch, given what it made of an object; and whether it is a strategic one."""
-    if question.content_type == STRATEGIC_MERGE_PATCH:
-        return (lambda made: text(question.body)), True
+    if context.content_type == STRATEGIC_MERGE_PATCH:
+        return (lambda made: text(context.body)), True
     return json_text, False
 
 
-def patcher(question: Question, schema: Schema) -> Callable[[Manifest], Manifest]:
+def patcher(context: RequestContext, schema: Schema) -> Callable[[Manifest], Manifest]:
     """Return what a patch makes of an object; any sort but an apply."""
-    kind, body = question.content_type, question.body
+    kind, body = context.content_type, context.body
     patching: dict[str, Callable[[Manifest], Any]] = {
         JSON_PATCH: lambda live: apply_json_patch(live, body),
         MERGE_PATCH: lambda live: apply_merge_patch(live, body),
@@ -112,19 +116,19 @@ def patcher(question: Question, schema: Schema) -> Callable[[Manifest], Manifest
     return patched
 
 
-def _apply(served: Served, question: Question, write: Write) -> Change:
+def _apply(served: Served, context: RequestContext, write: Write) -> Change:
     """Return the change that a server-side apply makes; it also creates."""
-    if not question.query.get("fieldManager"):
+    if not context.query.get("fieldManager"):
         raise invalid("PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")])
-    force = is_true(question.query.get("force"))
+    force = is_true(context.query.get("force"))
     write.is_apply = True
 
     def change(live: Manifest | None) -> Manifest:
         if live is None and write.subresource:
-            raise _missing(served, question)
+            raise _missing(served, context)
         return apply(
             live,
-            question.body,
+            context.body,
             served.schema,
             write.manager,
             served.resource.api_version,
@@ -133,15 +137,15 @@ def _apply(served: Served, question: Question, write: Write) -> Change:
             kind=served.resource.kind,
             force=force,
             reset=reset_by(served, write.subresource),
-            faces=served.faces,
+            other_versions=served.other_versions,
         )
 
     return change
 
 
-def _object(served: Served, question: Question) -> Manifest:
+def _object(served: Served, context: RequestContext) -> Manifest:
     """Return the body, if it is an object of this kind."""
-    body, resource = question.body, served.resource
+    body, resource = context.body, served.resource
     if not isinstance(body, dict):
         kind = resource.kind
         raise errors.BadRequest(
@@ -152,33 +156,33 @@ def _object(served: Served, question: Question) -> Manifest:
     return body
 
 
-def write_of(served: Served, question: Question, options: str) -> Write:
-    query = question.query
-    if served.deprecation and served.deprecation not in question.warnings:
-        question.warnings.append(served.deprecation)
+def write_of(served: Served, context: RequestContext, options: str) -> Write:
+    query = context.query
+    if served.deprecation and served.deprecation not in context.warnings:
+        context.warnings.append(served.deprecation)
     dry_run = query.get("dryRun")
     faults = []
     if dry_run is not None and {*dry_run.split(",")} != {"All"}:
         faults.append(not_supported("dryRun", dry_run.split(","), ["All"]))
     faults += manager_faults(query.get("fieldManager", ""), "fieldManager")
-    if query.get("force") and question.content_type != APPLY_PATCH and options == "PatchOptions":
+    if query.get("force") and context.content_type != APPLY_PATCH and options == "PatchOptions":
         faults.append(forbidden("force", "may not be specified for non-apply patch"))
     validation = query.get("fieldValidation", "")
     if validation not in ("", "Ignore", "Warn", "Strict"):
         faults.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
     if faults:
         raise invalid(options, "meta.k8s.io", "", faults)
-    manager = query.get("fieldManager") or question.agent.partition("/")[0]
-    warnings = question.warnings
+    manager = query.get("fieldManager") or context.agent.partition("/")[0]
+    warnings = context.warnings
     return Write(
-        question.user,
+        context.user,
         manager,
-        question.info.subresource,
+        context.info.subresource,
         bool(dry_run),
         warnings=warnings,
         validation=validation,
-        mistakes=question.mistakes,
-        path_name=question.info.name,
+        mistakes=context.mistakes,
+        path_name=context.info.name,
     )
 
 
@@ -187,6 +191,54 @@ def unsupported(known: tuple[str, ...]) -> errors.ApiError:
     return errors.ApiError(message, reason="UnsupportedMediaType", code=415)
 
 
-def _missing(served: Served, question: Question) -> errors.NotFound:
+def _missing(served: Served, context: RequestContext) -> errors.NotFound:
     resource = served.resource
-    return refusals.not_found(keys.key_of(resource.group, resource.plural, "", question.info.name))
+    return refusals.not_found(keys.key_of(resource.group, resource.plural, "", context.info.name))
+
+
+class DeletingVerbs:
+    def __init__(self, store: RegistryStore, reading: Reading, forms: Forms) -> None:
+        self.store = store
+        self.reading = reading
+        self.forms = forms
+
+    async def delete(self, served: Served, context: RequestContext) -> ServerResponse:
+        options = delete_options(context.body, context.query)
+        namespace, name = place(served, context)
+        write = Write(context.user, dry_run=options.dry_run, warnings=_deletion_warnings(served, context, options))
+        entry, is_gone = await self.store.delete(served, namespace, name, options, write)
+        if is_gone and not served.strategy.deletion.returns_object:
+            return ServerResponse(200, _deleted(served, entry), write.warnings)
+        return ServerResponse(200, self.forms.one(served, entry, context), write.warnings)
+
+    async def delete_collection(self, served: Served, context: RequestContext) -> ServerResponse:
+        """Delete all that is selected; answers them as they were before."""
+        options = delete_options(context.body, context.query)
+        namespace, _ = place(served, context)
+        listed = await self.reading.list(served, namespace, list_options(served, context.query))
+        write = Write(context.user, dry_run=options.dry_run, warnings=_deletion_warnings(served, context, options))
+        for entry in listed.entries:
+            metadata = entry.object["metadata"]
+            with suppress(errors.NotFound):  # another client was faster
+                await self.store.delete(served, metadata.get("namespace", ""), metadata["name"], options, write)
+        return ServerResponse(200, self.forms.many(served, listed, context), write.warnings)
+
+
+def _deletion_warnings(served: Served, context: RequestContext, options: DeleteOptions) -> list[str]:
+    if served.deprecation:
+        context.warnings.append(served.deprecation)
+    if served.strategy.deletion.warning and not options.says_what_follows:
+        context.warnings.append(served.strategy.deletion.warning)
+    return context.warnings
+
+
+def _deleted(served: Served, entry: StorageEntry) -> Manifest:
+    resource, metadata = served.resource, entry.object["metadata"]
+    details = {"name": metadata["name"], "group": resource.group, "kind": resource.plural, "uid": metadata["uid"]}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {key: value for key, value in details.items() if value},
+    }

@@ -4,7 +4,6 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.apiserver.registry.conflicts import another_object
 from fleetqueue.embedded.apiserver.registry.served import Served
 
 
@@ -13,7 +12,7 @@ def bound(served: Served, pod: Manifest, binding: Manifest) -> Manifest:
     metadata, spec, name = pod["metadata"], pod["spec"], pod["metadata"]["name"]
     uid = (binding.get("metadata") or {}).get("uid")
     if uid and uid != metadata["uid"]:
-        raise another_object(served, uid, metadata)
+        raise served.uid_conflict(uid, metadata)
     if metadata.get("deletionTimestamp"):
         raise _refused(name, f"pod {name} is being deleted, cannot be assigned to a host")
     if spec.get("nodeName"):
@@ -40,7 +39,7 @@ def _scheduled(status: Manifest) -> Manifest:
 
 
 def check(binding: Manifest) -> None:
-    """Refuse a binding to something else than a node, as oddly as the real server does."""
+    """Refuse a binding to something else than a node; an internal error, as on the real server."""
     target = binding.get("target") or {}
     problems = []
     if target.get("kind", "") not in ("", "Node"):

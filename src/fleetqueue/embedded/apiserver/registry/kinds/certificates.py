@@ -1,8 +1,8 @@
-"""CertificateSigningRequests: the server says who asks, approvers approve, signers add the certificate."""
+"""CertificateSigningRequests: the server records the user, approvers approve, signers add the certificate."""
 
 import base64
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api.conditions import timestamp
@@ -19,7 +19,7 @@ from fleetqueue.embedded.apiserver.kinds.causes import (
 from fleetqueue.embedded.apiserver.kinds.names import subdomain
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import with_field_of, without
-from fleetqueue.embedded.apiserver.registry.served import Part
+from fleetqueue.embedded.apiserver.registry.strategy import Strategy, SubresourceStrategy
 
 USAGES: Final = (
     *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
@@ -49,12 +49,12 @@ def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
 
 
 def _common_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
-    found = [*_spec_faults(new.get("spec") or {}), *_condition_faults(_conditions(new)), *_certificate_faults(new)]
+    problems = [*_spec_faults(new.get("spec") or {}), *_condition_faults(_conditions(new)), *_certificate_faults(new)]
     if old is not None:
         for name in LASTING:
             if len(_of_type(new, name)) < len(_of_type(old, name)):
-                found.append(forbidden(CONDITIONS, f'updates may not remove a condition of type "{name}"'))
-    return found
+                problems.append(forbidden(CONDITIONS, f'updates may not remove a condition of type "{name}"'))
+    return problems
 
 
 def _decision_faults(new: Manifest, old: Manifest | None) -> Faults:
@@ -175,12 +175,12 @@ def _dated(condition: Manifest, old: Manifest) -> Manifest:
     return {**condition, **times, "lastTransitionTime": condition.get("lastTransitionTime") or since}
 
 
-STRATEGY: Final[dict[str, Any]] = {
-    "name_rule": lambda name: (),
-    "prepare": prepare,
-    "faults": faults,
-    "parts": {
-        "approval": Part(_keep_approval, _common_faults),
-        "status": Part(_keep_status, faults),
+STRATEGY: Final = Strategy(
+    name_rule=lambda name: (),
+    prepare=prepare,
+    faults=faults,
+    subresources={
+        "approval": SubresourceStrategy(_keep_approval, _common_faults),
+        "status": SubresourceStrategy(_keep_status, faults),
     },
-}
+)

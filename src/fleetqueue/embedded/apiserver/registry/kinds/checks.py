@@ -173,8 +173,8 @@ def address(value: str, field: str) -> Faults:
         yield invalid_value(field, value, detail)
 
 
-def all_of(*found: Iterable[Cause]) -> list[Cause]:
-    return [cause for faults in found for cause in faults]
+def all_of(*fault_lists: Iterable[Cause]) -> list[Cause]:
+    return [cause for faults in fault_lists for cause in faults]
 
 
 def matches(pattern: str, text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, forbidden, invalid_value, not_supported, required
@@ -10,6 +10,7 @@ from fleetqueue.embedded.apiserver.kinds.names import subdomain
 from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import filled, with_field_of, within
+from fleetqueue.embedded.apiserver.registry.strategy import StatusStrategy, Strategy
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 FIXED: Final = (
@@ -24,8 +25,8 @@ def default(claim: Manifest) -> Manifest:
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec = new["spec"]
-    found = list(claim_spec_faults(spec, "spec"))
-    return found if old is None else [*found, *_change_faults(spec, old)]
+    problems = list(claim_spec_faults(spec, "spec"))
+    return problems if old is None else [*problems, *_change_faults(spec, old)]
 
 
 def _change_faults(spec: Manifest, old: Manifest) -> Faults:
@@ -74,18 +75,18 @@ def default_class(storage_class: Manifest) -> Manifest:
 
 
 def class_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
-    found: list[Cause] = []
+    problems: list[Cause] = []
     if old is not None:
-        found += checks.unchanged(new, old, "", "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+        problems += checks.unchanged(new, old, "", "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
     if not new.get("provisioner"):
-        found.append(required("provisioner"))
+        problems.append(required("provisioner"))
     if new.get("reclaimPolicy") not in ("Delete", "Retain"):
-        found.append(not_supported("reclaimPolicy", new.get("reclaimPolicy"), ("Delete", "Retain")))
+        problems.append(not_supported("reclaimPolicy", new.get("reclaimPolicy"), ("Delete", "Retain")))
     modes = ("Immediate", "WaitForFirstConsumer")
     if new.get("volumeBindingMode") not in modes:
-        found.append(not_supported("volumeBindingMode", new.get("volumeBindingMode"), modes))
-    return found
+        problems.append(not_supported("volumeBindingMode", new.get("volumeBindingMode"), modes))
+    return problems
 
 
-CLAIMS: Final[dict[str, Any]] = {"default": default, "faults": faults, "new_status": {"phase": "Pending"}}
-CLASSES: Final[dict[str, Any]] = {"default": default_class, "faults": class_faults}
+CLAIMS: Final = Strategy(default=default, faults=faults, status=StatusStrategy(initial={"phase": "Pending"}))
+CLASSES: Final = Strategy(default=default_class, faults=class_faults)

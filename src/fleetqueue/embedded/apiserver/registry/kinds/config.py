@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -12,6 +12,7 @@ from fleetqueue.embedded.apiserver.kinds.names import config_key
 from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import filled, without
+from fleetqueue.embedded.apiserver.registry.strategy import Strategy
 
 MOST_BYTES: Final = 1024 * 1024
 FIXED: Final = "field is immutable when `immutable` is set"
@@ -20,16 +21,16 @@ ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
 def config_map_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
-    found = [] if old is None else list(_fixed_faults(new, old))
+    problems = [] if old is None else list(_fixed_faults(new, old))
     data, binary = new.get("data") or {}, new.get("binaryData") or {}
     for key in data:
-        found += [invalid_value(f"data[{key}]", key, why) for why in config_key(key)]
+        problems += [invalid_value(f"data[{key}]", key, why) for why in config_key(key)]
         if key in binary:
-            found.append(invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData"))
+            problems.append(invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData"))
     for key in binary:
-        found += [invalid_value(f"binaryData[{key}]", key, why) for why in config_key(key)]
+        problems += [invalid_value(f"binaryData[{key}]", key, why) for why in config_key(key)]
     size = sum(len(value.encode()) for value in data.values()) + sum(map(_decoded_length, binary.values()))
-    return [*found, too_long("", MOST_BYTES)] if size > MOST_BYTES else found
+    return [*problems, too_long("", MOST_BYTES)] if size > MOST_BYTES else problems
 
 
 def _fixed_faults(new: Manifest, old: Manifest) -> Faults:
@@ -57,17 +58,17 @@ def default_secret(secret: Manifest) -> Manifest:
 
 
 def secret_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
-    found: list[Cause] = []
+    problems: list[Cause] = []
     if old is not None:
-        found += checks.unchanged(new, old, "", "type")
-        found += _fixed_faults(new, old)
+        problems += checks.unchanged(new, old, "", "type")
+        problems += _fixed_faults(new, old)
     data = new.get("data") or {}
     for key in data:
-        found += [invalid_value(f"data[{key}]", key, why) for why in config_key(key)]
+        problems += [invalid_value(f"data[{key}]", key, why) for why in config_key(key)]
     if sum(map(_decoded_length, data.values())) > MOST_BYTES:
-        found.append(too_long("data", MOST_BYTES))
+        problems.append(too_long("data", MOST_BYTES))
     rule = _TYPES.get(new.get("type", ""))
-    return found if rule is None else [*found, *rule(new, data)]
+    return problems if rule is None else [*problems, *rule(new, data)]
 
 
 def _needs(*keys: str) -> Callable[[Manifest, Mapping[str, str]], Faults]:
@@ -114,5 +115,5 @@ _TYPES: Final = {
     "kubernetes.io/ssh-auth": _needs("ssh-privatekey"),
     "kubernetes.io/tls": _needs("tls.crt", "tls.key"),
 }
-CONFIG_MAPS: Final[dict[str, Any]] = {"faults": config_map_faults}
-SECRETS: Final[dict[str, Any]] = {"default": default_secret, "faults": secret_faults}
+CONFIG_MAPS: Final = Strategy(faults=config_map_faults)
+SECRETS: Final = Strategy(default=default_secret, faults=secret_faults)

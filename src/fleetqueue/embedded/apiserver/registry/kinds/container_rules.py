@@ -131,7 +131,7 @@ def _env_faults(variables: Sequence[Manifest], field: str) -> Faults:
 
 def _source_faults(variable: Manifest, field: str) -> Faults:
     source = variable["valueFrom"]
-    found = [name for name in SOURCES if name in source]
+    kinds = [name for name in SOURCES if name in source]
     if "fieldRef" in source:
         yield from field_reference_faults(source["fieldRef"], f"{field}.fieldRef", FIELD_PATHS)
     if "resourceFieldRef" in source:
@@ -139,12 +139,12 @@ def _source_faults(variable: Manifest, field: str) -> Faults:
     for name in ("configMapKeyRef", "secretKeyRef"):
         if name in source:
             yield from _key_faults(source[name], f"{field}.{name}")
-    if not found:
+    if not kinds:
         named = ", ".join(f"`{name}`" for name in SOURCES[:-1])
         yield invalid_value(field, "", f"must specify one of: {named} or `{SOURCES[-1]}`")
     elif variable.get("value"):
         yield invalid_value(field, "", "may not be specified when `value` is not empty")
-    elif len(found) > 1:
+    elif len(kinds) > 1:
         yield invalid_value(field, "", "may not have more than one field specified at a time")
 
 
@@ -185,16 +185,16 @@ def _key_faults(reference: Manifest, field: str) -> Faults:
 def _env_from_faults(sources: Sequence[Manifest], field: str) -> Faults:
     for position, source in enumerate(sources):
         where = f"{field}[{position}]"
-        found = [name for name in ("configMapRef", "secretRef") if name in source]
-        for name in found:
-            said = source[name].get("name", "")
-            if not said:
+        kinds = [name for name in ("configMapRef", "secretRef") if name in source]
+        for name in kinds:
+            ref_name = source[name].get("name", "")
+            if not ref_name:
                 yield required(f"{where}.{name}.name")
             else:
-                yield from (invalid_value(f"{where}.{name}.name", said, why) for why in subdomain(said))
-        if not found:
+                yield from (invalid_value(f"{where}.{name}.name", ref_name, why) for why in subdomain(ref_name))
+        if not kinds:
             yield invalid_value(field, "", "must specify one of: `configMapRef` or `secretRef`")
-        elif len(found) > 1:
+        elif len(kinds) > 1:
             yield invalid_value(field, "", "may not have more than one field specified at a time")
 
 
@@ -244,12 +244,12 @@ def _probe_faults(probe: Manifest, field: str, *, once: bool) -> Faults:
 
 
 def _handler_faults(handler: Manifest, field: str) -> Faults:
-    found = [name for name in HANDLERS if name in handler]
-    if not found:
+    kinds = [name for name in HANDLERS if name in handler]
+    if not kinds:
         yield required(field, "must specify a handler type")
         return
-    yield from _action_faults(found[0], handler[found[0]], f"{field}.{found[0]}")
-    yield from (forbidden(f"{field}.{name}", "may not specify more than 1 handler type") for name in found[1:])
+    yield from _action_faults(kinds[0], handler[kinds[0]], f"{field}.{kinds[0]}")
+    yield from (forbidden(f"{field}.{name}", "may not specify more than 1 handler type") for name in kinds[1:])
 
 
 def _action_faults(name: str, action: Manifest, field: str) -> Faults:

@@ -1,7 +1,7 @@
 """CronJobs: their defaults, and the rules for schedules and time zones."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid_value, required
@@ -10,6 +10,7 @@ from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import filled, within
 from fleetqueue.embedded.apiserver.registry.kinds.job_rules import spec_faults
 from fleetqueue.embedded.apiserver.registry.kinds.jobs import template_default
+from fleetqueue.embedded.apiserver.registry.strategy import Strategy
 
 POLICIES: Final = ("Allow", "Forbid", "Replace")
 LONGEST_NAME: Final = 52
@@ -34,10 +35,10 @@ def _spec(spec: Manifest) -> Manifest:
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec, name = new["spec"], new["metadata"]["name"]
-    found = list(_spec_faults(spec, ((old or {}).get("spec") or {}).get("timeZone")))
+    problems = list(_spec_faults(spec, ((old or {}).get("spec") or {}).get("timeZone")))
     if old is None and len(name) > LONGEST_NAME:
-        found.append(invalid_value("metadata.name", name, f"must be no more than {LONGEST_NAME} characters"))
-    return found
+        problems.append(invalid_value("metadata.name", name, f"must be no more than {LONGEST_NAME} characters"))
+    return problems
 
 
 def _spec_faults(spec: Manifest, zone_before: str | None) -> Faults:
@@ -78,4 +79,4 @@ def _zone_faults(zone: str) -> Faults:
         yield invalid_value("spec.timeZone", zone, f"unknown time zone {zone}")
 
 
-STRATEGY: Final[dict[str, Any]] = {"default": default, "faults": faults}
+STRATEGY: Final = Strategy(default=default, faults=faults)

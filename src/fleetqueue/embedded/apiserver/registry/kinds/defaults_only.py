@@ -9,6 +9,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.registry.kinds import pod_defaults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import each_within, filled, within
+from fleetqueue.embedded.apiserver.registry.strategy import Strategy
 
 Change = Callable[[Any], Any]
 
@@ -218,6 +219,6 @@ DEFAULTS: Final[dict[tuple[str, str], Change]] = {
     (RESOURCE, "resourceclaimtemplates"): _spec(_spec(_device_claim)),
     (STORAGE, "csidrivers"): _spec(lambda spec: filled(spec, DRIVER)),
 }
-STRATEGIES: Final[dict[tuple[str, str], dict[str, Any]]] = {
-    path: {"default": default} for path, default in DEFAULTS.items()
-} | {("", "persistentvolumes"): {"default": _volume, "prepare": _new_volume}}
+STRATEGIES: Final[dict[tuple[str, str], Strategy]] = {
+    path: Strategy(default=default) for path, default in DEFAULTS.items()
+} | {("", "persistentvolumes"): Strategy(default=_volume, prepare=_new_volume)}

@@ -1,4 +1,4 @@
-"""What CustomResourceDefinitions are refused for, beside what is wrong with the schemas themselves.
+"""What CustomResourceDefinitions are refused for: names, versions, columns, scale; not the schemas themselves.
 
 What all versions have in common is looked at once, and blamed at the place that the oldest form of definitions had for
 it: `spec.validation` where all schemas are the same, `spec.additionalPrinterColumns` where all columns are.
@@ -12,7 +12,6 @@ from fleetqueue.embedded.apiserver.kinds.causes import Cause, duplicate, invalid
 from fleetqueue.embedded.apiserver.kinds.names import old_label, subdomain
 from fleetqueue.embedded.apiserver.registry.kinds import definition_schemas
 from fleetqueue.embedded.apiserver.registry.kinds.definition_approval import approval_faults
-from fleetqueue.embedded.apiserver.registry.kinds.definition_columns import column_faults, scale_faults
 from fleetqueue.embedded.apiserver.registry.kinds.definition_conversion import conversion_faults
 
 SCOPES: Final = ("Cluster", "Namespaced")
@@ -34,16 +33,16 @@ MOVED: Final = (
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec = new.get("spec") or {}
-    found = [] if old is not None else list(_full_name_faults(new["metadata"].get("name", ""), spec))
-    found += _spec_faults(spec)
+    problems = [] if old is not None else list(_full_name_faults(new["metadata"].get("name", ""), spec))
+    problems += _spec_faults(spec)
     if old is not None:
-        found += _change_faults(spec, old)
-    found += name_faults((new.get("status") or {}).get("acceptedNames") or {}, "status.acceptedNames")
-    found += _stored_faults((new.get("status") or {}).get("storedVersions"), spec.get("versions") or ())
-    found += approval_faults(new, old)
+        problems += _change_faults(spec, old)
+    problems += name_faults((new.get("status") or {}).get("acceptedNames") or {}, "status.acceptedNames")
+    problems += _stored_faults((new.get("status") or {}).get("storedVersions"), spec.get("versions") or ())
+    problems += approval_faults(new, old)
     if spec.get("preserveUnknownFields"):
-        found.append(invalid_value("spec.preserveUnknownFields", True, PRESERVED))
-    return found
+        problems.append(invalid_value("spec.preserveUnknownFields", True, PRESERVED))
+    return problems
 
 
 def status_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
@@ -244,3 +243,48 @@ def _found(path: str, schema: Manifest | None) -> tuple[Manifest | None, str]:
 def _schema_faults(version: Manifest, path: str, *, has_status: bool) -> Sequence[Cause]:
     openapi = _openapi(version)
     return () if openapi is None else definition_schemas.problems(openapi, path, has_status=has_status)
+
+
+TYPES: Final = "boolean,date,integer,number,string"
+FORMATS: Final = "byte,date,date-time,double,float,int32,int64,password"
+
+
+def column_faults(columns: Sequence[Mapping[str, Any]], path: str) -> Iterator[Cause]:
+    for index, column in enumerate(columns):
+        where, kind, shape = f"{path}[{index}]", column.get("type") or "", column.get("format") or ""
+        if not column.get("name"):
+            yield required(f"{where}.name")
+        if not kind:
+            yield required(f"{where}.type", f"must be one of {TYPES}")
+        elif kind not in TYPES.split(","):
+            yield invalid_value(f"{where}.type", kind, f"must be one of {TYPES}")
+        if shape and shape not in FORMATS.split(","):
+            yield invalid_value(f"{where}.format", shape, f"must be one of {FORMATS}")
+        if not column.get("jsonPath"):
+            yield required(f"{where}.JSONPath")
+        else:
+            yield from _path_faults(f"{where}.JSONPath", column["jsonPath"])
+
+
+def scale_faults(subresources: Mapping[str, Any], path: str) -> Iterator[Cause]:
+    scale = subresources.get("scale")
+    if scale is None:
+        return
+    for name, under in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status")):
+        where, value = f"{path}.scale.{name}", scale.get(name) or ""
+        if not value:
+            yield required(where)
+        elif problems := list(_path_faults(where, value)):
+            yield from problems
+        elif not value.startswith(f"{under}."):
+            yield invalid_value(where, value, f"should be a json path under {under}")
+    where, value = f"{path}.scale.labelSelectorPath", scale.get("labelSelectorPath") or ""
+    if value and (problems := list(_path_faults(where, value))):
+        yield from problems
+    elif value and not value.startswith((".spec.", ".status.")):
+        yield invalid_value(where, value, "should be a json path under either .spec or .status")
+
+
+def _path_faults(where: str, path: str) -> Iterator[Cause]:
+    if not path.startswith("."):
+        yield invalid_value(where, path, "must be a simple json path starting with .")

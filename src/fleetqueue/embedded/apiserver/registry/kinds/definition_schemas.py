@@ -24,14 +24,14 @@ def problems(openapi: Mapping[str, Any], path: str, *, has_status: bool) -> list
         return []
     from fleetqueue.embedded.apiserver.validation.schema_problems import schema_problems
 
-    found = schema_problems(openapi, path, has_status=has_status)
-    if not found:
+    causes = schema_problems(openapi, path, has_status=has_status)
+    if not causes:
         _remember(schema)
-    return found
+    return causes
 
 
 def trust(definition: Manifest) -> None:
-    """Take the schemas of a definition for right without a look: somebody has looked at them before."""
+    """Take the schemas of a definition as valid without a check: they were checked before."""
     for version in definition["spec"]["versions"]:
         _remember(_key(version["schema"]["openAPIV3Schema"], "status" in (version.get("subresources") or {})))
 

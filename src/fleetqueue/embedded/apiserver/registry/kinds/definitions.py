@@ -1,12 +1,13 @@
 """CustomResourceDefinitions: what may be left out, what is refused, what the server alone says."""
 
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.registry.kinds.definition_rules import faults, status_faults
+from fleetqueue.embedded.apiserver.registry.strategy import DeletionStrategy, StatusStrategy, Strategy
 
 GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
@@ -59,12 +60,13 @@ def _is_held(obj: Manifest) -> bool:
     return CLEANUP in (obj["metadata"].get("finalizers") or ())
 
 
-STRATEGY: Final[dict[str, Any]] = {
-    "default": default,
-    "prepare": prepare,
-    "faults": faults,
-    "status_faults": status_faults,
-    "dying": dying,
-    "is_held": _is_held,
-    "new_status": {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": None},
-}
+STRATEGY: Final = Strategy(
+    default=default,
+    prepare=prepare,
+    faults=faults,
+    status=StatusStrategy(
+        status_faults,
+        initial={"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": None},
+    ),
+    deletion=DeletionStrategy(prepare=dying, is_held=_is_held),
+)

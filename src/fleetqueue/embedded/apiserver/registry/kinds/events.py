@@ -1,13 +1,14 @@
-"""Events: two faces of one store. They are kept with the old face, core/v1; events.k8s.io/v1 is turned into it."""
+"""Events: two APIs of one store. They are stored as core/v1; events.k8s.io/v1 is converted to it."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid_value, required
 from fleetqueue.embedded.apiserver.kinds.names import path_segment, qualified_name
 from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
+from fleetqueue.embedded.apiserver.registry.strategy import Strategy
 
 PLACE: Final = ("", "events")
 OLD_VERSION, NEW_VERSION = "v1", "events.k8s.io/v1"
@@ -20,7 +21,7 @@ NAMES: Final = {
     "deprecatedLastTimestamp": "lastTimestamp",
     "deprecatedCount": "count",
 }
-"""The fields that have other names, from the new face to the old one."""
+"""The fields that have other names, from events.k8s.io/v1 to core/v1."""
 OLD_NAMES: Final = {old: new for new, old in NAMES.items()}
 FIXED: Final = (
     *("involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type"),
@@ -33,7 +34,7 @@ LONGEST_NOTE: Final = 1024
 
 
 def to_store(event: Manifest) -> Manifest:
-    """Return an event of the new face with the old one."""
+    """Return an event of events.k8s.io/v1 as one of core/v1."""
     after = {NAMES.get(name, name): value for name, value in event.items()}
     return {"reportingComponent": "", "reportingInstance": "", **after, "apiVersion": OLD_VERSION}
 
@@ -51,19 +52,19 @@ def old_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
 
 
 def new_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
-    """Return what is wrong with an event of the new face; fields are called by their old names, as upstream does."""
+    """Return what is wrong with an event of events.k8s.io/v1; fields have their names of core/v1, as upstream."""
     event = to_store(new)
-    found = list(_common_faults(event, "reportingController"))
+    problems = list(_common_faults(event, "reportingController"))
     if old is None:
-        return [*found, *_series_faults(event), *_strict_faults(event)]
+        return [*problems, *_series_faults(event), *_strict_faults(event)]
     before = to_store(old)
     if event.get("series") != before.get("series"):
-        found += _series_faults(event)
+        problems += _series_faults(event)
     for name in FIXED:
         if event.get(name) != before.get(name):
-            said = OLD_NAMES[name] if name == "reportingComponent" else name
-            found.append(invalid_value(said, event.get(name, ZEROS.get(name)), checks.IMMUTABLE))
-    return found
+            field = OLD_NAMES[name] if name == "reportingComponent" else name
+            problems.append(invalid_value(field, event.get(name, ZEROS.get(name)), checks.IMMUTABLE))
+    return problems
 
 
 def _common_faults(event: Manifest, controller: str) -> Faults:
@@ -110,5 +111,5 @@ def _strict_faults(event: Manifest) -> Faults:
             yield invalid_value(name, "", "needs to be unset")
 
 
-OLD: Final[dict[str, Any]] = {"faults": old_faults, "name_rule": path_segment}
-NEW: Final[dict[str, Any]] = {"faults": new_faults}
+OLD: Final = Strategy(faults=old_faults, name_rule=path_segment)
+NEW: Final = Strategy(faults=new_faults)

@@ -20,13 +20,13 @@ def overlap(completed: str, failed: str, completions: int) -> int | None:
 
 
 def _readable(text: str, completions: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     try:
         for interval in intervals(text, completions):
-            found.append(interval)
+            ranges.append(interval)
     except BadIndexes:
-        pass  # told elsewhere, with the text
-    return found
+        pass  # reported elsewhere, with the text
+    return ranges
 
 
 def intervals(text: str, completions: int) -> Iterator[tuple[int, int]]:

@@ -35,17 +35,17 @@ NEEDS_INDEXES: Final = "requires indexed completion mode"
 
 def job_faults(spec: Manifest, field: str) -> list[Cause]:
     """Return what is wrong with the spec of a Job, which has a selector."""
-    found = list(spec_faults(spec, field))
+    causes = list(spec_faults(spec, field))
     selector = spec.get("selector")
     if selector is None:
-        found.append(required(f"{field}.selector"))
+        causes.append(required(f"{field}.selector"))
     elif problems := list(checks.selector_faults(selector, f"{field}.selector")):
-        return found + problems
+        return causes + problems
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     if not checks.selects(selector, labels or {}):
         detail = "`selector` does not match template `labels`"
-        found.append(invalid_value(f"{field}.template.metadata.labels", labels, detail))
-    return found
+        causes.append(invalid_value(f"{field}.template.metadata.labels", labels, detail))
+    return causes
 
 
 def spec_faults(spec: Manifest, field: str) -> Faults:

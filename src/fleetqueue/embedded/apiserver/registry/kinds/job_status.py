@@ -1,7 +1,7 @@
 """What the status of a Job may say, and how it may change.
 
 Since a Job can be managed by others (`spec.managedBy`), the server itself sees to it that a status is one that the
-clients of Jobs can rely on. A rule is asked only if a write changes what it is about, so that a status which came to
+clients of Jobs can rely on. A rule is checked only if a write changes what it is about, so that a status which came to
 break it in another way does not block all other writes.
 """
 
@@ -20,8 +20,8 @@ def is_true(status: Manifest, condition: str) -> bool:
 
 
 def _state(status: Manifest, condition: str) -> str:
-    found = [one.get("status", "") for one in status.get("conditions") or () if one.get("type") == condition]
-    return found[0] if found else ""
+    statuses = [one.get("status", "") for one in status.get("conditions") or () if one.get("type") == condition]
+    return statuses[0] if statuses else ""
 
 
 def faults(job: Manifest, old: Manifest | None) -> Sequence[Cause]:

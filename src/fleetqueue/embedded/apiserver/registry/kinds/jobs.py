@@ -1,7 +1,7 @@
 """Jobs: their defaults, the selector and labels that the server makes for them, and what of them may change."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.users import User
@@ -11,6 +11,7 @@ from fleetqueue.embedded.apiserver.registry.kinds import checks, job_status, pod
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import each_within, filled, with_field_of, within, without
 from fleetqueue.embedded.apiserver.registry.kinds.job_rules import job_faults
+from fleetqueue.embedded.apiserver.registry.strategy import DeletionStrategy, StatusStrategy, Strategy
 
 UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
@@ -79,7 +80,7 @@ def prepare(job: Manifest, old: Manifest | None, user: User) -> Manifest:
         "selector": {**selector, "matchLabels": matched},
         "template": {**template, "metadata": {**about, "labels": labels}},
     }
-    # The real server gives a Job the labels of its template when it reads it again, after its rules were asked.
+    # The real server gives a Job the labels of its template when it reads it again, after validation.
     if metadata.get("labels", before) == before and len(metadata["name"]) <= LONGEST_LABEL:
         metadata = {**metadata, "labels": labels}
     return {**job, "metadata": metadata, "spec": after}
@@ -88,8 +89,8 @@ def prepare(job: Manifest, old: Manifest | None, user: User) -> Manifest:
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     if old is not None and new["spec"] is old["spec"]:
         return []
-    found = [*_selector_faults(new), *job_faults(new["spec"], "spec"), *_name_faults(new)]
-    return found if old is None else [*found, *_change_faults(new["spec"], old)]
+    problems = [*_selector_faults(new), *job_faults(new["spec"], "spec"), *_name_faults(new)]
+    return problems if old is None else [*problems, *_change_faults(new["spec"], old)]
 
 
 def _selector_faults(job: Manifest) -> Faults:
@@ -181,11 +182,10 @@ def _resources_of(old: Manifest, new: Manifest) -> Manifest:
     return with_field_of(old, "resources", new) if old.get("name") == new.get("name") else old
 
 
-STRATEGY: Final[dict[str, Any]] = {
-    "default": default,
-    "prepare": prepare,
-    "faults": faults,
-    "status_faults": job_status.faults,
-    "orphans_by_default": True,
-    "deletion_warning": PODS_STAY,
-}
+STRATEGY: Final = Strategy(
+    default=default,
+    prepare=prepare,
+    faults=faults,
+    status=StatusStrategy(job_status.faults),
+    deletion=DeletionStrategy(orphans_by_default=True, warning=PODS_STAY),
+)

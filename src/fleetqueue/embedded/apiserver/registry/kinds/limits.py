@@ -1,7 +1,7 @@
 """What limits others: LimitRanges, ResourceQuotas, PodDisruptionBudgets and PriorityClasses."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, forbidden, invalid_value, required
@@ -10,6 +10,7 @@ from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults, amount
 from fleetqueue.embedded.apiserver.registry.kinds.copying import each_within, filled, within
 from fleetqueue.embedded.apiserver.registry.kinds.resource_rules import STANDARD, quantity_faults, resource_name_faults
+from fleetqueue.embedded.apiserver.registry.strategy import Generation, StatusStrategy, Strategy
 
 SCOPES: Final = (
     *("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"),
@@ -83,12 +84,12 @@ def _order(lower: str | None, upper: str | None, field: str, below: str, above: 
 
 def quota_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec = new.get("spec") or {}
-    found = checks.all_of(*(_hard_faults(name, value) for name, value in (spec.get("hard") or {}).items()))
+    problems = checks.all_of(*(_hard_faults(name, value) for name, value in (spec.get("hard") or {}).items()))
     scopes = spec.get("scopes") or []
-    found += [invalid_value("spec.scopes", scopes, "unsupported scope") for scope in scopes if scope not in SCOPES]
+    problems += [invalid_value("spec.scopes", scopes, "unsupported scope") for scope in scopes if scope not in SCOPES]
     if old is not None and (spec.get("scopes") or []) != (old["spec"].get("scopes") or []):
-        found.append(invalid_value("spec.scopes", spec.get("scopes"), checks.IMMUTABLE))
-    return found
+        problems.append(invalid_value("spec.scopes", spec.get("scopes"), checks.IMMUTABLE))
+    return problems
 
 
 def _hard_faults(name: str, value: str) -> Faults:
@@ -101,17 +102,17 @@ def _hard_faults(name: str, value: str) -> Faults:
 
 def budget_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec = new.get("spec") or {}
-    found: list[Cause] = []
+    problems: list[Cause] = []
     if "minAvailable" in spec and "maxUnavailable" in spec:
-        found.append(invalid_value("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
+        problems.append(invalid_value("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
     for name in ("minAvailable", "maxUnavailable"):
         if name in spec:
-            found += checks.count_or_percent(spec[name], f"spec.{name}")
-            found += checks.at_most_all(spec[name], f"spec.{name}")
-    found += checks.selector_faults(spec.get("selector") or {}, "spec.selector")
+            problems += checks.count_or_percent(spec[name], f"spec.{name}")
+            problems += checks.at_most_all(spec[name], f"spec.{name}")
+    problems += checks.selector_faults(spec.get("selector") or {}, "spec.selector")
     policies = ("AlwaysAllow", "IfHealthyBudget")
-    found += checks.one_of(spec, "unhealthyPodEvictionPolicy", "spec", policies)
-    return found
+    problems += checks.one_of(spec, "unhealthyPodEvictionPolicy", "spec", policies)
+    return problems
 
 
 def budget_status_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
@@ -139,13 +140,13 @@ def class_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
 
 
 def _class_change_faults(new: Manifest, old: Manifest) -> list[Cause]:
-    found: list[Cause] = []
+    problems: list[Cause] = []
     if new.get("value", 0) != old.get("value", 0):
-        found.append(forbidden("value", "may not be changed in an update."))
-    return [*found, *checks.unchanged(new, old, "", "preemptionPolicy")]
+        problems.append(forbidden("value", "may not be changed in an update."))
+    return [*problems, *checks.unchanged(new, old, "", "preemptionPolicy")]
 
 
-RANGES: Final[dict[str, Any]] = {"default": default_range, "faults": range_faults}
-QUOTAS: Final[dict[str, Any]] = {"faults": quota_faults}
-BUDGETS: Final[dict[str, Any]] = {"faults": budget_faults, "status_faults": budget_status_faults}
-CLASSES: Final[dict[str, Any]] = {"default": default_class, "faults": class_faults, "counts_changes": False}
+RANGES: Final = Strategy(default=default_range, faults=range_faults)
+QUOTAS: Final = Strategy(faults=quota_faults)
+BUDGETS: Final = Strategy(faults=budget_faults, status=StatusStrategy(budget_status_faults))
+CLASSES: Final = Strategy(default=default_class, faults=class_faults, generation=Generation(counts_spec=False))

@@ -1,14 +1,19 @@
-"""Namespaces: they bear their name as a label, and go only when a controller has emptied them."""
+"""Namespaces: their name is a label, and they go only when a controller has emptied them."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid_value
 from fleetqueue.embedded.apiserver.kinds.names import label, qualified_name
 from fleetqueue.embedded.apiserver.registry.kinds.copying import with_field_of
-from fleetqueue.embedded.apiserver.registry.served import Part
+from fleetqueue.embedded.apiserver.registry.strategy import (
+    DeletionStrategy,
+    StatusStrategy,
+    Strategy,
+    SubresourceStrategy,
+)
 from fleetqueue.embedded.apiserver.validation.metadata import STANDARD_FINALIZERS
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -37,14 +42,14 @@ def prepare(namespace: Manifest, old: Manifest | None, user: User) -> Manifest:
 
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
-    found = []
+    problems = []
     for index, name in enumerate((new.get("spec") or {}).get("finalizers") or ()):
         field = f"spec.finalizers[{index}]"
-        found += [invalid_value(field, name, why) for why in qualified_name(name)]
+        problems += [invalid_value(field, name, why) for why in qualified_name(name)]
         if "/" not in name and name not in STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
-            found.append(invalid_value(field, name, detail))
-    return found
+            problems.append(invalid_value(field, name, detail))
+    return problems
 
 
 def status_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
@@ -68,14 +73,12 @@ def dying(namespace: Manifest) -> Manifest:
     return {**namespace, "status": {**(namespace.get("status") or {}), "phase": TERMINATING}}
 
 
-STRATEGY: Final[dict[str, Any]] = {
-    "name_rule": label,
-    "default": default,
-    "prepare": prepare,
-    "faults": faults,
-    "status_faults": status_faults,
-    "answers_deleted": True,
-    "is_held": is_held,
-    "dying": dying,
-    "parts": {"finalize": Part(_keep_finalizers, faults)},
-}
+STRATEGY: Final = Strategy(
+    name_rule=label,
+    default=default,
+    prepare=prepare,
+    faults=faults,
+    status=StatusStrategy(status_faults),
+    subresources={"finalize": SubresourceStrategy(_keep_finalizers, faults)},
+    deletion=DeletionStrategy(prepare=dying, is_held=is_held),
+)

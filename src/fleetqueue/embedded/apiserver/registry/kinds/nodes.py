@@ -1,7 +1,7 @@
 """Nodes: who creates one says its status at once, and its addresses are given once."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, duplicate, forbidden, invalid_value, not_supported
@@ -10,6 +10,7 @@ from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import within
 from fleetqueue.embedded.apiserver.registry.kinds.pod_rules import EFFECTS
 from fleetqueue.embedded.apiserver.registry.kinds.resource_rules import quantity_faults
+from fleetqueue.embedded.apiserver.registry.strategy import StatusStrategy, Strategy
 
 
 def default(node: Manifest) -> Manifest:
@@ -24,13 +25,13 @@ def _status(status: Manifest) -> Manifest:
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec, before = new.get("spec") or {}, (old or {}).get("spec") or {}
-    found = [*_taint_faults(spec.get("taints") or ()), *_amount_faults(new)]
+    problems = [*_taint_faults(spec.get("taints") or ()), *_amount_faults(new)]
     if old is None:
-        return found
-    for name, said in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
+        return problems
+    for name, shown in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
         if before.get(name) and spec.get(name) != before[name]:
-            found.append(forbidden(f"spec.{name}", f'node updates may not change {said} except from "" to valid'))
-    return found
+            problems.append(forbidden(f"spec.{name}", f'node updates may not change {shown} except from "" to valid'))
+    return problems
 
 
 def status_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
@@ -59,9 +60,4 @@ def _taint_faults(taints: Sequence[Manifest]) -> Faults:
         seen.add((key, effect))
 
 
-STRATEGY: Final[dict[str, Any]] = {
-    "default": default,
-    "faults": faults,
-    "status_faults": status_faults,
-    "keeps_new_status": True,
-}
+STRATEGY: Final = Strategy(default=default, faults=faults, status=StatusStrategy(status_faults, is_created=True))

@@ -89,10 +89,10 @@ def container(obj: Manifest) -> Manifest:
 
 def _is_latest(image: str) -> bool:
     """Tell whether an image names no version, or the newest; what is no name of an image does neither."""
-    found = _IMAGE.fullmatch(image)
-    if found is None:
+    match = _IMAGE.fullmatch(image)
+    if match is None:
         return False
-    return found["tag"] == "latest" if found["tag"] else not found["digest"]
+    return match["tag"] == "latest" if match["tag"] else not match["digest"]
 
 
 def _variable(obj: Manifest) -> Manifest:

@@ -35,19 +35,21 @@ LAYERS: Final = ("requiredDuringSchedulingIgnoredDuringExecution", "preferredDur
 def template_faults(template: Manifest, field: str) -> list[Cause]:
     """Return what is wrong with a pod template."""
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
-    found = checks.all_of(
+    problems = checks.all_of(
         checks.label_faults(metadata.get("labels") or {}, f"{field}.labels"),
         checks.annotation_faults(metadata.get("annotations") or {}, f"{field}.annotations"),
         spec_faults(spec, f"{field}.spec"),
     )
     if spec.get("ephemeralContainers"):
-        found.append(forbidden(f"{field}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"))
-    return found
+        problems.append(
+            forbidden(f"{field}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
+        )
+    return problems
 
 
 def spec_faults(spec: Manifest, field: str) -> Faults:
-    volumes, found = volume_faults(spec.get("volumes") or (), f"{field}.volumes")
-    yield from found
+    volumes, problems = volume_faults(spec.get("volumes") or (), f"{field}.volumes")
+    yield from problems
     yield from _all_container_faults(spec, field, volumes)
     yield from host_port_faults(spec, field)
     yield from checks.demanded(spec, "restartPolicy", field, RESTART_POLICIES)

@@ -1,4 +1,4 @@
-"""What is told to who makes pods, or templates of them, that are allowed and odd."""
+"""The warnings for pods and pod templates that are allowed but dubious."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -43,7 +43,7 @@ BYTES: Final = ("memory", "ephemeral-storage")
 
 
 def pod_warnings(template: Manifest, field: str = "") -> list[str]:
-    """Return what is odd about a pod, or about the template that stands at a field."""
+    """Return the warnings for a pod, or for the template in a field."""
     spec, path = template.get("spec") or {}, f"{field}.spec" if field else "spec"
     annotations = (template.get("metadata") or {}).get("annotations") or {}
     above = f"{field}.metadata.annotations" if field else "metadata.annotations"
@@ -146,7 +146,7 @@ def _container(container: Manifest, path: str) -> Iterator[str]:
 def _ports(spec: Manifest, path: str) -> Iterator[str]:
     known: dict[tuple[Any, Any], list[tuple[str, Manifest]]] = {}
     names: dict[str, str] = {}
-    told: list[str] = []
+    duplicates: list[str] = []
     for container, above in _containers(spec, path):
         for index, port in enumerate(container.get("ports") or ()):
             where = f"{above}.ports[{index}]"
@@ -157,8 +157,8 @@ def _ports(spec: Manifest, path: str) -> Iterator[str]:
                 first = names.setdefault(name, where)
                 if first != where:
                     why = f"services and probes that select ports by name will use {first}"
-                    told.append(f"{where}: duplicate port name {quoted(name)} with {first}, {why}")
-    yield from told
+                    duplicates.append(f"{where}: duplicate port name {quoted(name)} with {first}, {why}")
+    yield from duplicates
 
 
 def _clash(where: str, port: Manifest, there: str, other: Manifest) -> str:

@@ -14,7 +14,7 @@ from fleetqueue.embedded.apiserver.registry.kinds.container_rules import trimmed
 from fleetqueue.embedded.apiserver.registry.kinds.copying import at, with_field_of, without
 from fleetqueue.embedded.apiserver.registry.kinds.pod_detail_rules import token_volume_faults
 from fleetqueue.embedded.apiserver.registry.kinds.pod_rules import spec_faults, toleration_faults
-from fleetqueue.embedded.apiserver.registry.served import Part
+from fleetqueue.embedded.apiserver.registry.strategy import DeletionStrategy, Strategy, SubresourceStrategy
 
 GRACE_SECONDS: Final = 30
 CHANGEABLE: Final = (
@@ -69,27 +69,27 @@ def quality(spec: Manifest) -> str:
 
 
 def _computing(amounts: Manifest | None) -> dict[str, Any]:
-    found = amounts or {}
-    return {name: value for name in ("cpu", "memory") if name in found and (value := checks.amount(found[name])) > 0}
+    values = amounts or {}
+    return {name: value for name in ("cpu", "memory") if name in values and (value := checks.amount(values[name])) > 0}
 
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec = new["spec"]
     if old is not None and spec is old["spec"]:
         return []
-    found = checks.all_of(
+    problems = checks.all_of(
         spec_faults(spec, "spec"),
         token_volume_faults(spec),
         trimmed_faults(spec.get("containers") or (), "spec.containers"),
         trimmed_faults(spec.get("initContainers") or (), "spec.initContainers"),
     )
     if old is not None:
-        return [*found, *_change_faults(spec, old["spec"])]
+        return [*problems, *_change_faults(spec, old["spec"])]
     if spec.get("ephemeralContainers"):
-        found.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+        problems.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
     if spec.get("nodeName") and spec.get("schedulingGates"):
-        found.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
-    return found
+        problems.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
+    return problems
 
 
 def _change_faults(new: Manifest, old: Manifest) -> Faults:
@@ -99,9 +99,9 @@ def _change_faults(new: Manifest, old: Manifest) -> Faults:
         if len(new.get(name) or ()) != len(old.get(name) or ()):
             yield forbidden(f"spec.{name}", "pod updates may not add or remove containers")
             return
-    found = list(_deadline_faults(new, old))
-    yield from found
-    if found and "activeDeadlineSeconds" in new:
+    problems = list(_deadline_faults(new, old))
+    yield from problems
+    if problems and "activeDeadlineSeconds" in new:
         return
     yield from _kept_toleration_faults(new.get("tolerations") or (), old.get("tolerations") or ())
     yield from _new_gate_faults(new.get("schedulingGates") or (), old.get("schedulingGates") or ())
@@ -146,8 +146,8 @@ def _selector_faults(new: Manifest | None, old: Manifest) -> Faults:
 
 def _terms(spec: Manifest) -> list[Manifest] | None:
     """Return the terms for nodes that a pod demands."""
-    found: list[Manifest] | None = at(spec, ("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms"))
-    return found
+    terms: list[Manifest] | None = at(spec, ("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms"))
+    return terms
 
 
 def _term_faults(new: list[Manifest] | None, old: list[Manifest] | None) -> Faults:
@@ -230,16 +230,15 @@ def _part_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     return checks.all_of(spec_faults(new["spec"], "spec"))
 
 
-STRATEGY: Final[dict[str, Any]] = {
-    "default": pod_defaults.pod,
-    "prepare": prepare,
-    "faults": faults,
-    "grace": grace,
-    "answers_deleted": True,
-    "parts": {
-        "binding": Part(lambda new, old: new, counts_changes=False),
-        "status": Part(_keep_status, status_faults),
-        "ephemeralcontainers": Part(_keep_ephemeral, _part_faults),
-        "resize": Part(_keep_resized, _part_faults),
+STRATEGY: Final = Strategy(
+    default=pod_defaults.pod,
+    prepare=prepare,
+    faults=faults,
+    subresources={
+        "binding": SubresourceStrategy(lambda new, old: new, counts_spec=False),
+        "status": SubresourceStrategy(_keep_status, status_faults),
+        "ephemeralcontainers": SubresourceStrategy(_keep_ephemeral, _part_faults),
+        "resize": SubresourceStrategy(_keep_resized, _part_faults),
     },
-}
+    deletion=DeletionStrategy(grace=grace),
+)

@@ -1,4 +1,4 @@
-"""The rules for amounts of resources: what containers may ask for, and what can be limited."""
+"""The rules for amounts of resources: what containers may request, and what can be limited."""
 
 from collections.abc import Mapping
 from typing import Final

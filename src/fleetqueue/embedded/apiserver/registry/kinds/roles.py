@@ -1,7 +1,7 @@
 """RBAC: roles and bindings, as objects; who may do what by them is decided in `auth`."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid_value, not_supported, required
@@ -9,6 +9,7 @@ from fleetqueue.embedded.apiserver.kinds.names import path_segment, subdomain
 from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import each_within, within
+from fleetqueue.embedded.apiserver.registry.strategy import Strategy
 
 GROUP: Final = "rbac.authorization.k8s.io"
 SUBJECTS: Final = ("ServiceAccount", "User", "Group")
@@ -35,15 +36,15 @@ def role_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
 
 
 def cluster_role_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
-    found = checks.all_of(*_rule_faults(new, is_namespaced=False))
+    problems = checks.all_of(*_rule_faults(new, is_namespaced=False))
     if "aggregationRule" in new:
         selectors = new["aggregationRule"].get("clusterRoleSelectors") or ()
         if not selectors:
             detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-            found.append(required("aggregationRule.clusterRoleSelectors", detail))
+            problems.append(required("aggregationRule.clusterRoleSelectors", detail))
         for position, selector in enumerate(selectors):
-            found += checks.selector_faults(selector, f"aggregationRule.clusterRoleSelectors[{position}]")
-    return found
+            problems += checks.selector_faults(selector, f"aggregationRule.clusterRoleSelectors[{position}]")
+    return problems
 
 
 def _rule_faults(role: Manifest, *, is_namespaced: bool) -> list[Faults]:
@@ -79,12 +80,12 @@ def cluster_binding_faults(new: Manifest, old: Manifest | None) -> Sequence[Caus
 def _binding_faults(
     new: Manifest, old: Manifest | None, kinds: Sequence[str], *, is_namespaced: bool
 ) -> Sequence[Cause]:
-    found = list(_reference_faults(new.get("roleRef") or {}, kinds))
+    problems = list(_reference_faults(new.get("roleRef") or {}, kinds))
     for position, subject in enumerate(new.get("subjects") or ()):
-        found += _subject_faults(subject, f"subjects[{position}]", is_namespaced)
+        problems += _subject_faults(subject, f"subjects[{position}]", is_namespaced)
     if old is not None and new.get("roleRef") != old.get("roleRef"):
-        found.append(invalid_value("roleRef", new.get("roleRef"), "cannot change roleRef"))
-    return found
+        problems.append(invalid_value("roleRef", new.get("roleRef"), "cannot change roleRef"))
+    return problems
 
 
 def _reference_faults(reference: Manifest, kinds: Sequence[str]) -> Faults:
@@ -117,7 +118,7 @@ def _subject_faults(subject: Manifest, field: str, is_namespaced: bool) -> Fault
         yield not_supported(f"{field}.kind", kind, SUBJECTS)
 
 
-ROLES: Final[dict[str, Any]] = {"faults": role_faults}
-CLUSTER_ROLES: Final[dict[str, Any]] = {"faults": cluster_role_faults}
-BINDINGS: Final[dict[str, Any]] = {"default": default_binding, "faults": binding_faults}
-CLUSTER_BINDINGS: Final[dict[str, Any]] = {"default": default_binding, "faults": cluster_binding_faults}
+ROLES: Final = Strategy(faults=role_faults)
+CLUSTER_ROLES: Final = Strategy(faults=cluster_role_faults)
+BINDINGS: Final = Strategy(default=default_binding, faults=binding_faults)
+CLUSTER_BINDINGS: Final = Strategy(default=default_binding, faults=cluster_binding_faults)

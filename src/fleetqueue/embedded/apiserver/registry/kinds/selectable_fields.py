@@ -1,23 +1,20 @@
 """By which fields objects of built-in kinds can be selected, beside name and namespace."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.selectors import field_reader
-from fleetqueue.embedded.apiserver.registry.served import UNSUPPORTED_FIELD
+from fleetqueue.embedded.apiserver.registry.strategy import UNKNOWN_FIELD, UNSUPPORTED_FIELD, SelectableFields
 
 Fields = Mapping[str, Callable[[Manifest], str]]
 
 
-def selectable(group: str, plural: str) -> dict[str, Any]:
-    """Return options of a strategy: what can be selected by, and how another field is refused."""
-    options: dict[str, Any] = {"fields": FIELDS.get((group, plural), {})}
-    if (group, plural) in REFUSALS:
-        options["unknown_field"] = REFUSALS[group, plural]
-    elif (group, plural) in FIELDS:
-        options["unknown_field"] = UNSUPPORTED_FIELD
-    return options
+def selectable_fields(group: str, plural: str) -> SelectableFields:
+    """Return what objects of a kind can be selected by, and how another field is refused."""
+    readers = FIELDS.get((group, plural), {})
+    default = UNSUPPORTED_FIELD if readers else UNKNOWN_FIELD
+    return SelectableFields(readers, REFUSALS.get((group, plural), default))
 
 
 def _fields(*paths: str, absent: str = "") -> Fields:

@@ -1,4 +1,4 @@
-"""Services: their defaults, their ports, and an address for each that asks for none."""
+"""Services: their defaults, their ports, and an address for each that names none."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -6,11 +6,12 @@ from typing import Any, Final
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, duplicate, invalid_value, required
-from fleetqueue.embedded.apiserver.kinds.go_text import Struct
+from fleetqueue.embedded.apiserver.kinds.go_text import GoStruct
 from fleetqueue.embedded.apiserver.kinds.names import label, qualified_name, subdomain
 from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import PROTOCOLS, Faults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import at, each, filled, within, without
+from fleetqueue.embedded.apiserver.registry.strategy import StatusStrategy, Strategy
 
 TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 REACHABLE: Final = ("ClusterIP", "LoadBalancer", "NodePort")
@@ -81,10 +82,10 @@ def _opened(ports: list[Manifest], uid: str) -> list[Manifest]:
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec = new["spec"]
-    found = [*_port_faults(spec), *_kind_faults(spec)]
+    problems = [*_port_faults(spec), *_kind_faults(spec)]
     if old is not None:
-        found += _address_faults(spec, old["spec"])
-    return found
+        problems += _address_faults(spec, old["spec"])
+    return problems
 
 
 def _port_faults(spec: Manifest) -> Faults:
@@ -121,7 +122,7 @@ def _one_port_faults(port: Manifest, field: str, names: set[str], *, needs_name:
 
 def _shown(port: Manifest) -> Manifest:
     """Return a port as the real server shows a repeated one: with the names of its Go type, and little else."""
-    return Struct(
+    return GoStruct(
         Name="",
         Protocol=port.get("protocol", ""),
         AppProtocol=None,
@@ -157,10 +158,10 @@ def _address_faults(new: Manifest, old: Manifest) -> Faults:
         yield invalid_value("spec.clusterIPs[0]", new.get("clusterIPs"), "may not change once set")
 
 
-STRATEGY: Final[dict[str, Any]] = {
-    "name_rule": label,
-    "default": default,
-    "prepare": prepare,
-    "faults": faults,
-    "new_status": {"loadBalancer": {}},
-}
+STRATEGY: Final = Strategy(
+    name_rule=label,
+    default=default,
+    prepare=prepare,
+    faults=faults,
+    status=StatusStrategy(initial={"loadBalancer": {}}),
+)

@@ -1,7 +1,7 @@
 """EndpointSlices and Leases."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, duplicate, invalid_value, not_supported, required
@@ -9,6 +9,7 @@ from fleetqueue.embedded.apiserver.kinds.names import label, qualified_name, sub
 from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import PROTOCOLS, Faults
 from fleetqueue.embedded.apiserver.registry.kinds.copying import each_within, filled
+from fleetqueue.embedded.apiserver.registry.strategy import Generation, Strategy
 
 ADDRESS_TYPES: Final = ("FQDN", "IPv4", "IPv6")
 
@@ -19,18 +20,18 @@ def default(endpoints: Manifest) -> Manifest:
 
 def faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     kind = new.get("addressType", "")
-    found: list[Cause] = []
+    problems: list[Cause] = []
     if not kind:
-        found.append(required("addressType"))
+        problems.append(required("addressType"))
     elif kind not in ADDRESS_TYPES:
-        found.append(not_supported("addressType", kind, ADDRESS_TYPES))
-    found += _port_faults(new.get("ports") or ())
+        problems.append(not_supported("addressType", kind, ADDRESS_TYPES))
+    problems += _port_faults(new.get("ports") or ())
     if kind in ADDRESS_TYPES:
-        found += _endpoint_faults(new.get("endpoints") or (), kind)
+        problems += _endpoint_faults(new.get("endpoints") or (), kind)
     if old is not None:
-        found += checks.unchanged(new, old, "", "addressType")
-        return [cause for cause in found if not _is_of_change(cause, new, old)]
-    return found
+        problems += checks.unchanged(new, old, "", "addressType")
+        return [cause for cause in problems if not _is_of_change(cause, new, old)]
+    return problems
 
 
 def _is_of_change(cause: Cause, new: Manifest, old: Manifest) -> bool:
@@ -64,18 +65,18 @@ def _endpoint_faults(endpoints: Sequence[Manifest], kind: str) -> Faults:
                 yield from checks.address(address, where)
         for name, rule in (("nodeName", subdomain), ("hostname", label)):
             if name in endpoint:
-                said = endpoint[name]
-                yield from (invalid_value(f"endpoints[{position}].{name}", said, why) for why in rule(said))
+                value = endpoint[name]
+                yield from (invalid_value(f"endpoints[{position}].{name}", value, why) for why in rule(value))
 
 
 def lease_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec = new.get("spec") or {}
-    found: list[Cause] = []
+    problems: list[Cause] = []
     if spec.get("leaseDurationSeconds", 1) <= 0:
         seconds = spec["leaseDurationSeconds"]
-        found.append(invalid_value("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
-    return [*found, *checks.non_negative(spec, "spec", "leaseTransitions")]
+        problems.append(invalid_value("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
+    return [*problems, *checks.non_negative(spec, "spec", "leaseTransitions")]
 
 
-STRATEGY: Final[dict[str, Any]] = {"default": default, "faults": faults, "counts_metadata": ("labels",)}
-LEASES: Final[dict[str, Any]] = {"faults": lease_faults}
+STRATEGY: Final = Strategy(default=default, faults=faults, generation=Generation(metadata=("labels",)))
+LEASES: Final = Strategy(faults=lease_faults)

@@ -22,7 +22,7 @@ OF_METADATA: Final = ("metadata.annotations", "metadata.labels", *FIELD_PATHS[:3
 def volume_faults(volumes: Sequence[Manifest], field: str) -> tuple[set[str], Faults]:
     """Return the names of the volumes that are in order, and what is wrong with the others."""
     names: set[str] = set()
-    found = []
+    causes = []
     for position, volume in enumerate(volumes):
         where, name = f"{field}[{position}]", volume.get("name", "")
         problems = list(_source_faults(volume, where))
@@ -34,8 +34,8 @@ def volume_faults(volumes: Sequence[Manifest], field: str) -> tuple[set[str], Fa
             problems.append(duplicate(f"{where}.name", name))
         if not problems:
             names.add(name)
-        found += problems
-    return names, iter(found)
+        causes += problems
+    return names, iter(causes)
 
 
 def _source_faults(volume: Manifest, field: str) -> Faults:

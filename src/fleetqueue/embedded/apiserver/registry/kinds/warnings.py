@@ -1,4 +1,4 @@
-"""What is told to who writes objects of built-in kinds that are allowed and odd."""
+"""The warnings for objects of built-in kinds that are allowed but dubious."""
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
@@ -38,10 +38,10 @@ def _of_template(new: Manifest, old: Manifest | None, *, is_named: bool = True) 
 
 
 def _of_set(new: Manifest, old: Manifest | None) -> Sequence[str]:
-    found = list(_of_template(new, old, is_named=False))
+    warnings = list(_of_template(new, old, is_named=False))
     if (new["spec"].get("revisionHistoryLimit") or 0) < 0:
-        found.append(EVERY_REVISION)
-    return found
+        warnings.append(EVERY_REVISION)
+    return warnings
 
 
 def _of_daemon_set(new: Manifest, old: Manifest | None) -> Sequence[str]:
@@ -57,32 +57,32 @@ def _of_job(new: Manifest, old: Manifest | None) -> Sequence[str]:
 
 
 def _of_cron_job(new: Manifest, old: Manifest | None) -> Sequence[str]:
-    found = _name(new, "Pod names and hostnames") if old is None else []
+    warnings = _name(new, "Pod names and hostnames") if old is None else []
     if old is None or new["metadata"].get("generation") != old["metadata"].get("generation"):
-        found += _job_spec((new["spec"].get("jobTemplate") or {}).get("spec") or {}, "spec.jobTemplate.spec")
-    return found
+        warnings += _job_spec((new["spec"].get("jobTemplate") or {}).get("spec") or {}, "spec.jobTemplate.spec")
+    return warnings
 
 
 def _job_spec(spec: Manifest, path: str) -> list[str]:
     is_indexed = spec.get("completionMode") == "Indexed"
     is_much = (spec.get("completions") or 0) > VERY_MANY and (spec.get("parallelism") or 0) > MANY
-    found = [f"{path}: {TOO_MANY}"] if is_indexed and is_much else []
-    return [*found, *pod_warnings(spec.get("template") or {}, f"{path}.template")]
+    warnings = [f"{path}: {TOO_MANY}"] if is_indexed and is_much else []
+    return [*warnings, *pod_warnings(spec.get("template") or {}, f"{path}.template")]
 
 
 def _of_service(new: Manifest, old: Manifest | None) -> Sequence[str]:
-    spec, found = new["spec"], []
+    spec, warnings = new["spec"], []
     is_headless = spec.get("clusterIP") == "None"
     if is_headless:
         if spec.get("loadBalancerIP"):
-            found.append("spec.loadBalancerIP is ignored for headless services")
+            warnings.append("spec.loadBalancerIP is ignored for headless services")
         if spec.get("externalIPs"):
-            found.append("spec.externalIPs is ignored for headless services")
+            warnings.append("spec.externalIPs is ignored for headless services")
         if spec.get("sessionAffinity", "None") != "None":
-            found.append("spec.SessionAffinity is ignored for headless services")
+            warnings.append("spec.SessionAffinity is ignored for headless services")
     elif spec.get("externalIPs") and spec.get("type") != "ExternalName":
-        found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
-    return found
+        warnings.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+    return warnings
 
 
 def _of_secret(new: Manifest, old: Manifest | None) -> Sequence[str]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, forbidden, invalid_value, not_supported, required
-from fleetqueue.embedded.apiserver.kinds.go_text import Struct
+from fleetqueue.embedded.apiserver.kinds.go_text import GoStruct
 from fleetqueue.embedded.apiserver.kinds.names import label
 from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
@@ -53,7 +53,7 @@ def replica_set_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
 
 def stateful_set_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec = new["spec"]
-    found = checks.all_of(
+    problems = checks.all_of(
         _set_policy_faults(spec),
         [] if old is not None else _claim_faults(spec.get("volumeClaimTemplates") or ()),
         checks.non_negative(spec, "spec", "replicas", "minReadySeconds"),
@@ -62,8 +62,8 @@ def stateful_set_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
         _selected_template_faults(_with_claims(spec), "statefulset", "StatefulSet", ""),
     )
     if old is not None and _without(spec) != _without(old["spec"]):
-        found.append(forbidden("spec", OTHERS))
-    return found
+        problems.append(forbidden("spec", OTHERS))
+    return problems
 
 
 def _without(spec: Manifest) -> Manifest:
@@ -107,14 +107,14 @@ def _set_policy_faults(spec: Manifest) -> Faults:
 
 def daemon_set_faults(new: Manifest, old: Manifest | None) -> Sequence[Cause]:
     spec, selector = new["spec"], new["spec"].get("selector")
-    found: list[Cause] = [] if old is None else list(checks.unchanged(spec, old["spec"], "spec", "selector"))
+    causes: list[Cause] = [] if old is None else list(checks.unchanged(spec, old["spec"], "spec", "selector"))
     problems = list(checks.selector_faults(selector or {}, "spec.selector"))
-    found += problems
+    causes += problems
     if not problems and not checks.selects(selector, _labels(spec) or {}):
-        found.append(invalid_value("spec.template.metadata.labels", _labels(spec), MISMATCH))
+        causes.append(invalid_value("spec.template.metadata.labels", _labels(spec), MISMATCH))
     if selector is not None and checks.is_empty_selector(selector):
-        found.append(invalid_value("spec.selector", selector, "empty selector is invalid for daemonset"))
-    return found + checks.all_of(
+        causes.append(invalid_value("spec.selector", selector, "empty selector is invalid for daemonset"))
+    return causes + checks.all_of(
         _template_faults(spec, "DaemonSet"),
         checks.non_negative(spec, "spec", "minReadySeconds"),
         _daemon_strategy_faults(spec.get("updateStrategy") or {}, "spec.updateStrategy"),
@@ -165,8 +165,8 @@ def _strategy_faults(strategy: Manifest, field: str) -> Faults:
 def _shown(strategy: Manifest) -> Manifest:
     """Return a strategy as the real server shows it: with the names of its Go type."""
     rolling = strategy.get("rollingUpdate")
-    shown = rolling and Struct(MaxUnavailable=rolling.get("maxUnavailable", 0), MaxSurge=rolling.get("maxSurge", 0))
-    return Struct(Type=strategy.get("type", ""), RollingUpdate=shown)
+    shown = rolling and GoStruct(MaxUnavailable=rolling.get("maxUnavailable", 0), MaxSurge=rolling.get("maxSurge", 0))
+    return GoStruct(Type=strategy.get("type", ""), RollingUpdate=shown)
 
 
 def _selected_template_faults(spec: Manifest, kind: str, owner: str, unclear: str) -> Faults:
@@ -189,8 +189,8 @@ def _selected_template_faults(spec: Manifest, kind: str, owner: str, unclear: st
 
 
 def _labels(spec: Manifest) -> Manifest | None:
-    found: Manifest | None = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    return found
+    labels: Manifest | None = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    return labels
 
 
 def _template_faults(spec: Manifest, owner: str) -> Faults:

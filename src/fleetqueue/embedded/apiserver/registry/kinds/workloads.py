@@ -7,6 +7,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.registry.kinds import checks, pod_defaults, workload_rules
 from fleetqueue.embedded.apiserver.registry.kinds.copying import each_within, filled, within
+from fleetqueue.embedded.apiserver.registry.strategy import Generation, StatusStrategy, Strategy
 
 PERCENT: Final = "25%"
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
@@ -114,32 +115,36 @@ def _status_faults(*counted: str, others: Sequence[str] = ()) -> Callable[..., A
     return faults
 
 
-DEPLOYMENTS: Final[dict[str, Any]] = {
-    "status_keeps": ("labels",),
-    "default": _defaulting(_deployment),
-    "faults": workload_rules.deployment_faults,
-    "status_faults": _status_faults(
-        "updatedReplicas", "readyReplicas", "availableReplicas", others=("observedGeneration", "replicas")
+DEPLOYMENTS: Final = Strategy(
+    default=_defaulting(_deployment),
+    faults=workload_rules.deployment_faults,
+    generation=Generation(metadata=("annotations",)),
+    status=StatusStrategy(
+        _status_faults(
+            "updatedReplicas", "readyReplicas", "availableReplicas", others=("observedGeneration", "replicas")
+        ),
+        keeps_labels=True,
     ),
-    "counts_metadata": ("annotations",),
-}
-REPLICA_SETS: Final[dict[str, Any]] = {
-    "default": _defaulting(_replica_set),
-    "faults": workload_rules.replica_set_faults,
-    "status_faults": _status_faults("fullyLabeledReplicas", "readyReplicas", "availableReplicas", others=("replicas",)),
-}
-STATEFUL_SETS: Final[dict[str, Any]] = {
-    "default": _defaulting(_stateful_set),
-    "faults": workload_rules.stateful_set_faults,
-    "status_faults": _status_faults(
-        "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas", others=("replicas",)
+)
+REPLICA_SETS: Final = Strategy(
+    default=_defaulting(_replica_set),
+    faults=workload_rules.replica_set_faults,
+    status=StatusStrategy(
+        _status_faults("fullyLabeledReplicas", "readyReplicas", "availableReplicas", others=("replicas",))
     ),
-}
-DAEMON_SETS: Final[dict[str, Any]] = {
-    "default": _counting(_defaulting(_daemon_set)),
-    "prepare": _count_templates,
-    "faults": workload_rules.daemon_set_faults,
-    "status_faults": _status_faults(
-        others=("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+)
+STATEFUL_SETS: Final = Strategy(
+    default=_defaulting(_stateful_set),
+    faults=workload_rules.stateful_set_faults,
+    status=StatusStrategy(
+        _status_faults("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas", others=("replicas",))
     ),
-}
+)
+DAEMON_SETS: Final = Strategy(
+    default=_counting(_defaulting(_daemon_set)),
+    prepare=_count_templates,
+    faults=workload_rules.daemon_set_faults,
+    status=StatusStrategy(
+        _status_faults(others=("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"))
+    ),
+)

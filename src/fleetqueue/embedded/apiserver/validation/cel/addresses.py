@@ -92,13 +92,13 @@ def _check_v6(text: str) -> None:
 
 
 def _after_group(rest: str) -> str:
-    found = _GROUP.match(rest)
-    assert found is not None
-    if found.end() > 4:
+    match = _GROUP.match(rest)
+    assert match is not None
+    if match.end() > 4:
         raise _Fault("each group must have 4 or less digits", rest)
-    if not found[0]:
+    if not match[0]:
         raise _Fault("each colon-separated field must have at least one digit", rest)
-    return rest[found.end() :]
+    return rest[match.end() :]
 
 
 def _embedded(rest: str, groups: int, has_ellipsis: bool) -> int:

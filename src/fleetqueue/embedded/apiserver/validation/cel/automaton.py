@@ -7,7 +7,7 @@ from bisect import bisect_right
 from typing import Any
 
 from fleetqueue.embedded.apiserver.validation.cel.char_ranges import Ranges
-from fleetqueue.embedded.apiserver.validation.cel.re2_syntax import Part
+from fleetqueue.embedded.apiserver.validation.cel.re2_syntax import PatternNode
 
 MAX_STATES = 2000
 """States kept for one pattern; beyond, they are forgotten and found again."""
@@ -29,7 +29,7 @@ class State(dict[str, "State"]):
 
 
 class Automaton:
-    def __init__(self, tree: Part) -> None:
+    def __init__(self, tree: PatternNode) -> None:
         self.steps: list[tuple[str, Any]] = []
         """chars, assert, split (two or more places) or match, with what belongs to it."""
         self.start = self._add(tree, self._emit("match", None))
@@ -49,7 +49,7 @@ class Automaton:
         self.steps.append((kind, content))
         return len(self.steps) - 1
 
-    def _add(self, part: Part, after: int) -> int:
+    def _add(self, part: PatternNode, after: int) -> int:
         """Add the steps of a part that goes on at `after`; returns where it starts."""
         match part.kind:
             case "chars":
@@ -64,7 +64,7 @@ class Automaton:
             after = self._add(inner, after)
         return after
 
-    def _add_repeat(self, part: Part, after: int) -> int:
+    def _add_repeat(self, part: PatternNode, after: int) -> int:
         inner = part.parts[0]
         if part.high is None:
             loop = self._emit("split", ())
@@ -79,12 +79,12 @@ class Automaton:
         return after
 
     def _state(self, places: frozenset[int], after: int) -> State:
-        found = self.states.get((places, after))
-        if found is None:
+        state = self.states.get((places, after))
+        if state is None:
             if len(self.states) >= MAX_STATES:
                 self.states.clear()
-            found = self.states[places, after] = State(places, after)
-        return found
+            state = self.states[places, after] = State(places, after)
+        return state
 
     def _next(self, state: State, char: str) -> State:
         reached = self._closure(state, char)

@@ -71,12 +71,12 @@ def or_else(optional: Run, other: Run, *, unwraps: bool) -> Run:
     """Return what an optional holds, or the optional itself, or else what is only then worked out."""
 
     def run(frame: Frame) -> Any:
-        found = optional(frame)
-        if not isinstance(found, Optional):
+        value = optional(frame)
+        if not isinstance(value, Optional):
             raise no_such_overload()
-        if not found.is_present:
+        if not value.is_present:
             return other(frame)
-        return found.content if unwraps else found
+        return value.content if unwraps else value
 
     return run
 
@@ -85,8 +85,8 @@ def optional_item(optional: Run, index: Run) -> Run:
     """Return an item of what an optional holds; where it holds nothing, the index is not worked out."""
 
     def run(frame: Frame) -> Any:
-        found = optional(frame)
-        return NONE if found is NONE else optionals.at(found, index(frame))
+        value = optional(frame)
+        return NONE if value is NONE else optionals.at(value, index(frame))
 
     return run
 

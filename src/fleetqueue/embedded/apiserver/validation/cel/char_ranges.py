@@ -21,24 +21,24 @@ POSIX: dict[str, Ranges] = {
 
 def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Sort ranges and join those that touch."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(high, found[-1][1])
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = merged[-1][0], max(high, merged[-1][1])
         else:
-            found.append((low, high))
-    return tuple(found)
+            merged.append((low, high))
+    return tuple(merged)
 
 
 def inverted(ranges: Ranges) -> Ranges:
-    found, start = [], 0
+    gaps, start = [], 0
     for low, high in joined(ranges):
         if low > start:
-            found.append((start, low - 1))
+            gaps.append((start, low - 1))
         start = high + 1
     if start <= MAX_CHAR:
-        found.append((start, MAX_CHAR))
-    return tuple(found)
+        gaps.append((start, MAX_CHAR))
+    return tuple(gaps)
 
 
 @cache

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from fleetqueue.embedded.apiserver.validation.cel import types
-from fleetqueue.embedded.apiserver.validation.cel.errors import CompileError, Problem
+from fleetqueue.embedded.apiserver.validation.cel.errors import CompileError, SourceProblem
 from fleetqueue.embedded.apiserver.validation.cel.functions import Overload
 from fleetqueue.embedded.apiserver.validation.cel.nodes import (
     Call,
@@ -13,9 +13,9 @@ from fleetqueue.embedded.apiserver.validation.cel.nodes import (
     Loop,
     MapLiteral,
     Name,
-    Node,
     OptionalMap,
     Select,
+    SyntaxNode,
     children,
 )
 from fleetqueue.embedded.apiserver.validation.cel.types import (
@@ -55,10 +55,10 @@ class Checker:
         self.scopes: list[Mapping[str, Type]] = [variables]
         self.source = source
         self.bindings = Bindings()
-        self.problems: list[Problem] = []
+        self.problems: list[SourceProblem] = []
         self.checked = Checked()
 
-    def run(self, root: Node) -> Checked:
+    def run(self, root: SyntaxNode) -> Checked:
         """Check a whole expression; raises CompileError with all that is wrong."""
         self.visit(root)
         if self.problems:
@@ -66,16 +66,16 @@ class Checker:
         self._settle(root)
         return self.checked
 
-    def _settle(self, node: Node) -> None:
+    def _settle(self, node: SyntaxNode) -> None:
         node.type = self.bindings.resolved(node.type, to_dyn=True)
         for child in children(node):
             self._settle(child)
 
     def report(self, at: int, message: str) -> Type:
-        self.problems.append(Problem(at, message))
+        self.problems.append(SourceProblem(at, message))
         return ERROR
 
-    def visit(self, node: Node) -> Type:
+    def visit(self, node: SyntaxNode) -> Type:
         match node:
             case Literal():
                 node.type = node.literal_type
@@ -108,21 +108,21 @@ class Checker:
         self.scopes.pop()
 
     def name(self, node: Name) -> Type:
-        found = self.lookup(node.name)
-        if found is None:
+        declared_type = self.lookup(node.name)
+        if declared_type is None:
             return self.report(node.at, f"undeclared reference to '{node.name}' (in container '')")
         self.checked.names.add(node.name)
-        return found
+        return declared_type
 
     def select(self, node: Select) -> Type:
         qualified = _qualified_name(node)
         if qualified in TYPE_NAMES and not node.is_test:
             return types.type_of(TYPE_NAMES[qualified])
         operand = self.bindings.resolved(self.visit(node.operand))
-        found = self.field(node, unwrapped(operand))
+        field_type = self.field(node, unwrapped(operand))
         if node.is_test:
             return BOOL
-        return optional_of(found) if node.is_optional or is_optional(operand) else found
+        return optional_of(field_type) if node.is_optional or is_optional(operand) else field_type
 
     def field(self, node: Select, operand: Type) -> Type:
         if operand.kind == "map":
@@ -190,21 +190,21 @@ class Checker:
         applied = f"{shown[0]}.({', '.join(shown[1:])})" if node.target is not None else f"({', '.join(shown)})"
         return self.report(node.at, f"found no matching overload for '{node.function}' applied to '{applied}'")
 
-    def joined(self, before: Type | None, found: Type) -> Type:
+    def joined(self, before: Type | None, part_type: Type) -> Type:
         """Return the type of a list's or map's parts so far; that they are alike is checked when all is known."""
         if before is None:
-            return found
-        if self.bindings.fits((before,), (found,)):
-            return before if types.is_less_specific(before, found) else found
+            return part_type
+        if self.bindings.fits((before,), (part_type,)):
+            return before if types.is_less_specific(before, part_type) else part_type
         return DYN
 
     def list_literal(self, node: ListLiteral) -> Type:
         item: Type | None = None
         for position, part in enumerate(node.items):
-            found = self.visit(part)
+            part_type = self.visit(part)
             if position in node.optional:
-                found = self.unwrapped_optional(part, found)
-            item = self.joined(item, found)
+                part_type = self.unwrapped_optional(part, part_type)
+            item = self.joined(item, part_type)
         return types.list_of(item or self.bindings.fresh())
 
     def map_literal(self, node: MapLiteral) -> Type:
@@ -212,14 +212,14 @@ class Checker:
         value: Type | None = None
         for key_node, value_node, optional in node.entries:
             key = self.joined(key, self.visit(key_node))
-            found = self.visit(value_node)
-            value = self.joined(value, self.unwrapped_optional(value_node, found) if optional else found)
+            value_type = self.visit(value_node)
+            value = self.joined(value, self.unwrapped_optional(value_node, value_type) if optional else value_type)
         return types.map_of(key or self.bindings.fresh(), value or self.bindings.fresh())
 
-    def unwrapped_optional(self, node: Node, found: Type) -> Type:
-        if not is_optional(found) and not found.is_dyn:
-            self.report(node.at, f"expected type '{optional_of(found)}' but found '{found}'")
-        return unwrapped(found)
+    def unwrapped_optional(self, node: SyntaxNode, part_type: Type) -> Type:
+        if not is_optional(part_type) and not part_type.is_dyn:
+            self.report(node.at, f"expected type '{optional_of(part_type)}' but found '{part_type}'")
+        return unwrapped(part_type)
 
     def loop(self, node: Loop) -> Type:
         ranged = self.bindings.resolved(self.visit(node.range))
@@ -251,10 +251,10 @@ class Checker:
             )
         return ranged
 
-    def expect_bool(self, node: Node) -> None:
-        found = self.visit(node)
-        if not self.bindings.fits((found,), (BOOL,)):
-            shown = self.bindings.resolved(found, to_dyn=True)
+    def expect_bool(self, node: SyntaxNode) -> None:
+        node_type = self.visit(node)
+        if not self.bindings.fits((node_type,), (BOOL,)):
+            shown = self.bindings.resolved(node_type, to_dyn=True)
             self.report(node.at, f"expected type 'bool' but found '{shown}'")
 
     def loop_variables(self, node: Loop, ranged: Type) -> list[Type]:
@@ -277,7 +277,7 @@ class Checker:
         return result if node.is_flat else optional_of(result)
 
 
-def _qualified_name(node: Node) -> str:
+def _qualified_name(node: SyntaxNode) -> str:
     """Spell a chain of names, such as `a.b`; empty if it is more than that."""
     if isinstance(node, Name):
         return node.name

@@ -11,7 +11,12 @@ from typing import Any
 from fleetqueue.embedded.apiserver.validation.cel import calls, constants, literals, loops, members
 from fleetqueue.embedded.apiserver.validation.cel.checker import Checked, Checker
 from fleetqueue.embedded.apiserver.validation.cel.equality import comparison, union_of
-from fleetqueue.embedded.apiserver.validation.cel.errors import CompileError, CostExceeded, Problem, no_such_overload
+from fleetqueue.embedded.apiserver.validation.cel.errors import (
+    CompileError,
+    CostExceeded,
+    SourceProblem,
+    no_such_overload,
+)
 from fleetqueue.embedded.apiserver.validation.cel.functions import Dialect
 from fleetqueue.embedded.apiserver.validation.cel.nodes import (
     Call,
@@ -20,9 +25,9 @@ from fleetqueue.embedded.apiserver.validation.cel.nodes import (
     Loop,
     MapLiteral,
     Name,
-    Node,
     OptionalMap,
     Select,
+    SyntaxNode,
     count,
 )
 from fleetqueue.embedded.apiserver.validation.cel.parser import parse
@@ -44,7 +49,7 @@ COST_LIMIT = 1_000_000
 """Work that one evaluation may do, the number of the real server; about a quarter of a second."""
 
 
-class Program:
+class CompiledExpression:
     """A compiled expression."""
 
     def __init__(self, run: Run, result: Type, slots: int, names: set[str], steps: int) -> None:
@@ -69,25 +74,25 @@ class Program:
         return value, limit - frame[0]
 
 
-def compile_expression(source: str, variables: Mapping[str, Type], dialect: Dialect) -> Program:
+def compile_expression(source: str, variables: Mapping[str, Type], dialect: Dialect) -> CompiledExpression:
     """Parse, check and compile; the variables are given to `evaluate` in this order."""
     try:
         return _compiled(source, variables, dialect)
     except RecursionError:
-        raise CompileError([Problem(0, "expression is nested too deeply")], source) from None
+        raise CompileError([SourceProblem(0, "expression is nested too deeply")], source) from None
 
 
-def _compiled(source: str, variables: Mapping[str, Type], dialect: Dialect) -> Program:
+def _compiled(source: str, variables: Mapping[str, Type], dialect: Dialect) -> CompiledExpression:
     root = parse(source)
     checked = Checker(dialect.functions, variables, source).run(root)
-    found = literals.problems(root, mixes_literals=dialect.mixes_literals)
-    problems = sorted(found, key=lambda problem: problem.at)
+    literal_problems = literals.problems(root, mixes_literals=dialect.mixes_literals)
+    problems = sorted(literal_problems, key=lambda problem: problem.at)
     if problems:
         raise CompileError(problems, source)
     compiler = Compiler(checked, list(variables))
     run = compiler.visit(root)
     constants.try_out(root, checked.overloads)
-    return Program(run, root.type, compiler.slots, checked.names, count(root))
+    return CompiledExpression(run, root.type, compiler.slots, checked.names, count(root))
 
 
 class Compiler:
@@ -96,7 +101,7 @@ class Compiler:
         self.names = {name: slot for slot, name in enumerate(variables, 1)}
         self.slots = len(variables)
 
-    def visit(self, node: Node) -> Run:
+    def visit(self, node: SyntaxNode) -> Run:
         match node:
             case Literal():
                 return calls.constant(Uint(node.value) if node.literal_type is UINT else node.value)
@@ -116,7 +121,7 @@ class Compiler:
                 return self.optional_map(node)
         raise TypeError(node)
 
-    def as_dyn(self, node: Node) -> Run:
+    def as_dyn(self, node: SyntaxNode) -> Run:
         """Compile a node for use without its static type."""
         run, described = self.visit(node), node.type
         if not holds_objects(described):
@@ -171,15 +176,15 @@ class Compiler:
                 return self.type_of(node.args[0])
         return self.function(node)
 
-    def union(self, left: Node, right: Node) -> Run:
+    def union(self, left: SyntaxNode, right: SyntaxNode) -> Run:
         one, other, added = self.visit(left), self.visit(right), union_of(left.type)
         return lambda frame: added(one(frame), other(frame))
 
-    def or_else(self, node: Call, target: Node) -> Run:
+    def or_else(self, node: Call, target: SyntaxNode) -> Run:
         visit = self.as_dyn if node.type.is_dyn else self.visit
         return calls.or_else(visit(target), visit(node.args[0]), unwraps=node.function == "orValue")
 
-    def truth(self, node: Node) -> Run:
+    def truth(self, node: SyntaxNode) -> Run:
         run = self.visit(node)
         if node.type is BOOL:
             return run
@@ -198,7 +203,7 @@ class Compiler:
         yes, no = map(self.as_dyn if is_mixed else self.visit, node.args[1:])
         return lambda frame: yes(frame) if condition(frame) else no(frame)
 
-    def equality(self, left: Node, right: Node) -> Run:
+    def equality(self, left: SyntaxNode, right: SyntaxNode) -> Run:
         if left.type.is_dyn or right.type.is_dyn or "null" in (left.type.kind, right.type.kind):
             one, other = self.as_dyn(left), self.as_dyn(right)
             return lambda frame: equal(one(frame), other(frame))
@@ -210,7 +215,7 @@ class Compiler:
             return lambda frame: equal(one(frame), other(frame))
         return lambda frame: one(frame) == other(frame)
 
-    def membership(self, left: Node, right: Node) -> Run:
+    def membership(self, left: SyntaxNode, right: SyntaxNode) -> Run:
         value, holder = self.visit(left), self.visit(right)
         if (
             isinstance(right, ListLiteral)
@@ -229,7 +234,7 @@ class Compiler:
 
         return search
 
-    def type_of(self, node: Node) -> Run:
+    def type_of(self, node: SyntaxNode) -> Run:
         if not node.type.is_dyn:
             return calls.constant(node.type)
         run = self.visit(node)
@@ -299,12 +304,12 @@ class Compiler:
         is_flat = node.is_flat
 
         def run(frame: Frame) -> Any:
-            found = target(frame)
-            if not isinstance(found, Optional):
+            optional = target(frame)
+            if not isinstance(optional, Optional):
                 raise no_such_overload()
-            if not found.is_present:
+            if not optional.is_present:
                 return NONE
-            frame[slot] = found.content
+            frame[slot] = optional.content
             return result(frame) if is_flat else Optional(result(frame))
 
         return run

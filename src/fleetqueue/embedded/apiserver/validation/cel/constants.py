@@ -6,7 +6,7 @@ from typing import Any, Final
 from fleetqueue.embedded.apiserver.validation.cel import literals, re2
 from fleetqueue.embedded.apiserver.validation.cel.errors import CelError, InstantiationError
 from fleetqueue.embedded.apiserver.validation.cel.functions import Overload
-from fleetqueue.embedded.apiserver.validation.cel.nodes import Call, Literal, Node, children
+from fleetqueue.embedded.apiserver.validation.cel.nodes import Call, Literal, SyntaxNode, children
 from fleetqueue.embedded.apiserver.validation.cel.types import UINT
 from fleetqueue.embedded.apiserver.validation.cel.values import Uint, kind_of
 
@@ -15,7 +15,7 @@ _SEARCHES: Final = frozenset({"find", "findAll"})
 _UNKNOWN: Final = object()
 
 
-def try_out(node: Node, overloads: Mapping[int, Sequence[Overload]]) -> None:
+def try_out(node: SyntaxNode, overloads: Mapping[int, Sequence[Overload]]) -> None:
     """Raise InstantiationError if a constant conversion or pattern fails."""
     try:
         _value(node, overloads)
@@ -23,7 +23,7 @@ def try_out(node: Node, overloads: Mapping[int, Sequence[Overload]]) -> None:
         raise InstantiationError(str(error)) from None
 
 
-def _value(node: Node, overloads: Mapping[int, Sequence[Overload]]) -> Any:
+def _value(node: SyntaxNode, overloads: Mapping[int, Sequence[Overload]]) -> Any:
     """Return the value of a constant, or of a conversion of one; all that is below other nodes is tried out, too."""
     if isinstance(node, Literal):
         return Uint(node.value) if node.literal_type is UINT else node.value

@@ -33,6 +33,8 @@ KUBERNETES = Dialect(
 )
 
 
-def compile_expression(source: str, variables: Mapping[str, Type], dialect: Dialect = KUBERNETES) -> compiler.Program:
+def compile_expression(
+    source: str, variables: Mapping[str, Type], dialect: Dialect = KUBERNETES
+) -> compiler.CompiledExpression:
     """Compile an expression over these variables; raises CompileError."""
     return compiler.compile_expression(source, variables, dialect)

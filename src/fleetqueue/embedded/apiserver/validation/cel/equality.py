@@ -111,7 +111,7 @@ def union_of(described: Type) -> Callable[[list[Any], list[Any]], list[Any]]:
     keys = described.list_keys
 
     def merged(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        found = {tuple(map(item.get, keys)): item for item in one}
-        return list((found | {tuple(map(item.get, keys)): item for item in other}).values())
+        by_key = {tuple(map(item.get, keys)): item for item in one}
+        return list((by_key | {tuple(map(item.get, keys)): item for item in other}).values())
 
     return merged

@@ -4,7 +4,7 @@
 class CompileError(Exception):
     """An expression that cannot be used; the text shows where, as the real server does."""
 
-    def __init__(self, problems: "list[Problem]", source: str) -> None:
+    def __init__(self, problems: "list[SourceProblem]", source: str) -> None:
         super().__init__("\n".join(problem.shown(source) for problem in problems))
         self.problems = problems
 
@@ -17,7 +17,7 @@ class InstantiationError(CompileError):
         self.problems = []
 
 
-class Problem:
+class SourceProblem:
     """One mistake and its place, counted in characters from the start of the source."""
 
     def __init__(self, at: int, message: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from fleetqueue.embedded.apiserver.validation.cel.errors import CompileError, Problem
+from fleetqueue.embedded.apiserver.validation.cel.errors import CompileError, SourceProblem
 
 
 class Token(NamedTuple):
@@ -41,27 +41,27 @@ _LONG_COOKED_END = {
 _LONG_FAULT = {quote: re.compile(rf"(?:{_ESCAPED}|[^\\])*") for quote in _LONG_COOKED_END}
 
 
-def tokens(source: str, problems: list[Problem]) -> list[Token]:
+def tokens(source: str, problems: list[SourceProblem]) -> list[Token]:
     """Return the tokens of a source, the last one of kind `end`; what is no token is noted and left out."""
-    found: list[Token] = []
+    token_list: list[Token] = []
     at = 0
     while at < len(source):
         token, end = _next(source, at)
         if end == at:
             end = _end_of_fault(source, at)
-            problems.append(Problem(at, f"Syntax error: token recognition error at: '{source[at:end]}'"))
+            problems.append(SourceProblem(at, f"Syntax error: token recognition error at: '{source[at:end]}'"))
         elif token is not None:
-            found.append(token)
+            token_list.append(token)
         at = end
-    found.append(Token("end", "", len(source), "<EOF>"))
-    return found
+    token_list.append(Token("end", "", len(source), "<EOF>"))
+    return token_list
 
 
 def _next(source: str, at: int) -> tuple[Token | None, int]:
     """Return the next token, or none for a space, and where it ends; at the same place if there is no token."""
     opening = _OPENING.match(source, at)
-    if opening and (found := _quoted(source, at, opening)) is not None:
-        return found, at + len(found.shown)
+    if opening and (literal := _quoted(source, at, opening)) is not None:
+        return literal, at + len(literal.shown)
     match = _TOKEN.match(source, at)
     if match is None:
         return None, at
@@ -128,7 +128,7 @@ def _escaped_char(match: "re.Match[str]", kind: str, source: str, at: int) -> st
         return chr(int(match[4], 8))
     elif match[5] in _SIMPLE:
         return _SIMPLE[match[5]]
-    raise CompileError([Problem(at, "unable to unescape string")], source)
+    raise CompileError([SourceProblem(at, "unable to unescape string")], source)
 
 
 def _as_bytes(text: str) -> str:

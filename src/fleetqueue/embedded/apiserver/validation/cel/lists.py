@@ -83,11 +83,11 @@ def last_index_of(items: list[Any], wanted: Any) -> int:
 
 @library.method("distinct", _LIST, result=_LIST, cost=lambda items: len(items) ** 2)
 def distinct(items: list[Any]) -> list[Any]:
-    found: list[Any] = []
+    unique_items: list[Any] = []
     for item in items:
-        if not any(equal(item, other) for other in found):
-            found.append(item)
-    return found
+        if not any(equal(item, other) for other in unique_items):
+            unique_items.append(item)
+    return unique_items
 
 
 @library.method("slice", _LIST, INT, INT, result=_LIST, cost=_length)
@@ -106,15 +106,15 @@ def sliced(items: list[Any], start: int, end: int) -> list[Any]:
 def flattened(items: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise CelError("level must be non-negative")
-    found: list[Any] = []
+    flat_items: list[Any] = []
     for item in items:
         if not isinstance(item, list):
-            found.append(item)
+            flat_items.append(item)
         elif depth > 0:
-            found.extend(flattened(item, depth - 1))
+            flat_items.extend(flattened(item, depth - 1))
         else:
-            found.append(item)
-    return found
+            flat_items.append(item)
+    return flat_items
 
 
 @library.function("lists.range", INT, result=list_of(INT), cost=lambda count: max(count, 0))
@@ -124,7 +124,7 @@ def up_to(count: int) -> list[int]:
 
 @library.function("sets.contains", _LIST, _LIST, result=BOOL, cost=_squared)
 def contains(items: list[Any], wanted: list[Any]) -> bool:
-    return all(any(equal(each, item) for item in items) for each in wanted)
+    return all(any(equal(element, item) for item in items) for element in wanted)
 
 
 @library.function("sets.equivalent", _LIST, _LIST, result=BOOL, cost=_squared)
@@ -134,4 +134,4 @@ def equivalent(one: list[Any], other: list[Any]) -> bool:
 
 @library.function("sets.intersects", _LIST, _LIST, result=BOOL, cost=_squared)
 def intersects(one: list[Any], other: list[Any]) -> bool:
-    return any(equal(each, item) for item in one for each in other)
+    return any(equal(element, item) for item in one for element in other)

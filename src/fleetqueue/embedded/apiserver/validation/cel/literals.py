@@ -5,8 +5,15 @@ from typing import Any
 
 from fleetqueue.embedded.apiserver.validation.cel import re2, string_format, times
 from fleetqueue.embedded.apiserver.validation.cel.checker import TYPE_NAMES
-from fleetqueue.embedded.apiserver.validation.cel.errors import CelError, Problem
-from fleetqueue.embedded.apiserver.validation.cel.nodes import Call, ListLiteral, Literal, MapLiteral, Node, children
+from fleetqueue.embedded.apiserver.validation.cel.errors import CelError, SourceProblem
+from fleetqueue.embedded.apiserver.validation.cel.nodes import (
+    Call,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    SyntaxNode,
+    children,
+)
 from fleetqueue.embedded.apiserver.validation.cel.types import Type, is_optional, opaque, same, unwrapped
 from fleetqueue.embedded.apiserver.validation.cel.values import Struct, kind_of
 
@@ -20,7 +27,7 @@ _READERS: dict[tuple[str, str], Callable[[Any], Any]] = {
 """What reads a constant argument of a function."""
 
 
-def problems(node: Node, *, mixes_literals: bool) -> Iterator[Problem]:
+def problems(node: SyntaxNode, *, mixes_literals: bool) -> Iterator[SourceProblem]:
     """Find constants that can never be read, and lists and maps whose parts are of different types."""
     if isinstance(node, Call):
         yield from _of_argument(node)
@@ -36,7 +43,7 @@ def problems(node: Node, *, mixes_literals: bool) -> Iterator[Problem]:
             yield from problems(child, mixes_literals=mixes_literals)
 
 
-def _of_argument(node: Call) -> Iterator[Problem]:
+def _of_argument(node: Call) -> Iterator[SourceProblem]:
     argument = node.args[-1] if node.args else None
     if node.function == "format" and isinstance(node.target, Literal) and isinstance(argument, ListLiteral):
         yield from _of_format(node, node.target.value, argument.items)
@@ -44,7 +51,7 @@ def _of_argument(node: Call) -> Iterator[Problem]:
         return
     read = _READERS.get((node.function, argument.literal_type.kind))
     if read is not None and not _can(read, argument.value):
-        yield Problem(argument.at, f"invalid {node.function} argument")
+        yield SourceProblem(argument.at, f"invalid {node.function} argument")
 
 
 def _can(read: Callable[[Any], Any], value: Any) -> bool:
@@ -55,34 +62,34 @@ def _can(read: Callable[[Any], Any], value: Any) -> bool:
     return True
 
 
-def _of_mixture(parts: list[tuple[Node, bool]]) -> Iterator[Problem]:
+def _of_mixture(parts: list[tuple[SyntaxNode, bool]]) -> Iterator[SourceProblem]:
     first: Type | None = None
     for part, optional in parts:
-        found = unwrapped(part.type) if optional and is_optional(part.type) else part.type
-        first = first or found
-        if not same(first, found):
-            yield Problem(part.at, f"expected type '{first}' but found '{found}'")
+        part_type = unwrapped(part.type) if optional and is_optional(part.type) else part.type
+        first = first or part_type
+        if not same(first, part_type):
+            yield SourceProblem(part.at, f"expected type '{first}' but found '{part_type}'")
             return
 
 
-def _of_format(node: Call, template: str, args: list[Node]) -> Iterator[Problem]:
+def _of_format(node: Call, template: str, args: list[SyntaxNode]) -> Iterator[SourceProblem]:
     """Check that a template and its arguments fit each other."""
     try:
         verbs = string_format.verbs(template)
     except CelError as error:
-        yield Problem(node.at, str(error))
+        yield SourceProblem(node.at, str(error))
         return
     for position, verb in enumerate(verbs):
         if position >= len(args):
-            yield Problem(node.at, f"index {position} out of range")
+            yield SourceProblem(node.at, f"index {position} out of range")
             return
         problem = string_format.problem_of(verb, args[position].type)
         if problem:
-            yield Problem(args[position].at, problem)
+            yield SourceProblem(args[position].at, problem)
             return
     if len(args) > len(verbs):
         detail = f"(expected {len(verbs)}, got {len(args)})"
-        yield Problem(node.at, f"too many arguments supplied to string.format {detail}")
+        yield SourceProblem(node.at, f"too many arguments supplied to string.format {detail}")
 
 
 _BY_KIND = {described.kind: described for described in TYPE_NAMES.values()}

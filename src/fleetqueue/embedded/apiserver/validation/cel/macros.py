@@ -1,12 +1,12 @@
 """Calls that are more than calls: has() and the loops, which bind names for their arguments."""
 
-from fleetqueue.embedded.apiserver.validation.cel.errors import CompileError, Problem
-from fleetqueue.embedded.apiserver.validation.cel.nodes import Loop, Name, Node, OptionalMap, Select
+from fleetqueue.embedded.apiserver.validation.cel.errors import CompileError, SourceProblem
+from fleetqueue.embedded.apiserver.validation.cel.nodes import Loop, Name, OptionalMap, Select, SyntaxNode
 
 _NO_NAME = "argument is not an identifier"
 
 
-def expanded(at: int, name: str, target: Node | None, args: list[Node]) -> Node | None:
+def expanded(at: int, name: str, target: SyntaxNode | None, args: list[SyntaxNode]) -> SyntaxNode | None:
     """Return what a macro stands for; None if the call is no macro."""
     if target is None:
         return _has(at, args[0]) if name == "has" and len(args) == 1 else None
@@ -32,18 +32,18 @@ def expanded(at: int, name: str, target: Node | None, args: list[Node]) -> Node 
     return None
 
 
-def _has(at: int, argument: Node) -> Node:
+def _has(at: int, argument: SyntaxNode) -> SyntaxNode:
     if not isinstance(argument, Select) or argument.is_test:
-        raise CompileError([Problem(argument.at, "invalid argument to has() macro")], "")
+        raise CompileError([SourceProblem(argument.at, "invalid argument to has() macro")], "")
     return Select(at, argument.operand, argument.field, is_test=True)
 
 
-def _names(args: list[Node], problem: str = "argument must be a simple name") -> list[str]:
+def _names(args: list[SyntaxNode], problem: str = "argument must be a simple name") -> list[str]:
     names = []
     for arg in args:
         if not isinstance(arg, Name):
-            raise CompileError([Problem(arg.at, problem)], "")
+            raise CompileError([SourceProblem(arg.at, problem)], "")
         names.append(arg.name)
     if len(set(names)) < len(names):
-        raise CompileError([Problem(args[-1].at, f"duplicate variable name: {names[0]}")], "")
+        raise CompileError([SourceProblem(args[-1].at, f"duplicate variable name: {names[0]}")], "")
     return names

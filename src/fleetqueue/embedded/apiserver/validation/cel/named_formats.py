@@ -11,7 +11,7 @@ library = Library()
 FORMAT = opaque("kubernetes.NamedFormat")
 
 
-class Format:
+class NamedFormat:
     type_name = "kubernetes.NamedFormat"
 
     def __init__(self, problems: NameRule) -> None:
@@ -42,10 +42,10 @@ _RULES: dict[str, NameRule] = {
     "date": _schema_format("date", "invalid date"),
     "datetime": _schema_format("datetime", "invalid datetime"),
 }
-KNOWN = {name: Format(problems) for name, problems in _RULES.items()}
+KNOWN = {name: NamedFormat(problems) for name, problems in _RULES.items()}
 
 
-def _declare(name: str, known: Format) -> None:
+def _declare(name: str, known: NamedFormat) -> None:
     library.function(f"format.{name}", result=FORMAT)(lambda: known)
 
 
@@ -59,6 +59,6 @@ def named(name: str) -> Optional:
 
 
 @library.method("validate", FORMAT, STRING, result=optional_of(list_of(STRING)))
-def validate(wanted: Format, text: str) -> Optional:
+def validate(wanted: NamedFormat, text: str) -> Optional:
     problems = wanted.problems(text)
     return Optional(problems) if problems else NONE

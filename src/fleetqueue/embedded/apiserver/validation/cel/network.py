@@ -69,12 +69,12 @@ def parsed_network(text: str) -> Cidr:
     host, slash, length = text.rpartition("/")
     problem = _problem_of_network(host, length) if slash else "no '/'"
     if problem:
-        said = "network address parse error during conversion from string"  # which the real server says twice
-        raise BadAddress(f"{said}: {said}: netip.ParsePrefix({quoted(text)}): {problem}")
+        prefix = "network address parse error during conversion from string"  # which the real server says twice
+        raise BadAddress(f"{prefix}: {prefix}: netip.ParsePrefix({quoted(text)}): {problem}")
     address = ipaddress.ip_address(host)
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        said = "network address parse error during conversion from string"
-        raise BadAddress(f"{said}: IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+        prefix = "network address parse error during conversion from string"
+        raise BadAddress(f"{prefix}: IPv4-mapped IPv6 address {quoted(text)} is not allowed")
     return Cidr(address, int(length))
 
 

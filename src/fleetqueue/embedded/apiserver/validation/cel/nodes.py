@@ -7,26 +7,26 @@ from fleetqueue.embedded.apiserver.validation.cel.types import DYN, Type
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class SyntaxNode:
     at: int
     """Where it stands in the source, in characters; errors point here."""
     type: Type = field(default=DYN, init=False)
 
 
 @dataclass(slots=True, eq=False)
-class Literal(Node):
+class Literal(SyntaxNode):
     value: Any
     literal_type: Type
 
 
 @dataclass(slots=True, eq=False)
-class Name(Node):
+class Name(SyntaxNode):
     name: str
 
 
 @dataclass(slots=True, eq=False)
-class Select(Node):
-    operand: Node
+class Select(SyntaxNode):
+    operand: SyntaxNode
     field: str
     is_test: bool = False
     """Whether this is `has(operand.field)`."""
@@ -34,47 +34,47 @@ class Select(Node):
 
 
 @dataclass(slots=True, eq=False)
-class Call(Node):
+class Call(SyntaxNode):
     function: str
-    target: Node | None
-    args: list[Node]
+    target: SyntaxNode | None
+    args: list[SyntaxNode]
 
 
 @dataclass(slots=True, eq=False)
-class ListLiteral(Node):
-    items: list[Node]
+class ListLiteral(SyntaxNode):
+    items: list[SyntaxNode]
     optional: set[int]
 
 
 @dataclass(slots=True, eq=False)
-class MapLiteral(Node):
-    entries: list[tuple[Node, Node, bool]]
+class MapLiteral(SyntaxNode):
+    entries: list[tuple[SyntaxNode, SyntaxNode, bool]]
 
 
 @dataclass(slots=True, eq=False)
-class Loop(Node):
+class Loop(SyntaxNode):
     """A macro that visits a list or map: all, exists, exists_one, map, filter and their forms with two variables."""
 
     macro: str
-    range: Node
+    range: SyntaxNode
     names: list[str]
-    condition: Node | None
+    condition: SyntaxNode | None
     """What must hold for an item: the predicate, or the filter before a transformation."""
-    result: Node | None
+    result: SyntaxNode | None
     """What an item becomes; None where the macro only asks."""
 
 
 @dataclass(slots=True, eq=False)
-class OptionalMap(Node):
+class OptionalMap(SyntaxNode):
     """`target.optMap(name, result)` or optFlatMap: look into an optional, if it holds something."""
 
-    target: Node
+    target: SyntaxNode
     name: str
-    result: Node
+    result: SyntaxNode
     is_flat: bool
 
 
-def children(node: Node) -> list[Node]:
+def children(node: SyntaxNode) -> list[SyntaxNode]:
     """Return the nodes right below one."""
     if isinstance(node, Select):
         return [node.operand]
@@ -89,6 +89,6 @@ def children(node: Node) -> list[Node]:
     return [node.target, node.result] if isinstance(node, OptionalMap) else []
 
 
-def count(node: Node) -> int:
+def count(node: SyntaxNode) -> int:
     """Count a node and all below it, as work: constants are free."""
     return (not isinstance(node, Literal)) + sum(map(count, children(node)))

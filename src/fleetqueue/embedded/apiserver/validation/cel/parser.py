@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fleetqueue.embedded.apiserver.validation.cel import types
-from fleetqueue.embedded.apiserver.validation.cel.errors import CompileError, Problem
+from fleetqueue.embedded.apiserver.validation.cel.errors import CompileError, SourceProblem
 from fleetqueue.embedded.apiserver.validation.cel.lexer import Token, tokens
 from fleetqueue.embedded.apiserver.validation.cel.macros import expanded
 from fleetqueue.embedded.apiserver.validation.cel.nodes import (
@@ -12,8 +12,8 @@ from fleetqueue.embedded.apiserver.validation.cel.nodes import (
     Literal,
     MapLiteral,
     Name,
-    Node,
     Select,
+    SyntaxNode,
 )
 
 MAX_DEPTH = 60
@@ -30,7 +30,7 @@ _AFTER_A_VALUE = frozenset({"end", ")", "]", "}", ",", ":", "?", ".", "[", "+", 
 _MIN_INT, _MAX_INT, _MAX_UINT = -(2**63), 2**63 - 1, 2**64 - 1
 
 
-def parse(source: str) -> Node:
+def parse(source: str) -> SyntaxNode:
     """Return the tree of an expression; raises CompileError with all that is wrong with its form."""
     parser = _Parser(source)
     try:
@@ -42,7 +42,7 @@ def parse(source: str) -> Node:
     return node
 
 
-def _in_order(problems: list[Problem]) -> list[Problem]:
+def _in_order(problems: list[SourceProblem]) -> list[SourceProblem]:
     return sorted(problems, key=lambda problem: problem.at)
 
 
@@ -55,13 +55,13 @@ def _expecting(*beside: str) -> str:
 class _Parser:
     """Reads the tokens from left to right.
 
-    What is wrong is told as the real parser tells it: a token too much is left out, a missing one is thought there, and
+    Errors are those of the real parser: an extra token is skipped, a missing one is assumed, and
     reading goes on; at anything else it ends.
     """
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.problems: list[Problem] = []
+        self.problems: list[SourceProblem] = []
         self.tokens = tokens(source, self.problems)
         self.position = 0
         self.depth = 0
@@ -75,10 +75,10 @@ class _Parser:
         return self.tokens[min(self.position + 1, len(self.tokens) - 1)]
 
     def fail(self, at: int, message: str) -> CompileError:
-        return CompileError([Problem(at, message)], self.source)
+        return CompileError([SourceProblem(at, message)], self.source)
 
     def note(self, message: str) -> None:
-        self.problems.append(Problem(self.here.at, f"Syntax error: {message}"))
+        self.problems.append(SourceProblem(self.here.at, f"Syntax error: {message}"))
 
     def mismatched(self, expecting: str) -> CompileError:
         return self.fail(self.here.at, f"Syntax error: mismatched input '{self.here.shown}' expecting {expecting}")
@@ -130,12 +130,12 @@ class _Parser:
     def is_value(self, token: Token) -> bool:
         return token.kind in _VALUE_KINDS and token.text != "in"
 
-    def whole(self) -> Node:
+    def whole(self) -> SyntaxNode:
         node = self.expression()
         self.expect("end")
         return node
 
-    def expression(self) -> Node:
+    def expression(self) -> SyntaxNode:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.fail(self.here.at, f"expression recursion limit exceeded: {MAX_DEPTH}")
@@ -148,13 +148,13 @@ class _Parser:
         self.depth -= 1
         return node
 
-    def either(self) -> Node:
+    def either(self) -> SyntaxNode:
         return self.chain("||", self.both)
 
-    def both(self) -> Node:
+    def both(self) -> SyntaxNode:
         return self.chain("&&", self.relation)
 
-    def chain(self, operator: str, part: Callable[[], Node]) -> Node:
+    def chain(self, operator: str, part: Callable[[], SyntaxNode]) -> SyntaxNode:
         """Read parts with one logical operator between them; a long chain becomes a tree of little depth."""
         parts, places = [part()], []
         while self.is_next(operator):
@@ -162,7 +162,7 @@ class _Parser:
             parts.append(part())
         return _balanced(f"_{operator}_", parts, places)
 
-    def relation(self) -> Node:
+    def relation(self) -> SyntaxNode:
         node = self.sum()
         while self.is_next(*_RELATIONS):
             token = self.take()
@@ -170,21 +170,21 @@ class _Parser:
             node = Call(token.at, name, None, [node, self.sum()])
         return node
 
-    def sum(self) -> Node:
+    def sum(self) -> SyntaxNode:
         node = self.product()
         while self.is_next("+", "-"):
             token = self.take()
             node = Call(token.at, f"_{token.text}_", None, [node, self.product()])
         return node
 
-    def product(self) -> Node:
+    def product(self) -> SyntaxNode:
         node = self.unary()
         while self.is_next("*", "/", "%"):
             token = self.take()
             node = Call(token.at, f"_{token.text}_", None, [node, self.unary()])
         return node
 
-    def unary(self) -> Node:
+    def unary(self) -> SyntaxNode:
         self.expect_value()
         if not self.is_next("!", "-"):
             return self.member()
@@ -197,10 +197,10 @@ class _Parser:
         operand = self.member()
         return operand if repeats % 2 == 0 else Call(token.at, f"{token.text}_", None, [operand])
 
-    def member(self) -> Node:
+    def member(self) -> SyntaxNode:
         return self.members_of(self.primary())
 
-    def members_of(self, node: Node) -> Node:
+    def members_of(self, node: SyntaxNode) -> SyntaxNode:
         """Read what follows a value: fields, calls and indices."""
         while True:
             if self.is_next("."):
@@ -215,7 +215,7 @@ class _Parser:
             else:
                 return node
 
-    def after_dot(self, operand: Node, at: int) -> Node:
+    def after_dot(self, operand: SyntaxNode, at: int) -> SyntaxNode:
         is_optional = self.taken("?")
         if not self.is_next("name") or self.here.text in ("in", "true", "false", "null"):
             shown = "." + (self.here.shown if self.here.kind != "end" else "")
@@ -226,14 +226,14 @@ class _Parser:
         at = self.take().at
         return self.call(at, name, operand, self.arguments())
 
-    def call(self, at: int, name: str, target: Node | None, args: list[Node]) -> Node:
+    def call(self, at: int, name: str, target: SyntaxNode | None, args: list[SyntaxNode]) -> SyntaxNode:
         try:
             return expanded(at, name, target, args) or Call(at, name, target, args)
         except CompileError as error:
             raise CompileError(error.problems, self.source) from None
 
-    def arguments(self) -> list[Node]:
-        args: list[Node] = []
+    def arguments(self) -> list[SyntaxNode]:
+        args: list[SyntaxNode] = []
         self.expect_value(")")
         if self.taken(")"):
             return args
@@ -243,7 +243,7 @@ class _Parser:
                 self.expect(")")
                 return args
 
-    def primary(self) -> Node:
+    def primary(self) -> SyntaxNode:
         token = self.take()
         match token.kind:
             case "int" | "uint" | "float":
@@ -267,7 +267,7 @@ class _Parser:
         self.position -= 1
         raise self.mismatched(_expecting())
 
-    def name(self, token: Token, text: str) -> Node:
+    def name(self, token: Token, text: str) -> SyntaxNode:
         if text in ("true", "false"):
             return Literal(token.at, text == "true", types.BOOL)
         if text == "null":
@@ -294,8 +294,8 @@ class _Parser:
             raise self.fail(at, "invalid int literal")
         return Literal(at, value, types.INT)
 
-    def list_literal(self, at: int) -> Node:
-        items: list[Node] = []
+    def list_literal(self, at: int) -> SyntaxNode:
+        items: list[SyntaxNode] = []
         optional: set[int] = set()
         self.expect_value("]", ",", "?")
         while not self.closed("]", bool(items)):
@@ -307,8 +307,8 @@ class _Parser:
                 break
         return ListLiteral(at, items, optional)
 
-    def map_literal(self, at: int) -> Node:
-        entries: list[tuple[Node, Node, bool]] = []
+    def map_literal(self, at: int) -> SyntaxNode:
+        entries: list[tuple[SyntaxNode, SyntaxNode, bool]] = []
         self.expect_value("}", ",", "?")
         while not self.closed("}", bool(entries)):
             is_optional = self.taken("?")
@@ -327,7 +327,7 @@ class _Parser:
         return self.taken(end)
 
 
-def _balanced(function: str, parts: list[Node], places: list[int]) -> Node:
+def _balanced(function: str, parts: list[SyntaxNode], places: list[int]) -> SyntaxNode:
     if not places:
         return parts[0]
     middle = len(places) // 2

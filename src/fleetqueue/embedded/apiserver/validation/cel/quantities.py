@@ -61,10 +61,10 @@ class Quantity:
 @library.function("quantity", STRING, result=QUANTITY)
 def quantity(text: str) -> Quantity:
     try:
-        found = quantities.parsed(text)
+        amount = quantities.parsed(text)
     except ValueError as error:
         raise CelError(str(error)) from None
-    return Quantity(found.mantissa, found.exponent, is_small=found.is_short)
+    return Quantity(amount.mantissa, amount.exponent, is_small=amount.is_short)
 
 
 @library.function("isQuantity", STRING, result=BOOL)

@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 
 from fleetqueue.embedded.apiserver.validation.cel.automaton import Automaton
 from fleetqueue.embedded.apiserver.validation.cel.char_ranges import Ranges
-from fleetqueue.embedded.apiserver.validation.cel.re2_syntax import BadPattern, Part, parsed
+from fleetqueue.embedded.apiserver.validation.cel.re2_syntax import BadPattern, PatternNode, parsed
 
 __all__ = ["BadPattern", "Pattern", "compiled"]
 
@@ -22,7 +22,7 @@ def compiled(pattern: str) -> "Pattern":
 
 
 class Pattern:
-    def __init__(self, tree: Part) -> None:
+    def __init__(self, tree: PatternNode) -> None:
         self.tree = tree
         self.python = re.compile(_written(tree))
         self.search = self.python.search
@@ -46,7 +46,7 @@ class Pattern:
         return self.repetitions < 2 or len(text) ** self.repetitions < SAFE_STEPS
 
 
-def _is_ambiguous(part: Part, times: int = 1) -> bool:
+def _is_ambiguous(part: PatternNode, times: int = 1) -> bool:
     """Whether something that is repeated often can itself match in several ways: then ways multiply."""
     if times >= _MANY and part.kind in ("repeat", "any_of"):
         return True
@@ -55,7 +55,7 @@ def _is_ambiguous(part: Part, times: int = 1) -> bool:
     return any(_is_ambiguous(inner, times) for inner in part.parts)
 
 
-def _repetitions(part: Part) -> int:
+def _repetitions(part: PatternNode) -> int:
     is_long = part.kind == "repeat" and (part.high is None or part.high >= _MANY)
     return is_long + sum(map(_repetitions, part.parts))
 
@@ -66,7 +66,7 @@ _ASSERTIONS = {
 }  # fmt: skip
 
 
-def _written(part: Part) -> str:
+def _written(part: PatternNode) -> str:
     """Write a tree in Python's syntax."""
     match part.kind:
         case "chars":

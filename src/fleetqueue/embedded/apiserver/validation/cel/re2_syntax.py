@@ -21,14 +21,14 @@ class BadPattern(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PatternNode:
     """A node: chars, assert, all, any_of or repeat."""
 
     kind: str
     chars: Ranges = ()
     assertion: str = ""
     """begin, end, begin_line, end_line, word or not_word."""
-    parts: "tuple[Part, ...]" = ()
+    parts: "tuple[PatternNode, ...]" = ()
     low: int = 0
     high: int | None = None
     is_lazy: bool = False
@@ -40,7 +40,7 @@ _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
-def parsed(pattern: str) -> Part:
+def parsed(pattern: str) -> PatternNode:
     """Return the tree of a pattern; raises BadPattern."""
     reader = _Reader(pattern)
     tree = reader.alternatives(0)
@@ -58,29 +58,29 @@ class _Reader:
     def peek(self, length: int = 1) -> str:
         return self.text[self.at : self.at + length]
 
-    def alternatives(self, depth: int) -> Part:
+    def alternatives(self, depth: int) -> PatternNode:
         if depth > MAX_REPEAT:
             raise BadPattern("expression nests too deeply", self.text)
         before = self.flags
-        found = [self.sequence(depth)]
+        sequences = [self.sequence(depth)]
         while self.peek() == "|":
             self.at += 1
-            found.append(self.sequence(depth))
+            sequences.append(self.sequence(depth))
         self.flags = before  # a flag set inside a group ends with it
-        return found[0] if len(found) == 1 else Part("any_of", parts=tuple(found))
+        return sequences[0] if len(sequences) == 1 else PatternNode("any_of", parts=tuple(sequences))
 
-    def sequence(self, depth: int) -> Part:
-        found: list[Part] = []
+    def sequence(self, depth: int) -> PatternNode:
+        parts: list[PatternNode] = []
         while self.at < len(self.text) and self.peek() not in "|)":
-            self.one(found, depth)
-        return Part("all", parts=tuple(found))
+            self.one(parts, depth)
+        return PatternNode("all", parts=tuple(parts))
 
-    def one(self, found: list[Part], depth: int) -> None:
+    def one(self, parts: list[PatternNode], depth: int) -> None:
         char = self.peek()
         if char == "(":
             group = self.group(depth)
             if group is not None:
-                found.append(self.repeated(group))
+                parts.append(self.repeated(group))
         elif char in "*+?":
             raise BadPattern("missing argument to repetition operator", char)
         elif char == "{" and self.counts() is not None:
@@ -88,11 +88,11 @@ class _Reader:
             self.at = self.counts()[2]  # type: ignore[index]
             raise BadPattern("missing argument to repetition operator", self.text[low : self.at])
         elif self.peek(2) == "\\Q":
-            found.extend(self.quoted())
+            parts.extend(self.quoted())
         else:
-            found.append(self.repeated(self.atom()))
+            parts.append(self.repeated(self.atom()))
 
-    def quoted(self) -> list[Part]:
+    def quoted(self) -> list[PatternNode]:
         self.at += 2
         end = self.text.find("\\E", self.at)
         literal = self.text[self.at : end if end >= 0 else len(self.text)]
@@ -102,7 +102,7 @@ class _Reader:
             parts[-1] = self.repeated(parts[-1])
         return parts
 
-    def group(self, depth: int) -> Part | None:
+    def group(self, depth: int) -> PatternNode | None:
         """Read a group; None if it only sets flags for what follows."""
         start = self.at
         self.at += 1
@@ -118,7 +118,7 @@ class _Reader:
         self.at += 1
         self.flags = before
         assert self.at > start
-        return Part("all", parts=(inner,), is_capture=is_capture)
+        return PatternNode("all", parts=(inner,), is_capture=is_capture)
 
     def named(self) -> bool:
         """Read the name of a group, if it has one."""
@@ -155,23 +155,23 @@ class _Reader:
                 break
         raise BadPattern("invalid or unsupported Perl syntax", self.text[start : self.at])
 
-    def repeated(self, part: Part) -> Part:
+    def repeated(self, part: PatternNode) -> PatternNode:
         first = ""
         while True:
             start = self.at
-            found = self.quantifier()
-            if found is None:
+            bounds = self.quantifier()
+            if bounds is None:
                 return part
             if first:
                 raise BadPattern("invalid nested repetition operator", first + self.text[start : self.at])
             first = self.text[start : self.at]
-            low, high = found
+            low, high = bounds
             if (low > MAX_REPEAT) or (high or 0) > MAX_REPEAT or (high is not None and low > high):
                 raise BadPattern("invalid repeat count", first)
             is_lazy = self.peek() == "?"
             self.at += is_lazy
             first += "?" * is_lazy
-            part = Part("repeat", parts=(part,), low=low, high=high, is_lazy=is_lazy != ("U" in self.flags))
+            part = PatternNode("repeat", parts=(part,), low=low, high=high, is_lazy=is_lazy != ("U" in self.flags))
             if repeats(part) > MAX_REPEAT:
                 raise BadPattern("invalid repeat count", first)
 
@@ -196,21 +196,21 @@ class _Reader:
         least = min(int(low), MAX_REPEAT + 1) if len(low) < 9 else MAX_REPEAT + 1
         return least, (least if not comma else int(high) if high else None), end + 1
 
-    def atom(self) -> Part:
+    def atom(self) -> PatternNode:
         char = self.peek()
         self.at += 1
         if char == "[":
             return self.bracket()
         if char == ".":
-            return Part("chars", ((0, MAX_CHAR),) if "s" in self.flags else ((0, 9), (11, MAX_CHAR)))
+            return PatternNode("chars", ((0, MAX_CHAR),) if "s" in self.flags else ((0, 9), (11, MAX_CHAR)))
         if char == "^":
-            return Part("assert", assertion="begin_line" if "m" in self.flags else "begin")
+            return PatternNode("assert", assertion="begin_line" if "m" in self.flags else "begin")
         if char == "$":
-            return Part("assert", assertion="end_line" if "m" in self.flags else "end")
+            return PatternNode("assert", assertion="end_line" if "m" in self.flags else "end")
         return self.escape() if char == "\\" else self.literal(ord(char))
 
-    def literal(self, code: int) -> Part:
-        return Part("chars", self.folded(((code, code),)))
+    def literal(self, code: int) -> PatternNode:
+        return PatternNode("chars", self.folded(((code, code),)))
 
     def folded(self, ranges: Ranges) -> Ranges:
         """Add the other cases of letters, if case does not count."""
@@ -223,14 +223,14 @@ class _Reader:
                     codes.add(ord(other))
         return joined((code, code) for code in codes)
 
-    def escape(self) -> Part:
+    def escape(self) -> PatternNode:
         char = self.peek()
         assertion = {"A": "begin", "z": "end", "b": "word", "B": "not_word"}.get(char)
         if assertion:
             self.at += 1
-            return Part("assert", assertion=assertion)
+            return PatternNode("assert", assertion=assertion)
         ranges = self.class_escape()
-        return Part("chars", self.folded(ranges)) if ranges is not None else self.literal(self.char_escape())
+        return PatternNode("chars", self.folded(ranges)) if ranges is not None else self.literal(self.char_escape())
 
     def class_escape(self) -> Ranges | None:
         """Read `\\d`, `\\W`, `\\pL` and the like, after the backslash."""
@@ -291,24 +291,24 @@ class _Reader:
             raise BadPattern("invalid escape sequence", self.text[start : self.at])
         return code
 
-    def bracket(self) -> Part:
+    def bracket(self) -> PatternNode:
         start = self.at - 1
         is_negative = self.peek() == "^"
         self.at += is_negative
-        found: list[tuple[int, int]] = []
+        char_ranges: list[tuple[int, int]] = []
         first = True
         while first or self.peek() != "]":
             if self.at >= len(self.text):
                 raise BadPattern("missing closing ]", self.text[start:])
-            self.member(found)
+            self.member(char_ranges)
             first = False
         self.at += 1
-        ranges = self.folded(joined(found))
+        ranges = self.folded(joined(char_ranges))
         if is_negative:
             ranges = inverted(ranges)
-        return Part("chars", ranges)
+        return PatternNode("chars", ranges)
 
-    def member(self, found: list[tuple[int, int]]) -> None:
+    def member(self, char_ranges: list[tuple[int, int]]) -> None:
         if self.peek(2) == "[:" and ":]" in self.text[self.at :]:
             end = self.text.index(":]", self.at)
             name = self.text[self.at + 2 : end]
@@ -316,13 +316,13 @@ class _Reader:
             if ranges is None:
                 raise BadPattern("invalid character class range", self.text[self.at : end + 2])
             self.at = end + 2
-            found.extend(inverted(ranges) if name.startswith("^") else ranges)
+            char_ranges.extend(inverted(ranges) if name.startswith("^") else ranges)
             return
         if self.peek() == "\\":
             self.at += 1
             special = self.class_escape()
             if special is not None:
-                found.extend(special)
+                char_ranges.extend(special)
                 return
             self.at -= 1
         start = self.at
@@ -332,7 +332,7 @@ class _Reader:
             high = self.single()
             if high < low:
                 raise BadPattern("invalid character class range", self.text[start : self.at])
-        found.append((low, high))
+        char_ranges.append((low, high))
 
     def single(self) -> int:
         char = self.peek()
@@ -342,7 +342,7 @@ class _Reader:
         return self.char_escape() if char == "\\" else ord(char)
 
 
-def repeats(part: Part) -> int:
+def repeats(part: PatternNode) -> int:
     """How often the innermost part is written out when all counts are."""
     inner = max(map(repeats, part.parts), default=1)
     if part.kind != "repeat":

@@ -20,11 +20,11 @@ def formatted(template: str, args: list[Any]) -> str:
     made: list[str] = []
     at = used = 0
     while True:
-        found = template.find("%", at)
-        if found < 0:
+        percent = template.find("%", at)
+        if percent < 0:
             return "".join(made) + template[at:]
-        made.append(template[at:found])
-        precision, verb, at = _clause(template, found + 1)
+        made.append(template[at:percent])
+        precision, verb, at = _clause(template, percent + 1)
         if verb == "%":
             made.append("%")
             continue
@@ -36,16 +36,16 @@ def formatted(template: str, args: list[Any]) -> str:
 
 def verbs(template: str) -> list[str]:
     """Return the verbs of a template that take an argument; raises CelError if there is no such verb."""
-    found: list[str] = []
+    verb_names: list[str] = []
     at = template.find("%")
     while at >= 0:
         _, verb, at = _clause(template, at + 1)
         if verb != "%":
             if verb not in _VERBS:
                 raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{verb}"')
-            found.append(verb)
+            verb_names.append(verb)
         at = template.find("%", at)
-    return found
+    return verb_names
 
 
 def problem_of(verb: str, given: Type) -> str:

@@ -86,19 +86,19 @@ def substring(text: str, start: int, end: int | None = None) -> str:
 
 @library.method("find", STRING, STRING, result=STRING, cost=by_length)
 def find(text: str, pattern: str) -> str:
-    found = _searcher(text, pattern).python.search(text)
-    return found.group() if found else ""
+    match = _searcher(text, pattern).python.search(text)
+    return match.group() if match else ""
 
 
 @library.method("findAll", STRING, STRING, result=_STRINGS, cost=by_length)
 @library.method("findAll", STRING, STRING, INT, result=_STRINGS, cost=lambda text, *rest: by_length(text))
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found: list[str] = []
+    matches: list[str] = []
     for match in _searcher(text, pattern).python.finditer(text):
-        if len(found) == limit:
+        if len(matches) == limit:
             break
-        found.append(match.group())
-    return found
+        matches.append(match.group())
+    return matches
 
 
 def _searcher(text: str, pattern: str) -> re2.Pattern:

@@ -22,16 +22,16 @@ class Bindings:
     def instantiated(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
         """Give the type parameters of a declaration names that nothing else uses."""
         names: dict[str, Type] = {}
-        return tuple(self._renamed(each, names) for each in types)
+        return tuple(self._renamed(cel_type, names) for cel_type in types)
 
-    def _renamed(self, each: Type, names: dict[str, Type]) -> Type:
-        if each.kind == "param":
-            if each.name not in names:
-                names[each.name] = self.fresh()
-            return names[each.name]
-        if not each.params:
-            return each
-        return _with_params(each, tuple(self._renamed(param, names) for param in each.params))
+    def _renamed(self, cel_type: Type, names: dict[str, Type]) -> Type:
+        if cel_type.kind == "param":
+            if cel_type.name not in names:
+                names[cel_type.name] = self.fresh()
+            return names[cel_type.name]
+        if not cel_type.params:
+            return cel_type
+        return _with_params(cel_type, tuple(self._renamed(param, names) for param in cel_type.params))
 
     def fits(self, actual: tuple[Type, ...], wanted: tuple[Type, ...]) -> bool:
         """Whether values of these types can be given for those; remembers what variables must be, if so."""
@@ -43,16 +43,16 @@ class Bindings:
         self.known = before
         return False
 
-    def resolved(self, each: Type, *, to_dyn: bool = False) -> Type:
+    def resolved(self, cel_type: Type, *, to_dyn: bool = False) -> Type:
         """Replace variables by what they stand for; unknown ones by `dyn` if asked."""
-        if each.kind == "param":
-            if each.name in self.known:
-                return self.resolved(self.known[each.name], to_dyn=to_dyn)
-            return DYN if to_dyn else each
-        if not each.params:
-            return each
-        params = tuple(self.resolved(param, to_dyn=to_dyn) for param in each.params)
-        return each if all(map(is_, params, each.params)) else _with_params(each, params)
+        if cel_type.kind == "param":
+            if cel_type.name in self.known:
+                return self.resolved(self.known[cel_type.name], to_dyn=to_dyn)
+            return DYN if to_dyn else cel_type
+        if not cel_type.params:
+            return cel_type
+        params = tuple(self.resolved(param, to_dyn=to_dyn) for param in cel_type.params)
+        return cel_type if all(map(is_, params, cel_type.params)) else _with_params(cel_type, params)
 
     def _assignable(self, one: Type, other: Type) -> bool:
         if other.kind == "param":
@@ -100,5 +100,5 @@ class Bindings:
         return all(self._is_free(variable, param) for param in within.params)
 
 
-def _with_params(each: Type, params: tuple[Type, ...]) -> Type:
-    return Type(each.kind, params, each.name, each.fields, each.list_type, each.list_keys)
+def _with_params(cel_type: Type, params: tuple[Type, ...]) -> Type:
+    return Type(cel_type.kind, params, cel_type.name, cel_type.fields, cel_type.list_type, cel_type.list_keys)

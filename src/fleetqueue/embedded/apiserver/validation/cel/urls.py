@@ -58,8 +58,8 @@ def _split(text: str, *, is_request: bool) -> Url:
     """Take an address apart; that of a request has no host without a scheme."""
     if text.startswith(":"):
         raise _Fault("missing protocol scheme")
-    found = _SCHEME.match(text)
-    scheme, rest = (found[1].lower(), text[found.end() :]) if found else ("", text)
+    match = _SCHEME.match(text)
+    scheme, rest = (match[1].lower(), text[match.end() :]) if match else ("", text)
     path, _, query = rest.partition("?")
     host = ""
     if text == "*":
@@ -164,12 +164,12 @@ def _escaped_path(address: Url) -> str:
 
 
 def _queries(address: Url) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    queries: dict[str, list[str]] = {}
     for part in address.query.split("&"):
         if part and ";" not in part and not _BAD_ESCAPE.search(part):
             key, _, value = part.partition("=")
-            found.setdefault(unquote_plus(key), []).append(unquote_plus(value))
-    return found
+            queries.setdefault(unquote_plus(key), []).append(unquote_plus(value))
+    return queries
 
 
 library.function("isURL", STRING, result=BOOL)(is_request_uri)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore, ManagedCluster
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.ocm.placement.plugins.tally import Tally
+from fleetqueue.embedded.ocm.placement.plugins.decision_counts import DecisionCounts
 
 
 class Facts(Protocol):
@@ -22,7 +22,7 @@ class Facts(Protocol):
         ...
 
     @property
-    def tally(self) -> Tally:
+    def decision_counts(self) -> DecisionCounts:
         """What all Placements decided, this one among them."""
         ...
 
@@ -67,5 +67,5 @@ class Prioritizer:
 
     @property
     def warning(self) -> str:
-        """What somebody should look at; empty where all is well."""
+        """What the event of a decision warns of; empty where all is well."""
         return ""

@@ -94,8 +94,8 @@ def as_go_sees_it(raw: Manifest) -> Manifest:
 
 def _scores_of(facts: Facts) -> ScoresOf:
     def scores_of(cluster: str, resource: str) -> Sequence[dict[str, Any]] | None:
-        found = facts.score(cluster, resource)
-        return None if found is None else [{"name": s.name, "value": s.value} for s in found.status.scores]
+        score = facts.score(cluster, resource)
+        return None if score is None else [{"name": s.name, "value": s.value} for s in score.status.scores]
 
     return scores_of
 
@@ -117,16 +117,16 @@ def _term_problems(term: Requirement) -> list[str]:
 
 
 def _problems(key: str, values: Sequence[str], wrong: str = "") -> list[str]:
-    found = []
+    problems = []
     if rules := list(_broken_by_key(key)):
-        found.append(f'key: Invalid value: "{key}": {"; ".join(rules)}')
+        problems.append(f'key: Invalid value: "{key}": {"; ".join(rules)}')
     if wrong:
         shown = orjson.dumps(values).decode() if values else "null"
-        found.append(f"values: Invalid value: {shown}: {wrong}")
+        problems.append(f"values: Invalid value: {shown}: {wrong}")
     for index, value in enumerate(values):
         if rules := list(_broken_by_value(value)):
-            found.append(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(rules)}')
-    return list(dict.fromkeys(found))
+            problems.append(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(rules)}')
+    return list(dict.fromkeys(problems))
 
 
 def _broken_by_key(key: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""An agent from its first word to the hub to its last: introduction, certificate, then lease and status.
+"""A registration agent: it creates its ManagedCluster, gets a certificate, then renews its lease and reports status.
 
 It begins with a kubeconfig in the secret `bootstrap-hub-kubeconfig`, whose user may do little. With that it introduces
 its worker and asks for a certificate. When it has one, it comes as itself, until the certificate is another (a renewed
@@ -12,18 +12,17 @@ from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.core_v1 import Secret
 from fleetqueue.client import Client
 from fleetqueue.client.certificates import content_of
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
 from fleetqueue.embedded.ocm.registration.agent.certificates import CertificateController
-from fleetqueue.embedded.ocm.registration.agent.introduction import Introduction
+from fleetqueue.embedded.ocm.registration.agent.cluster_creation import ManagedClusterCreatingController
 from fleetqueue.embedded.ocm.registration.agent.kubeconfigs import bootstrap_text, hub_connection, is_valid
-from fleetqueue.embedded.ocm.registration.agent.leases import LeaseRenewal
-from fleetqueue.embedded.ocm.registration.agent.statuses import StatusController
+from fleetqueue.embedded.ocm.registration.agent.statuses import LeaseRenewal, StatusController
 from fleetqueue.embedded.ocm.registration.certificates import agent_of
 from fleetqueue.embedded.ocm.registration.names import BOOTSTRAP_SECRET, HUB_SECRET
-from fleetqueue.embedded.ocm.registration.objects import AgentSecret
-from fleetqueue.embedded.ocm.registration.settings import AgentSettings
+from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.logs import Log
@@ -33,7 +32,7 @@ from fleetqueue.runtime.metrics import Metrics
 Dial = Callable[[Connection], Client]
 """Opens a cluster by a kubeconfig's connection."""
 More = Callable[[Cluster, Cluster, Connection], Sequence[Controller]]
-"""Makes controllers for the hub and the worker, as soon as the agent comes as itself by a connection."""
+"""Makes controllers for the hub and the worker, as soon as the agent is registered."""
 AGAIN: Final = timedelta(seconds=30)
 """When a hub is tried again that cannot be opened; longer, and a repaired one is noticed later."""
 
@@ -46,14 +45,14 @@ def no_more(hub: Cluster, worker: Cluster, connection: Connection) -> Sequence[C
 
 class RegistrationAgent:
     def __init__(
-        self, worker: Client, dial: Dial, metrics: Metrics, settings: AgentSettings, *, more: More = no_more
+        self, worker: Client, dial: Dial, metrics: Metrics, settings: RegistrationAgentSettings, *, more: More = no_more
     ) -> None:
         """Make the agent of one worker.
 
         Args:
             worker: the worker's own API, where the secrets are, too.
             dial: opens the hub.
-            more: controllers of other rooms that work on the hub as this agent, such as those of add-ons.
+            more: controllers of other packages that work on the hub as this agent, such as those of add-ons.
         """
         self.client = worker
         self.dial = dial
@@ -62,9 +61,9 @@ class RegistrationAgent:
         self.more = more
         self.home = Cluster(settings.cluster, worker)
         self.doing = "has not begun"
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._drawn = clock.suffix()
-        self.home.informer(AgentSecret, namespace=settings.namespace).subscribe(lambda old, new: self._news.set())
+        self.home.informer(Secret, namespace=settings.namespace).subscribe(lambda old, new: self._changed.set())
 
     async def run(self) -> None:
         """Keep the worker registered, until cancelled."""
@@ -72,44 +71,44 @@ class RegistrationAgent:
             tasks.create_task(self.home.run(), name="secrets")
             await self.home.synced()
             while True:
-                await self._live()
+                await self._run_once()
 
     def why_not_ready(self) -> str:
         """Say what is missing until the hub knows the worker; empty where nothing is."""
         return self.doing
 
-    async def _live(self) -> None:
+    async def _run_once(self) -> None:
         """Do what can be done with the kubeconfigs that there are, until they are others."""
         try:
-            await self._do_what_can_be_done()
+            await self._run_with_secrets()
         except (KubeconfigError, errors.ApiError, errors.Unreachable) as error:
             self.doing = f"the hub cannot be opened: {error}"
             log.warning("cannot open the hub", cluster=self.settings.cluster, error=error)
-            await self._hear(clock.now() + AGAIN)
+            await self._wait(clock.now() + AGAIN)
 
-    async def _do_what_can_be_done(self) -> None:
+    async def _run_with_secrets(self) -> None:
         bootstrap, connection = self._bootstrap(), hub_connection(self._secret(HUB_SECRET))
         if connection is not None and self._is_known(bootstrap):
-            await self._come_as_itself(connection, bootstrap)
+            await self._run_registered(connection, bootstrap)
         elif bootstrap:
-            await self._ask_for_entry(bootstrap)
+            await self._run_bootstrap(bootstrap)
         else:
             self.doing = f'secret "{self.settings.namespace}/{BOOTSTRAP_SECRET}" has no kubeconfig'
-            await self._hear(None)
+            await self._wait(None)
 
-    async def _ask_for_entry(self, bootstrap: str) -> None:
+    async def _run_bootstrap(self, bootstrap: str) -> None:
         hub = self._hub(parse(bootstrap))
         self.doing = "waits for a certificate of the hub"
-        introduction = Introduction(hub, self.metrics, self.settings, done=self._news.set)
-        manager = Manager(hub, [introduction, self._certificates(hub, bootstrap, is_known=False)])
+        creation = ManagedClusterCreatingController(hub, self.metrics, self.settings, done=self._changed.set)
+        manager = Manager(hub, [creation, self._certificates(hub, bootstrap, is_known=False)])
 
         def is_needed() -> bool:
-            is_in = introduction.is_done and self._is_known(bootstrap)
+            is_in = creation.is_done and self._is_known(bootstrap)
             return not is_in and self._bootstrap() == bootstrap
 
         await self._run_while(is_needed, manager, hub)
 
-    async def _come_as_itself(self, connection: Connection, bootstrap: str) -> None:
+    async def _run_registered(self, connection: Connection, bootstrap: str) -> None:
         hub, worker = self._hub(connection), Cluster(self.settings.cluster, self.client)
         status = StatusController(worker, hub, self.metrics, self.settings, hub_url=connection.server)
         lease = LeaseRenewal(hub, self.metrics, self.settings.cluster)
@@ -139,7 +138,7 @@ class RegistrationAgent:
         work = asyncio.create_task(_working(manager, worker), name=f"agent {self.settings.cluster}")
         try:
             while holds() and not work.done():
-                await self._hear(until, work)
+                await self._wait(until, work)
         finally:
             work.cancel()
             await asyncio.wait({work})
@@ -147,15 +146,15 @@ class RegistrationAgent:
         if not work.cancelled():
             work.result()  # it ended by itself, which it should not: say why
 
-    async def _hear(self, until: datetime | None, work: "asyncio.Task[None] | None" = None) -> None:
-        """Wait for news of the secrets, for a moment, or for the end of some work."""
-        news = asyncio.create_task(self._news.wait())
+    async def _wait(self, until: datetime | None, work: "asyncio.Task[None] | None" = None) -> None:
+        """Wait for a change of the secrets, for a moment, or for the end of some work."""
+        changed = asyncio.create_task(self._changed.wait())
         left = max((until - clock.now()).total_seconds(), 0) + 1 if until is not None else None
         try:
-            await asyncio.wait({news, *([work] if work else [])}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({changed, *([work] if work else [])}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            news.cancel()
-        self._news.clear()
+            changed.cancel()
+        self._changed.clear()
 
     def _hub(self, connection: Connection) -> Cluster:
         return Cluster("hub", self.dial(connection), metrics=self.metrics)
@@ -166,8 +165,8 @@ class RegistrationAgent:
             self.client, hub, self.metrics, self.settings, agent=agent, bootstrap=bootstrap, is_known=is_known
         )
 
-    def _secret(self, name: str) -> AgentSecret | None:
-        return self.home.get(AgentSecret, name, self.settings.namespace)
+    def _secret(self, name: str) -> Secret | None:
+        return self.home.get(Secret, name, self.settings.namespace)
 
     def _bootstrap(self) -> str:
         return bootstrap_text(self._secret(BOOTSTRAP_SECRET))

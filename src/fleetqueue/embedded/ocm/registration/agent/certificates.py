@@ -15,13 +15,13 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api.certificates_v1 import CLIENT_SIGNER, CLIENT_USAGES
+from fleetqueue.api.certificates_v1 import CLIENT_SIGNER, CLIENT_USAGES, CertificateSigningRequest
 from fleetqueue.api.cluster_v1 import CLUSTER_NAME_LABEL, ManagedCluster
-from fleetqueue.api.condition_lists import with_conditions
 from fleetqueue.api.conditions import Condition
+from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.client.certificates import Subject, content_of, fits, new_request
+from fleetqueue.client.certificates import CertificateSubject, content_of, fits, new_request
 from fleetqueue.embedded.ocm.registration import messages
 from fleetqueue.embedded.ocm.registration.agent.kubeconfigs import hub_kubeconfig
 from fleetqueue.embedded.ocm.registration.agent.statuses import only
@@ -35,14 +35,12 @@ from fleetqueue.embedded.ocm.registration.names import (
     KEY,
     KUBECONFIG,
 )
-from fleetqueue.embedded.ocm.registration.objects import AgentRequest, AgentSecret
-from fleetqueue.embedded.ocm.registration.settings import AgentSettings
-from fleetqueue.embedded.ocm.registration.writing import raw_of
+from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import write_status
+from fleetqueue.runtime.statuses import write_condition
 
 QUEUE_KEY: Final = "certificate"
 LOOK_SECONDS: Final = 300.0
@@ -57,7 +55,7 @@ log = Log("registration-agent")
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class _Pending:
     """A request that is not answered yet."""
 
     name: str
@@ -72,7 +70,7 @@ class CertificateController(Controller):
         worker: Client,
         hub: Cluster,
         metrics: Metrics,
-        settings: AgentSettings,
+        settings: RegistrationAgentSettings,
         *,
         agent: str,
         bootstrap: str,
@@ -93,10 +91,10 @@ class CertificateController(Controller):
         if bootstrap:
             self.beside[KUBECONFIG] = hub_kubeconfig(bootstrap)
         self.labels = f"{CLUSTER_NAME_LABEL}={settings.cluster},!{ADD_ON_LABEL}"
-        self._pending: Pending | None = None
+        self._pending: _Pending | None = None
 
     def watches(self) -> Iterable[Watch[Any]]:
-        yield Watch(AgentRequest, lambda request: (QUEUE_KEY,), labels=self.labels)
+        yield Watch(CertificateSigningRequest, lambda request: (QUEUE_KEY,), labels=self.labels)
         if self.is_known:
             yield Watch(ManagedCluster, lambda cluster: (), fields=only(self.settings.cluster))
 
@@ -111,30 +109,32 @@ class CertificateController(Controller):
             await self._ask()
         raise errors.RetryLater(LOOK_SECONDS, "the certificate ends one day")
 
-    async def _secret(self) -> AgentSecret | None:
+    async def _secret(self) -> Secret | None:
         """Look at the secret itself: by a cache that is late we would ask for what we just got."""
         try:
-            return AgentSecret.view(await self.worker.get(AgentSecret.resource, HUB_SECRET, self.settings.namespace))
+            return Secret.view(await self.worker.get(Secret.resource, HUB_SECRET, self.settings.namespace))
         except errors.NotFound:
             return None
 
     async def _ask(self) -> None:
-        if len(self.hub.list(AgentRequest)) >= MOST_REQUESTS:
+        if len(self.hub.informer(CertificateSigningRequest, labels=self.labels).store) >= MOST_REQUESTS:
             await self._say(messages.not_rotated(TOO_MANY))
             return
         private, request = new_request(self.subject)
         manifest = request_manifest(self.settings, request)
         try:
-            made = await self.hub.client.create(AgentRequest.resource, manifest)
+            made = await self.hub.client.create(CertificateSigningRequest.resource, manifest)
         except errors.ApiError as error:
             await self._say(messages.not_rotated(f"Failed to create CSR {error}"))
             raise
-        self._pending = Pending(made["metadata"]["name"], private)
+        self._pending = _Pending(made["metadata"]["name"], private)
         log.info("certificate asked for", cluster=self.settings.cluster, request=self._pending.name)
 
-    async def _receive(self, pending: Pending) -> None:
+    async def _receive(self, pending: _Pending) -> None:
         try:
-            request = AgentRequest.view(await self.hub.client.get(AgentRequest.resource, pending.name))
+            request = CertificateSigningRequest.view(
+                await self.hub.client.get(CertificateSigningRequest.resource, pending.name)
+            )
         except errors.NotFound:
             await self._fail(f'unable to get csr "{pending.name}". It might have already been deleted')
             return
@@ -161,22 +161,20 @@ class CertificateController(Controller):
         entries = {**{name: text.encode() for name, text in self.beside.items()}, **given}
         data = {entry: base64.b64encode(content).decode() for entry, content in entries.items()}
         if await self._secret() is None:
-            await self.worker.create(AgentSecret.resource, AgentSecret.manifest(name, namespace, data=data))
+            await self.worker.create(Secret.resource, Secret.manifest(name, namespace, data=data))
         else:
-            await self.worker.merge(AgentSecret.resource, name, namespace, {"data": data})
+            await self.worker.merge(Secret.resource, name, namespace, {"data": data})
 
-    async def _say(self, said: Condition) -> None:
+    async def _say(self, condition: Condition) -> None:
         """Tell how it went, where the hub lets us."""
         cluster = self.hub.get(ManagedCluster, self.settings.cluster) if self.is_known else None
         if cluster is None:
             return
-        live = raw_of(self.hub, cluster, fields=only(cluster.name)).get("status") or {}
-        written = with_conditions(live.get("conditions") or [], [said], clock.now())
-        await write_status(self.hub, cluster, live, {**live, "conditions": written})
+        await write_condition(self.hub, cluster, condition)
 
 
 def is_wanted(
-    secret: AgentSecret | None, subject: Subject, beside: dict[str, str], now: datetime, share: float
+    secret: Secret | None, subject: CertificateSubject, beside: dict[str, str], now: datetime, share: float
 ) -> bool:
     """Tell whether a certificate is to be asked for: there is none, or not ours, or not for long any more.
 
@@ -194,7 +192,7 @@ def is_wanted(
     return not is_ours or certificate.share_left(now) <= share
 
 
-def request_manifest(settings: AgentSettings, request: bytes) -> Manifest:
+def request_manifest(settings: RegistrationAgentSettings, request: bytes) -> Manifest:
     """Build a request for a certificate that makes its holder a client of the hub."""
     spec: Manifest = {
         "request": base64.b64encode(request).decode(),
@@ -204,8 +202,8 @@ def request_manifest(settings: AgentSettings, request: bytes) -> Manifest:
     if settings.certificate_seconds:
         spec["expirationSeconds"] = settings.certificate_seconds
     return {
-        "apiVersion": AgentRequest.resource.api_version,
-        "kind": AgentRequest.resource.kind,
+        "apiVersion": CertificateSigningRequest.resource.api_version,
+        "kind": CertificateSigningRequest.resource.kind,
         "metadata": {
             "generateName": f"{settings.cluster}-",
             "labels": {CLUSTER_NAME_LABEL: settings.cluster},

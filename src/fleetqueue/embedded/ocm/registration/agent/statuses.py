@@ -1,8 +1,8 @@
-"""Say on the hub how the worker is: whether its API is well, its version, its nodes' resources, its claims.
+"""Say on the hub that the worker is there (its lease) and how it is: health of its API, version, resources, claims.
 
-Reads:   ManagedCluster (hub); Node, ClusterClaim, Namespace, /livez and /version (worker)
-Writes:  ManagedCluster status, Events (hub); Namespace (worker)
-Mirrors: ocm pkg/registration/spoke/managedcluster
+Reads:   ManagedCluster, Lease (hub); Node, ClusterClaim, Namespace, /livez and /version (worker)
+Writes:  ManagedCluster status, Lease, Events (hub); Namespace (worker)
+Mirrors: ocm pkg/registration/spoke/{managedcluster,lease}
 """
 
 import hashlib
@@ -12,23 +12,26 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_claims_v1alpha1 import ClusterClaim
-from fleetqueue.api.cluster_v1 import ManagedCluster
-from fleetqueue.api.conditions import FALSE, TRUE, Condition
+from fleetqueue.api.cluster_v1 import ACCEPTED, ManagedCluster
+from fleetqueue.api.conditions import FALSE, TRUE, Condition, is_true, micro_timestamp
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.registration import messages
 from fleetqueue.embedded.ocm.registration.agent import reporting
-from fleetqueue.embedded.ocm.registration.agent.reporting import Worker
-from fleetqueue.embedded.ocm.registration.names import NAMESPACE_LABEL
-from fleetqueue.embedded.ocm.registration.objects import WorkerNamespace, WorkerNode
-from fleetqueue.embedded.ocm.registration.settings import AgentSettings
-from fleetqueue.embedded.ocm.registration.writing import in_its_namespace, raw_of
+from fleetqueue.embedded.ocm.registration.agent.reporting import WorkerState
+from fleetqueue.embedded.ocm.registration.names import LEASE, NAMESPACE_LABEL
+from fleetqueue.embedded.ocm.registration.objects import WorkerNode
+from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings
+from fleetqueue.embedded.ocm.registration.writing import in_its_namespace
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.events import SeriesRecorder
+from fleetqueue.runtime.informer import Informer
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
-from fleetqueue.runtime.statuses import write_status
+from fleetqueue.runtime.statuses import live_status, write_status
 
 KEY: Final = "status"
 """There is one thing to keep right, so one key."""
@@ -41,7 +44,7 @@ class StatusController(Controller):
     name = "managed-cluster-status"
 
     def __init__(
-        self, worker: Cluster, hub: Cluster, metrics: Metrics, settings: AgentSettings, *, hub_url: str
+        self, worker: Cluster, hub: Cluster, metrics: Metrics, settings: RegistrationAgentSettings, *, hub_url: str
     ) -> None:
         super().__init__(hub, metrics)
         self.worker = worker
@@ -56,8 +59,12 @@ class StatusController(Controller):
         super().subscribe()
         self.worker.informer(WorkerNode).subscribe(self._see_node)
         self.worker.informer(ClusterClaim).subscribe(lambda old, new: self.wake(KEY))
-        wanted = f"{self.namespace_label}=true"
-        self.worker.informer(WorkerNamespace, labels=wanted).subscribe(lambda old, new: self.wake(KEY))
+        self._namespaces.subscribe(lambda old, new: self.wake(KEY))
+
+    @property
+    def _namespaces(self) -> Informer[Namespace]:
+        """Those that cluster sets asked for."""
+        return self.worker.informer(Namespace, labels=f"{self.namespace_label}=true")
 
     def _see_node(self, old: WorkerNode | None, new: WorkerNode | None) -> None:
         """Nodes say often that they are there, and seldom that they have more or less."""
@@ -68,14 +75,16 @@ class StatusController(Controller):
         cluster = self.hub.get(ManagedCluster, self.settings.cluster)
         if cluster is None:
             return
-        live = raw_of(self.hub, cluster, fields=only(cluster.name)).get("status") or {}
+        live = live_status(self.hub, cluster)
         if reporting.is_accepted(live):
             await self._report(cluster, live)
         raise errors.RetryLater(self.settings.health_seconds, "the next look at the worker's health")
 
     async def _report(self, cluster: ManagedCluster, live: Manifest) -> None:
         wanted = reporting.reported(live, await self._look(), self.settings, clock.now())
-        names = {each.name for each in cluster.status.managed_namespaces} if not cluster.is_deleting else set()
+        names = (
+            {namespace.name for namespace in cluster.status.managed_namespaces} if not cluster.is_deleting else set()
+        )
         namespaces = {name: await self._ensure_namespace(name) for name in sorted(names)}
         await self._release_namespaces(names)
         if not cluster.is_deleting:
@@ -86,11 +95,11 @@ class StatusController(Controller):
         if await write_status(self.hub, cluster, live, wanted):
             await self._tell(cluster, reporting.news(live, wanted))
 
-    async def _look(self) -> Worker:
+    async def _look(self) -> WorkerState:
         client = self.worker.client
         health = await health_of(client)
         version = (await client.read("/version"))["gitVersion"] if health.is_true else ""
-        return Worker(health, version, self.worker.list(WorkerNode), self.worker.list(ClusterClaim))
+        return WorkerState(health, version, self.worker.list(WorkerNode), self.worker.list(ClusterClaim))
 
     async def _tell(self, cluster: ManagedCluster, available: str) -> None:
         about = in_its_namespace(cluster)
@@ -101,7 +110,7 @@ class StatusController(Controller):
 
     async def _ensure_namespace(self, name: str) -> Condition:
         """Make a namespace that a set wants on its clusters, or mark the one that is there."""
-        known = self.worker.get(WorkerNamespace, name)
+        known = self._namespaces.store.get(name)
         if known is not None and known.metadata.labels.get(self.namespace_label) == "true":
             return messages.namespace_applied()
         try:
@@ -112,7 +121,7 @@ class StatusController(Controller):
 
     async def _release_namespaces(self, wanted: set[str]) -> None:
         """Mark what no set wants any more: it stays, with all that is in it."""
-        for namespace in self.worker.list(WorkerNamespace):
+        for namespace in self._namespaces.store.all():
             is_marked = namespace.metadata.labels.get(self.namespace_label) == "true"
             if is_marked and namespace.name not in wanted:
                 await self._label(namespace.name, "false")
@@ -120,9 +129,9 @@ class StatusController(Controller):
     async def _label(self, name: str, value: str) -> None:
         labels = {self.namespace_label: value}
         try:
-            await self.worker.client.merge(WorkerNamespace.resource, name, "", {"metadata": {"labels": labels}})
+            await self.worker.client.merge(Namespace.resource, name, "", {"metadata": {"labels": labels}})
         except errors.NotFound:
-            await self.worker.client.create(WorkerNamespace.resource, WorkerNamespace.manifest(name, labels=labels))
+            await self.worker.client.create(Namespace.resource, Namespace.manifest(name, labels=labels))
 
 
 async def health_of(worker: Client) -> Condition:
@@ -149,3 +158,40 @@ def only(name: str) -> str:
 def namespace_label(hub_url: str) -> str:
     """Return the label of the namespaces that a hub's sets want; a worker may know several hubs."""
     return NAMESPACE_LABEL + hashlib.sha256(hub_url.encode()).hexdigest()[:LONGEST_NAME]
+
+
+LEASE_KEY: Final = "lease"
+SPREAD: Final = 0.25
+"""So much longer it may take at most, so that not all workers renew at once."""
+
+
+class LeaseRenewal(Controller):
+    """Renews the worker's lease on the hub, so that the hub knows that the agent runs."""
+
+    name = "managed-cluster-lease"
+
+    def __init__(self, hub: Cluster, metrics: Metrics, cluster: str) -> None:
+        super().__init__(hub, metrics)
+        self.cluster = cluster
+        self._seconds = 0
+        self._due = 0.0
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        yield Watch(ManagedCluster, lambda cluster: (LEASE_KEY,), fields=only(self.cluster))
+
+    async def reconcile(self, key: str) -> None:
+        cluster = self.hub.get(ManagedCluster, self.cluster)
+        if cluster is None or not is_true(cluster.status.conditions, ACCEPTED):
+            self._seconds = 0
+            return
+        seconds = cluster.spec.lease_seconds
+        if seconds != self._seconds or clock.monotonic() >= self._due:
+            await self._renew()
+            self._seconds = seconds
+            self._due = clock.monotonic() + seconds * clock.between(1, 1 + SPREAD)
+        raise errors.RetryLater(self._due - clock.monotonic(), "the next renewal")
+
+    async def _renew(self) -> None:
+        lease = await self.hub.client.get(Lease.resource, LEASE, self.cluster)
+        renewed = {**lease, "spec": {**lease["spec"], "renewTime": micro_timestamp(clock.now())}}
+        await self.hub.client.update(Lease.resource, renewed)

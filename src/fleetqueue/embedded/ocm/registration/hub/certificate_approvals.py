@@ -10,16 +10,15 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api.authorization_v1 import is_allowed
-from fleetqueue.api.certificates_v1 import APPROVED, CLIENT_SIGNER
+from fleetqueue.api.certificates_v1 import APPROVED, CLIENT_SIGNER, CertificateSigningRequest
 from fleetqueue.api.cluster_v1 import CLUSTER_NAME_LABEL
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.client.certificates import Subject, subject_of_request
+from fleetqueue.client.certificates import CertificateSubject, subject_of_request
 from fleetqueue.embedded.ocm.registration import messages
 from fleetqueue.embedded.ocm.registration.certificates import named_agent
 from fleetqueue.embedded.ocm.registration.names import AGENT_PREFIX, AGENTS_GROUP, OF_CLUSTERS, REGISTER_GROUP
-from fleetqueue.embedded.ocm.registration.objects import AgentRequest
-from fleetqueue.embedded.ocm.registration.settings import HubSettings
+from fleetqueue.embedded.ocm.registration.settings import RegistrationHubSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
@@ -30,18 +29,18 @@ REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 log = Log("registration")
 
 
-class CertificateApprovalController(Controller):
+class AgentCertificateApprovalController(Controller):
     name = "agent-certificate-approvals"
 
-    def __init__(self, hub: Cluster, metrics: Metrics, settings: HubSettings) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, settings: RegistrationHubSettings) -> None:
         super().__init__(hub, metrics)
         self.first_users = frozenset(settings.auto_approved_users) if settings.auto_accept else frozenset()
 
     def watches(self) -> Iterable[Watch[Any]]:
-        yield Watch(AgentRequest, by_key, labels=OF_CLUSTERS)
+        yield Watch(CertificateSigningRequest, by_key, labels=OF_CLUSTERS)
 
     async def reconcile(self, key: str) -> None:
-        request = self.hub.get(AgentRequest, key)
+        request = self.hub.get(CertificateSigningRequest, key)
         if request is None or request.is_decided or request.spec.signer_name != CLIENT_SIGNER:
             return
         subject = recognised(request)
@@ -51,14 +50,14 @@ class CertificateApprovalController(Controller):
             await approve(self.hub, request, **messages.APPROVED)
             log.info("certificate approved", request=key, user=request.spec.username)
 
-    async def _may_have(self, request: AgentRequest, subject: Subject) -> bool:
+    async def _may_have(self, request: CertificateSigningRequest, subject: CertificateSubject) -> bool:
         """An agent that asks for itself needs the right to; for others, those may ask who are known to."""
         if request.spec.username != subject.name:
             return request.spec.username in self.first_users
         return is_allowed(await self.hub.client.post(REVIEWS, renewal_review(request)))
 
 
-def recognised(request: AgentRequest) -> Subject | None:
+def recognised(request: CertificateSigningRequest) -> CertificateSubject | None:
     """Return whom a request is for, if it is for an agent of the cluster that its label names."""
     cluster = request.metadata.labels.get(CLUSTER_NAME_LABEL, "")
     subject = subject_of_request(request.request)
@@ -68,7 +67,7 @@ def recognised(request: AgentRequest) -> Subject | None:
     return subject if named is not None and named[0] == cluster else None
 
 
-def renewal_review(request: AgentRequest) -> Manifest:
+def renewal_review(request: CertificateSigningRequest) -> Manifest:
     """Ask whether who made a request may renew certificates."""
     attributes = {
         "group": REGISTER_GROUP,
@@ -85,17 +84,22 @@ def renewal_review(request: AgentRequest) -> Manifest:
     }
 
 
-async def approve(hub: Cluster, request: AgentRequest, *, reason: str, message: str) -> None:
+async def approve(hub: Cluster, request: CertificateSigningRequest, *, reason: str, message: str) -> None:
     """Approve the very request that we saw."""
-    raw = hub.informer(AgentRequest, labels=OF_CLUSTERS).store.raw(request.key) or {}
-    await hub.client.update(AgentRequest.resource, approved(raw, reason=reason, message=message), "approval")
+    raw = hub.informer(CertificateSigningRequest, labels=OF_CLUSTERS).store.raw(request.key) or {}
+    await hub.client.update(
+        CertificateSigningRequest.resource, approved(raw, reason=reason, message=message), "approval"
+    )
 
 
 def approved(raw: Manifest, *, reason: str, message: str) -> Manifest:
     """Return a request as it is with an approval."""
     moment = timestamp(clock.now())
-    said = {"type": APPROVED, "status": "True", "reason": reason, "message": message}
-    dated = {**said, "lastUpdateTime": moment, "lastTransitionTime": moment}
+    approval = {"type": APPROVED, "status": "True", "reason": reason, "message": message}
+    dated = {**approval, "lastUpdateTime": moment, "lastTransitionTime": moment}
     status = raw.get("status") or {}
-    kind = {"apiVersion": AgentRequest.resource.api_version, "kind": AgentRequest.resource.kind}
+    kind = {
+        "apiVersion": CertificateSigningRequest.resource.api_version,
+        "kind": CertificateSigningRequest.resource.kind,
+    }
     return {**kind, **raw, "status": {**status, "conditions": [*(status.get("conditions") or ()), dated]}}

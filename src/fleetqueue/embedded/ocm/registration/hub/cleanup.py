@@ -14,9 +14,10 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.embedded.ocm.registration import messages
 from fleetqueue.embedded.ocm.registration.names import CLEANUP_FINALIZER, CLEANUP_PRIORITY
 from fleetqueue.embedded.ocm.registration.objects import Remainder, RemainingAddOn, RemainingWork
-from fleetqueue.embedded.ocm.registration.writing import ensure_absent, write_condition
+from fleetqueue.embedded.ocm.registration.writing import ensure_absent
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import write_condition
 
 KINDS: Final[tuple[type[Remainder], ...]] = (RemainingAddOn, RemainingWork)
 """In this order: an add-on may need its works to end well."""
@@ -59,29 +60,29 @@ class CleanupController(Controller):
         except errors.ApiError as error:
             await self._say(cluster, messages.cleanup_failed(str(error)))
             raise
-        said = await self._say(cluster, remaining or messages.nothing_remains())
-        if remaining is None and not said:  # else the change wakes us
+        is_written = await self._say(cluster, remaining or messages.nothing_remains())
+        if remaining is None and not is_written:  # else the change wakes us
             await self.hub.remove_finalizer(cluster, CLEANUP_FINALIZER)
             log.info("cluster cleaned up", cluster=cluster.name)
 
-    async def _say(self, cluster: ManagedCluster, said: Condition) -> bool:
-        return await write_condition(self.hub, cluster, cluster.status.conditions, said)
+    async def _say(self, cluster: ManagedCluster, condition: Condition) -> bool:
+        return await write_condition(self.hub, cluster, condition)
 
     async def _clean(self, cluster: str) -> Condition | None:
         """Delete what goes next; return what is to be said of the rest, None where there is none."""
         for kind in KINDS:
             if left := self.hub.list(kind, cluster):
-                for each in first_to_go(left):
-                    await ensure_absent(self.hub, each)
-                held = sum(bool(each.metadata.finalizers) for each in left)
+                for obj in first_to_go(left):
+                    await ensure_absent(self.hub, obj)
+                held = sum(bool(obj.metadata.finalizers) for obj in left)
                 return messages.remaining(kind.resource.plural, len(left), held)
         return None
 
 
 def first_to_go(left: Sequence[Remainder]) -> list[Remainder]:
     """Return those with the lowest priority."""
-    lowest = min(priority(each) for each in left)
-    return [each for each in left if priority(each) == lowest]
+    lowest = min(priority(obj) for obj in left)
+    return [obj for obj in left if priority(obj) == lowest]
 
 
 def priority(left: Remainder) -> int:

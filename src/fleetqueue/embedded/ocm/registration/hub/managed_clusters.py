@@ -15,22 +15,24 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ACCEPTED, CLUSTER_NAME_LABEL, ManagedCluster
 from fleetqueue.api.conditions import is_true, timestamp
+from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import Object
-from fleetqueue.api.rbac_v1 import RoleBinding
+from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.registration import messages
 from fleetqueue.embedded.ocm.registration.hub import permissions
 from fleetqueue.embedded.ocm.registration.names import AUTO_ACCEPTED, OF_CLUSTERS, RBAC_FINALIZER, WORK_FINALIZER
-from fleetqueue.embedded.ocm.registration.objects import AgentRole, AgentRoleBinding, ClusterNamespace, RemainingWork
-from fleetqueue.embedded.ocm.registration.settings import HubSettings
-from fleetqueue.embedded.ocm.registration.writing import ensure, ensure_absent, write_condition
+from fleetqueue.embedded.ocm.registration.objects import RemainingWork
+from fleetqueue.embedded.ocm.registration.settings import RegistrationHubSettings
+from fleetqueue.embedded.ocm.registration.writing import ensure, ensure_absent
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.statuses import write_condition
 
 KINDS: Final[dict[str, type[Object]]] = {
-    kind.resource.kind: kind for kind in (ClusterNamespace, AgentRole, AgentRoleBinding, RoleBinding)
+    kind.resource.kind: kind for kind in (Namespace, ClusterRole, ClusterRoleBinding, RoleBinding)
 }
 
 log = Log("registration")
@@ -39,15 +41,15 @@ log = Log("registration")
 class ManagedClusterController(Controller):
     name = "managed-clusters"
 
-    def __init__(self, hub: Cluster, metrics: Metrics, settings: HubSettings) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, settings: RegistrationHubSettings) -> None:
         super().__init__(hub, metrics)
         self.settings = settings
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(ManagedCluster, by_key)
-        for kind in (AgentRole, AgentRoleBinding, RoleBinding):
+        for kind in (ClusterRole, ClusterRoleBinding, RoleBinding):
             yield Watch(kind, cluster_of, labels=OF_CLUSTERS)
-        yield Watch(ClusterNamespace, lambda namespace: (), labels=OF_CLUSTERS)
+        yield Watch(Namespace, lambda namespace: (), labels=OF_CLUSTERS)
         yield Watch(RemainingWork, self._leaving_cluster)
 
     async def reconcile(self, key: str) -> None:
@@ -80,8 +82,8 @@ class ManagedClusterController(Controller):
         if await self.hub.add_finalizer(cluster, RBAC_FINALIZER):
             return  # the change wakes us
         problems += await self._ensure(wanted_rights(cluster.name, self.settings, is_accepted=True))
-        said = messages.not_applied("\n".join(str(problem) for problem in problems)) if problems else None
-        if await write_condition(self.hub, cluster, cluster.status.conditions, said or messages.accepted()):
+        condition = messages.not_applied("\n".join(str(problem) for problem in problems)) if problems else None
+        if await write_condition(self.hub, cluster, condition or messages.accepted()):
             log.info("cluster let in", cluster=cluster.name, problems=len(problems))
         if problems:
             raise problems[0]
@@ -92,7 +94,7 @@ class ManagedClusterController(Controller):
         if problems:
             raise problems[0]
         if await self._remove_bindings(cluster.name):
-            await write_condition(self.hub, cluster, cluster.status.conditions, messages.denied())
+            await write_condition(self.hub, cluster, messages.denied())
             log.info("cluster denied", cluster=cluster.name)
 
     async def _ensure(self, wanted: Sequence[Manifest]) -> list[errors.ApiError]:
@@ -110,8 +112,8 @@ class ManagedClusterController(Controller):
     async def _withdraw(self, cluster: str) -> bool:
         """Take all rights of a cluster; False while its works are still to go."""
         name = f"{permissions.ROLE}{cluster}"
-        await ensure_absent(self.hub, self.hub.get(AgentRole, name))
-        await ensure_absent(self.hub, self.hub.get(AgentRoleBinding, name))
+        await ensure_absent(self.hub, self.hub.get(ClusterRole, name))
+        await ensure_absent(self.hub, self.hub.get(ClusterRoleBinding, name))
         return await self._remove_bindings(cluster)
 
     async def _remove_bindings(self, cluster: str) -> bool:
@@ -128,10 +130,10 @@ class ManagedClusterController(Controller):
         return True
 
     def _namespace(self, cluster: str) -> Manifest:
-        return ClusterNamespace.manifest(cluster, labels={CLUSTER_NAME_LABEL: cluster, **self.settings.labels})
+        return Namespace.manifest(cluster, labels={CLUSTER_NAME_LABEL: cluster, **self.settings.labels})
 
 
-def wanted_rights(cluster: str, settings: HubSettings, *, is_accepted: bool) -> list[Manifest]:
+def wanted_rights(cluster: str, settings: RegistrationHubSettings, *, is_accepted: bool) -> list[Manifest]:
     """Return all that an agent may do."""
     rights = [
         permissions.cluster_role(cluster, settings.labels, is_accepted=is_accepted),

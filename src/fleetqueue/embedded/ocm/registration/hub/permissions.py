@@ -1,13 +1,24 @@
-"""The rights of agents on the hub: what each may do with its own cluster, and what all may do in their namespaces."""
+"""The rights of agents on the hub: what each may do with its own cluster, and what all may do in their namespaces.
 
-from collections.abc import Mapping
-from typing import Final
+The two roles that all agents share are kept while there is any cluster.
 
-from fleetqueue.api.cluster_v1 import CLUSTER_NAME_LABEL, GROUP
-from fleetqueue.api.rbac_v1 import RoleBinding
+Reads:   ManagedCluster, ClusterRole
+Writes:  ClusterRole
+Mirrors: ocm pkg/registration/hub/clusterrole/controller.go, pkg/registration/hub/managedcluster/manifests
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from fleetqueue.api.cluster_v1 import CLUSTER_NAME_LABEL, GROUP, ManagedCluster
+from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleBinding
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.ocm.registration.names import AGENT_PREFIX, REGISTER_GROUP, WORK_FINALIZER
-from fleetqueue.embedded.ocm.registration.objects import AgentRole, AgentRoleBinding
+from fleetqueue.embedded.ocm.registration.names import AGENT_PREFIX, OF_CLUSTERS, REGISTER_GROUP, WORK_FINALIZER
+from fleetqueue.embedded.ocm.registration.settings import RegistrationHubSettings
+from fleetqueue.embedded.ocm.registration.writing import ensure, ensure_absent
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller, Watch
+from fleetqueue.runtime.metrics import Metrics
 
 RBAC: Final = "rbac.authorization.k8s.io"
 ROLE: Final = "open-cluster-management:managedcluster:"
@@ -30,12 +41,12 @@ def cluster_role(cluster: str, labels: Labels, *, is_accepted: bool) -> Manifest
             {**own, "verbs": ["get", "list", "update", "watch"]},
             {**own, "resources": ["managedclusters/status"], "verbs": ["patch", "update"]},
         ]
-    return AgentRole.manifest(f"{ROLE}{cluster}", labels=_labelled(cluster, labels), rules=rules)
+    return ClusterRole.manifest(f"{ROLE}{cluster}", labels=_labelled(cluster, labels), rules=rules)
 
 
 def cluster_role_binding(cluster: str, labels: Labels) -> Manifest:
     name = f"{ROLE}{cluster}"
-    return AgentRoleBinding.manifest(name, labels=_labelled(cluster, labels), **_binding(cluster, name))
+    return ClusterRoleBinding.manifest(name, labels=_labelled(cluster, labels), **_binding(cluster, name))
 
 
 def role_bindings(cluster: str, labels: Labels) -> list[Manifest]:
@@ -70,8 +81,8 @@ def shared_roles(labels: Labels) -> list[Manifest]:
     ]
     marks = _labelled("", labels)
     return [
-        AgentRole.manifest(REGISTRATION_ROLE, labels=marks, rules=registration),
-        AgentRole.manifest(WORK_ROLE, labels=marks, rules=work),
+        ClusterRole.manifest(REGISTRATION_ROLE, labels=marks, rules=registration),
+        ClusterRole.manifest(WORK_ROLE, labels=marks, rules=work),
     ]
 
 
@@ -89,3 +100,34 @@ def _binding(cluster: str, role: str) -> Manifest:
         "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
         "subjects": [{"kind": "Group", "apiGroup": RBAC, "name": group} for group in groups],
     }
+
+
+KEY: Final = "roles"
+"""There is one thing to keep right, so one key."""
+
+
+class SharedRoleController(Controller):
+    name = "shared-agent-roles"
+
+    def __init__(self, hub: Cluster, metrics: Metrics, settings: RegistrationHubSettings) -> None:
+        super().__init__(hub, metrics)
+        self.settings = settings
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        yield Watch(ClusterRole, lambda role: (KEY,) if role.name in SHARED else (), labels=OF_CLUSTERS)
+
+    def subscribe(self) -> None:
+        super().subscribe()
+        self.hub.informer(ManagedCluster).subscribe(self._changed)
+
+    def _changed(self, old: ManagedCluster | None, new: ManagedCluster | None) -> None:
+        if old is None or new is None:
+            self.wake(KEY)
+
+    async def reconcile(self, key: str) -> None:
+        if self.hub.list(ManagedCluster):
+            for role in shared_roles(self.settings.labels):
+                await ensure(self.hub, ClusterRole, role)
+        else:
+            for name in SHARED:
+                await ensure_absent(self.hub, self.hub.get(ClusterRole, name))

@@ -13,7 +13,6 @@ from typing import Any, Final
 from fleetqueue.api.cluster_v1 import AVAILABLE, NO_SELECT, UNAVAILABLE_TAINT, UNREACHABLE_TAINT, ManagedCluster
 from fleetqueue.api.conditions import FALSE, TRUE, find
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.ocm.registration.writing import raw_of
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 
@@ -33,9 +32,9 @@ class TaintController(Controller):
         cluster = self.hub.get(ManagedCluster, key)
         if cluster is None or cluster.is_deleting:
             return
-        said = find(cluster.status.conditions, AVAILABLE)
-        live = (raw_of(self.hub, cluster).get("spec") or {}).get("taints") or []
-        wanted = wanted_taints(live, said.status if said is not None else "")
+        condition = find(cluster.status.conditions, AVAILABLE)
+        live = (self.hub.raw(cluster).get("spec") or {}).get("taints") or []
+        wanted = wanted_taints(live, condition.status if condition is not None else "")
         if wanted == live:
             return
         patch = {"metadata": cluster.precondition, "spec": {"taints": wanted or None}}

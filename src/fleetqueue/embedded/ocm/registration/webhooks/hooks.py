@@ -8,15 +8,15 @@ from fleetqueue.api.admission_hooks import AdmissionHook, Call, Find, RightsFor,
 from fleetqueue.api.cluster_v1 import GROUP, ManagedCluster, ManagedClusterSetBinding
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.ocm.registration.settings import HubSettings
+from fleetqueue.embedded.ocm.registration.settings import RegistrationHubSettings
 from fleetqueue.embedded.ocm.registration.webhooks import cluster_rules
-from fleetqueue.embedded.ocm.registration.webhooks.cluster_defaults import completed
+from fleetqueue.embedded.ocm.registration.webhooks.cluster_rules import completed
 
 OWNER: Final = "ocm-registration"
 """Under which name the hooks are installed."""
 
 
-def hooks(settings: HubSettings, find: Find) -> list[AdmissionHook]:
+def hooks(settings: RegistrationHubSettings, find: Find) -> list[AdmissionHook]:
     """Return the hooks of a hub; `find` looks at what it holds."""
 
     def complete(old: Manifest | None, new: Manifest) -> Manifest:

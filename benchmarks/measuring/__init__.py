@@ -1,0 +1,1 @@
+"""What several benchmarks measure and show by."""

@@ -1,0 +1,118 @@
+"""Run what a command asks for, and turn what goes wrong into one line and an exit code.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or not in time.
+"""
+
+import os
+import sys
+from collections.abc import Coroutine
+from enum import IntEnum
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+DEBUG: Final = "FLEETQUEUE_DEBUG"
+"""The environment variable that has the effect of `--debug`: errors come with their traceback."""
+
+
+NO_PAGE: Final = "404 page not found"
+"""What an API server answers where it does not know the kind that is asked for."""
+NO_HUB: Final = (
+    "this cluster is no hub: it lacks kinds of Kueue or of Open Cluster Management; name the hub by its kubeconfig and "
+    "context"
+)
+
+
+class Code(IntEnum):
+    """What the process tells its caller."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+
+
+class CommandFailure(Exception):
+    """A command cannot do what was asked; the text is for the user."""
+
+    def __init__(self, message: str, code: Code = Code.FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run the asynchronous half of a command."""
+    import asyncio  # a third of the time that `--help` takes
+
+    return asyncio.run(work)
+
+
+def report(error: BaseException) -> int:
+    """Print an error as one line; return the exit code."""
+    if isinstance(error, BaseExceptionGroup):
+        return report(error.exceptions[0])
+    if isinstance(error, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        return 128 + 2
+    message, code = explain(error)
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def explain(error: BaseException) -> tuple[str, Code]:
+    """Return what to tell the user about an error, and the exit code."""
+    from fleetqueue.admin.dispatcher import NoKueueConfig
+    from fleetqueue.admin.waiting import NotInTime
+    from fleetqueue.api import errors
+    from fleetqueue.client.kubeconfig import KubeconfigError
+    from fleetqueue.controllers.processes.settings_file import SettingsError
+    from fleetqueue.lab.errors import NoFleet, NoProcess
+
+    if isinstance(error, CommandFailure):
+        return str(error), error.code
+    if isinstance(error, errors.NotFound):
+        return NO_HUB if str(error) == NO_PAGE else str(error), Code.NOT_FOUND
+    if isinstance(error, NoFleet | NoKueueConfig | NoProcess):
+        return str(error), Code.NOT_FOUND
+    if isinstance(error, NotInTime | TimeoutError):
+        return str(error) or "it took too long", Code.NOT_FOUND
+    if isinstance(error, KubeconfigError | SettingsError):
+        return str(error), Code.USAGE
+    if isinstance(error, errors.Unreachable):
+        return f"{error}; is the cluster up, and does the kubeconfig name it?", Code.FAILED
+    if isinstance(error, errors.Unauthorized):
+        return f"{error}; the token or certificate of the kubeconfig is not accepted: has it expired?", Code.FAILED
+    if isinstance(error, errors.Forbidden):
+        return f"{error}; use a kubeconfig with more rights", Code.FAILED
+    if isinstance(error, _spoken()):
+        return str(error), Code.FAILED
+    return f"{type(error).__name__}: {error}; run it again with --debug for the details", Code.FAILED
+
+
+def wants_traceback() -> bool:
+    return bool(os.environ.get(DEBUG)) or "--debug" in sys.argv
+
+
+def _spoken() -> tuple[type[Exception], ...]:
+    """Return our errors whose text is written for users."""
+    from fleetqueue.admin.portable_kubeconfig import CannotJoin
+    from fleetqueue.admin.waiting import NoAnswer
+    from fleetqueue.api.errors import ApiError
+    from fleetqueue.controllers.credentials.problems import CredentialProblem
+    from fleetqueue.controllers.processes.capabilities import NotInstalled
+    from fleetqueue.controllers.processes.probes import ProbesCannotListen
+    from fleetqueue.lab.errors import EngineError
+    from fleetqueue.real.kubectl import KubectlFailed
+    from fleetqueue.runtime.leader_election import LeadershipLost
+
+    return (
+        ApiError,
+        CannotJoin,
+        CredentialProblem,
+        EngineError,
+        KubectlFailed,
+        LeadershipLost,
+        NoAnswer,
+        NotInstalled,
+        ProbesCannotListen,
+    )

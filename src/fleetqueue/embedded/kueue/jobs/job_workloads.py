@@ -1,0 +1,162 @@
+"""The Workload of a job: its name, its priority, what is in it, and whether it still stands for its job.
+
+Mirrors: Kueue pkg/controller/jobframework (EquivalentToWorkload), pkg/util/{equality,priority}
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import says
+from fleetqueue.api.meta import Object, owner_reference
+from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.kueue import names
+from fleetqueue.embedded.kueue.jobs import job_fields
+from fleetqueue.embedded.kueue.jobs.integration import Integration
+from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, Flavor, FlavorMissing, merged, of_admission
+from fleetqueue.runtime.cluster import Cluster
+
+
+class Priority(NamedTuple):
+    value: int
+    reference: Manifest | None
+    """The class that it comes from."""
+
+    @property
+    def spec(self) -> Manifest:
+        """The fields of a Workload."""
+        return {"priority": self.value, **({"priorityClassRef": self.reference} if self.reference else {})}
+
+
+def priority_of(hub: Cluster, job: Manifest, pod_sets: Sequence[Manifest]) -> Priority:
+    """Find a job's priority: its own class, else that of its pods, else the default; raises NotFound."""
+    if name := job_fields.priority_class(job):
+        return _of(WorkloadPriorityClass, name, hub.get(WorkloadPriorityClass, name))
+    of_pods = [(item["template"].get("spec") or {}).get("priorityClassName") or "" for item in pod_sets]
+    if name := next(filter(None, of_pods), ""):
+        return _of(PriorityClass, name, hub.get(PriorityClass, name))
+    defaults = [item for item in hub.list(PriorityClass) if item.global_default]
+    if defaults:
+        lowest = min(defaults, key=lambda item: item.value)
+        return _of(PriorityClass, lowest.name, lowest)
+    return Priority(0, None)
+
+
+def _of(kind: type[Object], name: str, priority_class: PriorityClass | WorkloadPriorityClass | None) -> Priority:
+    resource = kind.resource
+    if priority_class is None:
+        raise errors.NotFound(f'{resource.plural}.{resource.group} "{name}" not found')
+    return Priority(priority_class.value, {"group": resource.group, "kind": resource.kind, "name": name})
+
+
+LONGEST: Final = 253
+HASH: Final = 5
+
+
+def workload_name(kind: str, group: str, name: str, uid: str) -> str:
+    """Return the name that Kueue gives to the Workload of a job."""
+    identity = "\n".join((kind, group, name, uid))
+    digest = hashlib.sha1(identity.encode(), usedforsecurity=False).hexdigest()
+    return f"{f'{kind.lower()}-{name}'[: LONGEST - 1 - HASH]}-{digest[:HASH]}"
+
+
+def workload_of(
+    integration: Integration, job: Manifest, priority: Priority, copied_labels: Sequence[str] = ()
+) -> Manifest:
+    """Return the Workload that a job is given."""
+    resource, metadata = integration.kind.resource, job["metadata"]
+    name = workload_name(resource.kind, resource.group, metadata["name"], metadata["uid"])
+    labels = {key: job_fields.labels(job)[key] for key in copied_labels if key in job_fields.labels(job)}
+    made = kueue.Workload.manifest(
+        name,
+        metadata["namespace"],
+        labels={**labels, kueue.JOB_UID_LABEL: metadata["uid"]},
+        annotations=_annotations(job),
+        spec=spec_of(integration, job, priority),
+    )
+    made["metadata"] |= {"finalizers": [names.IN_USE], "ownerReferences": [owned_by(integration, job)]}
+    return made
+
+
+def spec_of(integration: Integration, job: Manifest, priority: Priority) -> Manifest:
+    spec: dict[str, Any] = {"podSets": integration.pod_sets(job), **priority.spec}
+    if queue := job_fields.queue_name(job):
+        spec["queueName"] = queue
+    longest = job_fields.maximum_execution_time(job)
+    return spec if longest is None else {**spec, "maximumExecutionTimeSeconds": longest}
+
+
+def owned_by(integration: Integration, job: Manifest) -> Manifest:
+    return owner_reference(integration.kind.resource, job["metadata"]["name"], job["metadata"]["uid"])
+
+
+def _annotations(job: Manifest) -> dict[str, str]:
+    return {
+        key: value
+        for key, value in job_fields.annotations(job).items()
+        if key.startswith(names.PROVISIONING_PREFIX) or (key == kueue.ADMISSION_GATED_BY and value)
+    }
+
+
+def is_equivalent(integration: Integration, job: Manifest, workload: Manifest, flavor: Flavor) -> bool:
+    """Tell whether a Workload asks for what its job is, or was started as."""
+    owner = job_fields.controller(workload)
+    if owner is None or (owner["name"], owner["uid"]) != (job["metadata"]["name"], job["metadata"]["uid"]):
+        return False
+    if workload["spec"].get("maximumExecutionTimeSeconds") != job_fields.maximum_execution_time(job):
+        return False
+    pod_sets, is_suspended = integration.pod_sets(job), integration.is_suspended(job)
+    with_tolerations = not says(workload, kueue.ADMITTED)
+    is_as_asked = are_same(pod_sets, workload["spec"]["podSets"], with_tolerations=with_tolerations)
+    if is_suspended and is_as_asked:
+        return True
+    running = _running(workload, flavor) if says(workload, kueue.QUOTA_RESERVED) else None
+    if running is None:
+        return is_as_asked
+    return are_same(pod_sets, running, with_tolerations=with_tolerations)
+
+
+def are_same(pod_sets: Sequence[Manifest], others: Sequence[Manifest], *, with_tolerations: bool = True) -> bool:
+    """Tell whether pod sets ask for the same."""
+    fields = ("containers", "initContainers", *(("tolerations",) if with_tolerations else ()))
+    return len(pod_sets) == len(others) and all(
+        _sizes(one) == _sizes(other) and _are_same_pods(one, other, fields)
+        for one, other in zip(pod_sets, others, strict=True)
+    )
+
+
+def _running(workload: Manifest, flavor: Flavor) -> list[Manifest] | None:
+    """Return the pod sets as they are while the job runs; None where that is not known."""
+    try:
+        infos = {info.name: info for info in of_admission(workload, flavor)}
+        pod_sets = workload["spec"]["podSets"]
+        return [
+            {
+                **pod_set,
+                "template": merged(pod_set["template"], infos[pod_set["name"]]),
+                "count": infos[pod_set["name"]].count if "minCount" in pod_set else pod_set.get("count", 1),
+            }
+            for pod_set in pod_sets
+        ]
+    except (CannotStart, FlavorMissing, KeyError):
+        return None
+
+
+def _sizes(pod_set: Manifest) -> tuple[Any, Any]:
+    return pod_set.get("count", 1), pod_set.get("minCount")
+
+
+def _are_same_pods(one: Manifest, other: Manifest, fields: Sequence[str]) -> bool:
+    spec, others = ((pod_set.get("template") or {}).get("spec") or {} for pod_set in (one, other))
+    pairs = ((spec.get(field), others.get(field)) for field in fields)
+    return all(value == same or _filled(value) == _filled(same) for value, same in pairs)
+
+
+def _filled(value: Any) -> Any:
+    """Leave out what is empty: it means the same as what is not there."""
+    if isinstance(value, dict):
+        return {k: kept for k, v in value.items() if (kept := _filled(v)) not in (None, {}, [])}
+    return [_filled(item) for item in value] if isinstance(value, list) else value

@@ -1,1 +1,0 @@
-"""The kinds of jobs that can be sent to workers."""

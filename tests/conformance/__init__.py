@@ -1,0 +1,1 @@
+"""The embedded clusters against the records of real ones."""

@@ -1,0 +1,54 @@
+"""Job scenarios on both clusters."""
+
+from functools import partial
+from pathlib import Path
+
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.embedded.kueue.manager import KueueManager
+from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.fleets.embedded import InProcessCluster
+from fleetqueue.real.fleet import RealFleet
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.metrics import Metrics
+
+from ..hubs import EmbeddedHub, RealHub, make_room  # noqa: TID252 - what the rooms share stands above them
+from ..running import Hub  # noqa: TID252
+from ..world import Ends, World, prefixes, written  # noqa: TID252
+from .doing import Actor, run
+from .end_state import end_state
+
+HERE = Path(__file__).parent
+DESCRIBED = written(HERE)
+PREFIXES = prefixes(DESCRIBED, "j")
+
+
+async def run_on_ours() -> Ends:
+    async with EmbeddedHub.open(["kueue"], _manager, settling=8) as hub:
+        await hub.wait(2)  # until its webhooks have their say
+        return await _run(hub)
+
+
+async def run_on_real(folder: Path) -> Ends:
+    async with (
+        RealFleet(folder, workers=0, ocm="placement", frameworks=["batch/job"]) as fleet,
+        RealHub.open(
+            fleet.clusters["hub"], (kueue.Workload, kueue.ClusterQueue, Job), quiet=4.0, patience=180.0
+        ) as hub,
+    ):
+        return await _run(hub)
+
+
+def _manager(hub: InProcessCluster) -> KueueManager:
+    install = partial(hub.server.webhooks.install, "kueue")
+    return KueueManager(Cluster("hub", hub.client()), Metrics(), KueueSettings(), find=hub.server.find, install=install)
+
+
+async def _run(hub: Hub) -> Ends:
+    await make_room(hub.client)
+    actors = [Actor(hub.client, described, PREFIXES[described["name"]]) for described in DESCRIBED]
+    await run(hub, actors)
+    return {actor.said["name"]: await end_state(hub.client, actor) for actor in actors}
+
+
+WORLD = World(HERE, DESCRIBED, run_on_ours, run_on_real, time_limit=600.0)

@@ -1,0 +1,302 @@
+"""Jobs of every kind that MultiKueue can send go the whole way, with Kueue's list of kinds as it is shipped.
+
+Each is submitted on the hub, selected for by a Placement, nominated by our dispatcher, copied to one worker, and its
+status comes back. When the Placement drops its cluster, the cluster stays listed until the job has gone.
+"""
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+import yaml
+
+from fleetqueue.api import conditions, errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.real import kueue as engine_kueue
+from fleetqueue.real import manifests
+from tests.real.engine_versions import LEFT_OUT, has_kueue
+
+from .conftest import WORKERS
+from .job_kinds import (
+    DEPLOYMENT,
+    JAX_JOB,
+    JOB,
+    KUBEFLOW,
+    LEADER_WORKER_SET,
+    POD,
+    SHIPPED,
+    STATEFUL_SET,
+    TRAINING_RUNTIME,
+    training_runtime,
+)
+
+CRD = CustomResourceDefinition.resource
+WITHOUT_STATUS = (STATEFUL_SET, LEADER_WORKER_SET)
+"""Kinds whose status MultiKueue does not bring back: the hub's own operator would overwrite it."""
+
+
+async def test_the_hub_runs_the_shipped_list_and_every_worker_connects_with_our_credentials(stage):
+    shipped = manifests.read(stage.world.fleet.clusters["hub"].layout.kueue_manifests)
+    listed = yaml.safe_load(engine_kueue.config_map(shipped)["data"][engine_kueue.CONFIG_KEY])["integrations"]
+    async with stage.heart():
+        await stage.connected(*stage.workers)
+
+        for cluster in stage.world.fleet.clusters.values():
+            running = yaml.safe_load((cluster.folder / "kueue" / "config.yaml").read_text())
+            assert running["integrations"] == listed
+        assert {"pod", "deployment", "statefulset", "jobset.x-k8s.io/jobset"} < set(listed["frameworks"])
+
+
+async def test_jobs_of_every_shipped_kind_are_sent_drained_and_removed(stage, record_property):
+    kinds = [kind for kind in SHIPPED if has_kueue(kind.since)]
+    for kind in SHIPPED:
+        if kind not in kinds:
+            record_property(LEFT_OUT, f"{kind.resource.kind}: MultiKueue sends it since Kueue {kind.since}")
+    for client in (stage.hub, *stage.workers.values()):
+        await client.create(TRAINING_RUNTIME, training_runtime(stage.name))
+    async with stage.heart(drain_poll=1.0):
+        await goes_the_whole_way(stage, kinds)
+
+
+async def test_jobs_of_kinds_that_are_added_to_the_list_follow_once_kueue_knows_them(stage):
+    replica = await stage.replica("kubeflow", **{"placement_admission.drain_poll": 1})
+    try:
+        await replica.works()
+        async with listed_too(stage.world, "kubeflow.org", [*KUBEFLOW, JAX_JOB]):
+            await goes_the_whole_way(stage, KUBEFLOW)
+            await no_worker_takes_a_copy_of_a_jax_job(stage)
+    finally:
+        await replica.stop()
+
+
+async def no_worker_takes_a_copy_of_a_jax_job(stage):
+    (job,) = JAX_JOB.manifests(stage.name)
+    for where in ("annotations", "labels"):  # before 0.18 the label alone counts
+        job["metadata"][where][kueue.PREBUILT_WORKLOAD] = "any"
+    for client in stage.workers.values():
+        with pytest.raises(errors.ApiError, match=r'Is not supported for \\?"kubeflow\.org/v1, Kind=JAXJob'):
+            await client.post(f"{JAX_JOB.resource.path(stage.name)}?dryRun=All", job)
+
+
+async def test_a_deployment_stays_on_the_hub_and_its_pods_are_sent_one_by_one(stage):
+    async with stage.heart():
+        await stage.connected(*stage.workers)
+        await stage.knows_its_queue(*JOB.manifests(stage.name))
+        await submit(stage, DEPLOYMENT)
+
+        async def runs():
+            (here,) = await found(stage.hub, DEPLOYMENT, stage.name)
+            return here.get("status", {}).get("readyReplicas") == 2
+
+        await stage.eventually(runs, "the deployment counts two pods that run on workers")
+        pods = [raw["metadata"]["name"] for raw in (await stage.hub.list(POD.resource, stage.name)).items]
+        copies = [
+            raw["metadata"]["name"]
+            for client in stage.workers.values()
+            for raw in (await client.list(POD.resource, stage.name)).items
+        ]
+
+        assert sorted(copies) == sorted(pods)
+        assert len(pods) == 2
+        for client in stage.workers.values():
+            assert await found(client, DEPLOYMENT, stage.name) == []
+
+
+async def test_a_leader_worker_set_that_grows_while_its_cluster_drains_stays_together(stage):
+    kind = LEADER_WORKER_SET
+    if not has_kueue(kind.since):
+        pytest.skip(f"MultiKueue sends it since Kueue {kind.since}")
+    async with stage.heart(drain_poll=1.0):
+        await stage.connected(*stage.workers)
+        await stage.knows_its_queue(*JOB.manifests(stage.name))
+        await submit(stage, kind)
+        worker = await placed(stage, kind)
+        await stage.select(*(set(stage.workers) - {worker}))
+        await stage.says("Draining", "True")
+
+        await stage.hub.merge(kind.resource, kind.name, stage.name, {"spec": {"replicas": 3}})
+
+        async def has_grown():
+            places = [workload.status.cluster_name for workload in await workloads(stage, kind)]
+            return len(places) == 3 and all(places) and set(places)
+
+        assert await of(stage, kind, has_grown, "has a third group") == {f"{stage.name}-{worker}"}
+        await stage.lists(*stage.workers)
+        await ends(stage, kind, worker)
+        await stage.lists(*(set(stage.workers) - {worker}))
+
+
+async def test_a_worker_that_lacks_a_kind_is_named_and_connects_when_it_has_the_kind(stage):
+    kind, *_ = KUBEFLOW
+    lacking = stage.workers["cluster3"]
+    definition = await lacking.get(CRD, f"{kind.resource.plural}.{kind.resource.group}")
+    await lacking.delete(CRD, definition["metadata"]["name"])
+    replica = await stage.replica("lacking")
+    try:
+        await replica.works()
+        async with listed_too(stage.world, "kubeflow.org", [kind], on=("hub",)):
+            await stage.connected("cluster1", "cluster2")
+
+            async def is_named():
+                active = conditions.find((await stage.check()).status.conditions, "Active")
+                return active and "the worker does not serve kubeflow.org/pytorchjob" in active.message
+
+            await stage.eventually(is_named, "the check names what cluster3 lacks")
+            await stage.submit("job", run_for="1s")
+            await stage.finished("job")
+            await restore(lacking, definition)
+            await stage.connected("cluster3")
+    finally:
+        await replica.stop()
+        await restore(lacking, definition)
+
+
+async def restore(client, definition):
+    """Create a CustomResourceDefinition as it was, where it is missing."""
+    metadata = {key: definition["metadata"].get(key, {}) for key in ("name", "annotations", "labels")}
+    with suppress(errors.AlreadyExists):
+        await client.create(CRD, {**definition, "metadata": metadata, "status": {}})
+
+
+@asynccontextmanager
+async def listed_too(world, group, kinds, on=(*WORKERS, "hub")):
+    """Let Kueue manage more kinds than it is shipped with, as an administrator would."""
+    names = [f"{group}/{kind.name}" for kind in kinds]
+    clients = {name: client for name, client in {**world.workers, "hub": world.hub}.items() if name in on}
+    before = {name: await config_of(client) for name, client in clients.items()}
+    try:
+        for name, client in clients.items():
+            config = yaml.safe_load(before[name])
+            listed = config["integrations"]["frameworks"]
+            listed += [one for one in names if one not in listed]  # before 0.19 Kueue's own list has some of them
+            await set_config(world, name, client, yaml.safe_dump(config, sort_keys=False))
+        yield
+    finally:
+        for name, client in clients.items():
+            await set_config(world, name, client, before[name])
+
+
+async def config_of(client):
+    raw = await client.get(ConfigMap.resource, engine_kueue.CONFIG_MAP, engine_kueue.NAMESPACE)
+    return raw["data"][engine_kueue.CONFIG_KEY]
+
+
+async def set_config(world, name, client, text):
+    patch = {"data": {engine_kueue.CONFIG_KEY: text}}
+    await client.merge(ConfigMap.resource, engine_kueue.CONFIG_MAP, engine_kueue.NAMESPACE, patch)
+    await world.fleet.restart(f"{name}/kueue")
+
+
+async def goes_the_whole_way(stage, kinds):
+    await stage.connected(*stage.workers)
+    await stage.knows_its_queue(*JOB.manifests(stage.name))
+    await asyncio.gather(*(submit(stage, kind) for kind in kinds))
+    where = dict(zip(kinds, await asyncio.gather(*(placed(stage, kind) for kind in kinds)), strict=True))
+    await asyncio.gather(*(status_comes_back(stage, kind, where[kind]) for kind in kinds))
+
+    await stage.select()
+    await stage.says("Draining", "True")
+    for kind in kinds:
+        await stage.lists(*where.values())
+        await ends(stage, kind, where.pop(kind))
+    await stage.lists()
+
+
+async def submit(stage, kind):
+    for manifest in kind.manifests(stage.name):
+        await stage.hub.create(kind.resource, manifest)
+
+
+async def found(client, kind, namespace):
+    """Return the objects of a job that a cluster has."""
+    objects = []
+    for manifest in kind.manifests(namespace):
+        try:
+            objects.append(await client.get(kind.resource, manifest["metadata"]["name"], namespace))
+        except errors.NotFound:
+            continue
+    return objects
+
+
+async def workloads(stage, kind):
+    uids = {raw["metadata"]["uid"] for raw in await found(stage.hub, kind, stage.name)}
+    page = await stage.hub.list(kueue.Workload.resource, stage.name)
+    return [
+        kueue.Workload.view(raw)
+        for raw in page.items
+        if uids & {owner["uid"] for owner in raw["metadata"].get("ownerReferences", ())}
+    ]
+
+
+async def placed(stage, kind):
+    """Wait until a job runs on one worker and nowhere else; return the worker."""
+    whole = len(kind.manifests(stage.name))
+
+    async def is_placed():
+        its = await workloads(stage, kind)
+        names = {workload.status.cluster_name for workload in its if workload.is_true(kueue.ADMITTED)}
+        held = {name: len(await found(client, kind, stage.name)) for name, client in stage.workers.items()}
+        where = [name for name, count in held.items() if count]
+        if len(its) and names == {f"{stage.name}-{name}" for name in where} and sum(held.values()) == whole:
+            return where[0]
+        return ""
+
+    return await of(stage, kind, is_placed, "is on one worker")
+
+
+async def status_comes_back(stage, kind, worker):
+    if kind.running:
+        await write_status(stage, kind, worker, kind.running)
+    elif kind in WITHOUT_STATUS:
+        return
+    await of(stage, kind, lambda: has_status(stage, kind, worker, kind.running), "has its status on the hub")
+
+
+async def write_status(stage, kind, worker, status):
+    for raw in await found(stage.workers[worker], kind, stage.name):
+        name = raw["metadata"]["name"]
+        await stage.workers[worker].merge(kind.resource, name, stage.name, {"status": status}, subresource="status")
+
+
+async def has_status(stage, kind, worker, written):
+    """Tell whether the hub says of a job what the worker does, and that is something."""
+    there = await found(stage.workers[worker], kind, stage.name)
+    here = await found(stage.hub, kind, stage.name)
+    wanted = [raw.get("status", {}) for raw in there]
+    return (
+        bool(here)
+        and all(status and status.items() >= written.items() for status in wanted)
+        and [raw.get("status", {}) for raw in here] == wanted
+    )
+
+
+async def ends(stage, kind, worker):
+    """End a job as its operator would, or delete it if it serves without end; wait until its worker is rid of it."""
+    if kind.ended:
+        await write_status(stage, kind, worker, kind.ended)
+
+        async def finished():
+            its = await workloads(stage, kind)
+            return its and all(workload.is_true(kueue.FINISHED) for workload in its)
+
+        await of(stage, kind, finished, "is finished on the hub")
+    else:
+        for manifest in kind.manifests(stage.name):
+            await stage.hub.delete(kind.resource, manifest["metadata"]["name"], stage.name)
+
+    async def gone():
+        return not await found(stage.workers[worker], kind, stage.name)
+
+    await of(stage, kind, gone, "is gone from its worker")
+
+
+async def of(stage, kind, question, what):
+    """Wait for something of a job; where it does not come, say how the job stands."""
+    try:
+        return await stage.eventually(question, f"{kind.name} {what}")
+    except AssertionError as error:
+        its = [(workload.name, workload.status) for workload in await workloads(stage, kind)]
+        held = {name: await found(client, kind, stage.name) for name, client in stage.workers.items()}
+        raise AssertionError(f"{error}; {its}; on the workers: {held}") from None

@@ -1,0 +1,78 @@
+"""The witness itself: what it must notice, it notices; what is excused, it excuses."""
+
+import pytest
+
+from fleetqueue.embedded.apiserver.storage.interface import StorageChange, StorageEntry
+from tests.invariants import Broken
+from tests.invariants.witness import Witness
+
+
+def job(name, *, suspend=False, ended=False, uid="u"):
+    conditions = [{"type": "Complete", "status": "True"}] if ended else []
+    metadata = {"name": name, "namespace": "default", "uid": uid}
+    return {"metadata": metadata, "spec": {"suspend": suspend}, "status": {"conditions": conditions}}
+
+
+def change(raw, *, before=None, kind="ADDED", key=""):
+    key = key or f"/batch/jobs/default/{raw['metadata']['name']}"
+    previous = StorageEntry(key, before, 1) if before else None
+    return StorageChange(kind, StorageEntry(key, raw, 2), previous)
+
+
+@pytest.fixture
+def witness():
+    return Witness(lambda worker: worker == "lost")
+
+
+def test_two_live_copies_at_a_time_are_noticed(witness):
+    witness.see("cluster1", change(job("j")))
+    witness.see("cluster2", change(job("j")))
+
+    with pytest.raises(Broken, match="ran twice: default/j on cluster1, cluster2"):
+        witness.check()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(job("j", suspend=True), job("j"), id="one is suspended"),
+        pytest.param(job("j", ended=True), job("j"), id="one has ended"),
+        pytest.param(job("j"), job("k"), id="of two jobs"),
+    ],
+)
+def test_what_is_not_twice(witness, first, second):
+    witness.see("cluster1", change(first))
+    witness.see("cluster2", change(second))
+
+    witness.check()
+
+
+def test_a_worker_that_was_lost_is_excused(witness):
+    witness.see("lost", change(job("j")))
+    witness.see("cluster2", change(job("j")))
+
+    witness.check()
+
+
+def test_a_job_that_ended_on_the_hub_and_goes_on_is_noticed(witness):
+    witness.see("hub", change(job("j", ended=True), before=job("j")))
+    witness.see("hub", change(job("j"), before=job("j", ended=True), kind="MODIFIED"))
+
+    assert witness.finishes["u"] == 1
+    with pytest.raises(Broken, match="had ended on the hub"):
+        witness.check()
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "counted"),
+    [
+        pytest.param("MODIFIED", "/kueue.x-k8s.io/workloads/default/w", True, id="a Workload"),
+        pytest.param("ADDED", "/core/events/default/e", True, id="an Event"),
+        pytest.param("DELETED", "/core/events/default/e", False, id="an Event that expires"),
+        pytest.param("MODIFIED", "/coordination.k8s.io/leases/default/l", False, id="a lease that is renewed"),
+    ],
+)
+def test_what_counts_as_a_write_of_a_world_that_should_be_quiet(witness, kind, key, counted):
+    witness.see("hub", change({"metadata": {"name": "any"}}, kind=kind, key=key))
+
+    assert bool(witness.writes) is counted
