@@ -13,7 +13,7 @@ from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUEUE_NAMESPACE, REFUSED, c
 from fleetqueue.api.meta import O
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.client import Client
-from fleetqueue.controllers.credentials.issued import read as read_credential
+from fleetqueue.controllers.credentials.secret_content import read as read_credential
 from fleetqueue.controllers.placement_admission.messages import why_left_out
 
 Row = dict[str, Any]

@@ -36,9 +36,9 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, parse
 from fleetqueue.controllers.credentials.endpoints import is_same_server
-from fleetqueue.controllers.credentials.issued import Issued
-from fleetqueue.controllers.credentials.issued import read as read_credential
 from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Dial
+from fleetqueue.controllers.credentials.secret_content import Issued
+from fleetqueue.controllers.credentials.secret_content import read as read_credential
 from fleetqueue.controllers.processes.capabilities import known_identity, serves
 from fleetqueue.runtime.cluster import OURS, is_ours
 

@@ -14,7 +14,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, REFUSED
 from fleetqueue.client import Client
-from fleetqueue.controllers.credentials import issued
+from fleetqueue.controllers.credentials import secret_content
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.runtime.cluster import OURS
 from fleetqueue.runtime.events import Recorder
@@ -167,8 +167,8 @@ async def test_a_cluster_that_is_selected_and_left_out_tells_why(api, message):
 
 async def test_a_credential_that_the_worker_refuses_is_no_good_until_its_end(api):
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    credential = issued.Issued("kubeconfig", now, now + timedelta(days=1))
-    secret = issued.secret_manifest("cluster1", "kueue-system", credential, None)
+    credential = secret_content.Issued("kubeconfig", now, now + timedelta(days=1))
+    secret = secret_content.secret_manifest("cluster1", "kueue-system", credential, None)
     secret["metadata"]["annotations"] = {
         **{name: value for name, value in secret["metadata"]["annotations"].items() if value is not None},
         REFUSED: "2026-01-01T10:00:00Z",

@@ -18,7 +18,7 @@ from fleetqueue.api.meta import without_nulls
 from fleetqueue.api.requests import Response
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, render
-from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
+from fleetqueue.controllers.credentials.secret_content import Issued, secret_manifest
 from fleetqueue.embedded.apiserver.http.exchange import status_of
 from fleetqueue.runtime.cluster import OURS, is_ours
 from tests.unit.unserved_kinds import lack

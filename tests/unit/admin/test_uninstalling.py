@@ -17,7 +17,7 @@ from fleetqueue.api.core_v1 import ConfigMap, Secret, secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CREDENTIALS_ANNOTATION, RELEASED
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.client import Client
-from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
+from fleetqueue.controllers.credentials.secret_content import Issued, secret_manifest
 from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS
 from fleetqueue.testing.arranged_api import ArrangedApi

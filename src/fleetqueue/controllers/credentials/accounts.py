@@ -14,8 +14,8 @@ from fleetqueue.api.meta import Object, changes
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.controllers.credentials.issued import digest
 from fleetqueue.controllers.credentials.problems import CredentialProblem
+from fleetqueue.controllers.credentials.secret_content import digest
 from fleetqueue.controllers.credentials.worker_rules import PolicyRule
 from fleetqueue.runtime.cluster import LABELLED_OURS, OURS, is_ours
 

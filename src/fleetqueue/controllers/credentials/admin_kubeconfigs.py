@@ -22,7 +22,7 @@ from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUBECONFIG_KEY, admin_secre
 from fleetqueue.api.meta import key_of
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
-from fleetqueue.controllers.credentials import issued, messages
+from fleetqueue.controllers.credentials import messages, secret_content
 from fleetqueue.controllers.credentials.accounts import (
     ACCOUNT_NAME,
     AccountChange,
@@ -35,9 +35,9 @@ from fleetqueue.controllers.credentials.accounts import (
     revoke,
 )
 from fleetqueue.controllers.credentials.endpoints import Endpoint, endpoint, refusal
-from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 from fleetqueue.controllers.credentials.proofs import PATIENCE, Proofs, identity
+from fleetqueue.controllers.credentials.secret_content import Issued
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.worker_rules import Rights, widened
 from fleetqueue.runtime.cluster import LABELLED_OURS, Cluster, is_ours, is_released
@@ -229,7 +229,8 @@ def accounts_in_use(secrets: Iterable[Secret], uid: str, *, besides: str) -> dic
         parse(credential.kubeconfig).user: secret.name
         for secret in secrets
         if secret.name != credentials_secret(besides) and (is_ours(secret) or is_released(secret))
-        if not secret.is_deleting and (credential := issued.read(secret)) is not None and credential.cluster_uid == uid
+        if not secret.is_deleting
+        if (credential := secret_content.read(secret)) is not None and credential.cluster_uid == uid
     }
 
 

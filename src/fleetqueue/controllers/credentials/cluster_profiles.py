@@ -18,7 +18,7 @@ from fleetqueue.api.inventory_v1alpha1 import EXEC_EXTENSION, ClusterProfile
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.controllers.credentials import issued
+from fleetqueue.controllers.credentials import secret_content
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.who_needs_one import cluster_of_secret
 from fleetqueue.runtime.cluster import Cluster
@@ -80,7 +80,7 @@ def with_ours(live: Sequence[Manifest], key: str, name: str, ours: Manifest | No
 
 def access_provider(secret: Secret | None) -> Manifest | None:
     """Say where the cluster is, and in which secret an exec plugin such as kubeconfig-secretreader finds the token."""
-    credential = issued.read(secret)
+    credential = secret_content.read(secret)
     if secret is None or credential is None:
         return None
     connection = parse(credential.kubeconfig)

@@ -35,10 +35,10 @@ from fleetqueue.api.fleetqueue import (
     refused_mark,
 )
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.controllers.credentials import issued, messages
-from fleetqueue.controllers.credentials.issued import Issued
+from fleetqueue.controllers.credentials import messages, secret_content
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.proofs import Proofs
+from fleetqueue.controllers.credentials.secret_content import Issued
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.source import FormerSource, WorkerCredentialSource
 from fleetqueue.controllers.credentials.wanted_rights import RightsInUse
@@ -121,7 +121,7 @@ class KubeconfigSecretController(Controller):
             log.info("taken back", cluster=key)
             return
         if cluster is None:
-            cluster = departed(key, issued.read(self._secret(key)))
+            cluster = departed(key, secret_content.read(self._secret(key)))
         if cluster.is_deleting:
             await self.hub.events.normal(cluster, *messages.kept(credentials_secret(key), why))
         credential = await self._keep_right(cluster, why)
@@ -133,7 +133,7 @@ class KubeconfigSecretController(Controller):
 
     async def _keep_right(self, cluster: ocm.ManagedCluster, why: str) -> Issued:
         secret = self._secret(cluster.name)
-        current = issued.read(secret)
+        current = secret_content.read(secret)
         self.credential_metrics.holds(cluster.name, current)
         try:
             rights = await self.rights.now()
@@ -141,7 +141,7 @@ class KubeconfigSecretController(Controller):
             credential = replace(credential, cluster_uid=self.proofs.identity(cluster.name))
             await self._keep_apart(cluster, secret, credential)
             missing = messages.missing_kinds(self.proofs.unserved(cluster.name), rights.unknown)
-            manifest = issued.secret_manifest(
+            manifest = secret_content.secret_manifest(
                 cluster.name, self.settings.kueue_namespace, credential, secret, missing_kinds=missing
             )
             written = await self.hub.ensure(Secret, manifest)

@@ -26,9 +26,9 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.credentials import messages
 from fleetqueue.controllers.credentials.endpoints import Endpoint, advertised_server
 from fleetqueue.controllers.credentials.held_add_ons import HeldAddOns
-from fleetqueue.controllers.credentials.issued import Issued
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Proofs
+from fleetqueue.controllers.credentials.secret_content import Issued
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.worker_rules import PolicyRule, Rights, widened
 from fleetqueue.runtime.cluster import Cluster, is_ours

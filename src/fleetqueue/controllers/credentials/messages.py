@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.controllers.credentials.issued import Issued
+from fleetqueue.controllers.credentials.secret_content import Issued
 
 Said = tuple[str, str]
 

@@ -14,8 +14,8 @@ from fleetqueue.api.fleetqueue import IDENTITY_NAMESPACE
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, parse
 from fleetqueue.controllers.credentials.accounts import denied
-from fleetqueue.controllers.credentials.issued import digest
 from fleetqueue.controllers.credentials.problems import CredentialProblem
+from fleetqueue.controllers.credentials.secret_content import digest
 from fleetqueue.controllers.credentials.served_kinds import unserved
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.worker_rules import PolicyRule, Rights

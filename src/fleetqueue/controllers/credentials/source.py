@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from fleetqueue.api.cluster_v1 import ManagedCluster
-from fleetqueue.controllers.credentials.issued import Issued
+from fleetqueue.controllers.credentials.secret_content import Issued
 from fleetqueue.controllers.credentials.worker_rules import Rights
 from fleetqueue.runtime.controller import Watch
 

@@ -29,7 +29,7 @@ from fleetqueue.controllers.placement_admission import groups, messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
 from fleetqueue.controllers.placement_admission.candidate_lookup import CandidateLookup
 from fleetqueue.controllers.placement_admission.candidate_ranking import explain, ranked
-from fleetqueue.controllers.placement_admission.check_entries import apply_entry, check_entry
+from fleetqueue.controllers.placement_admission.check_entries import apply_entry, check_entry, check_outlook, is_held_up
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, is_unplaced, standing
 from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
@@ -165,7 +165,7 @@ class DispatcherController(Controller):
         if check is None or not self.objects.dispatches:
             return None
         state, config = check
-        if state.state != kueue.PENDING or self.objects.is_held_up(workload, besides=state.name):
+        if state.state != kueue.PENDING or is_held_up(self.objects, workload, besides=state.name):
             return None
         return self.objects.config(config)
 
@@ -255,7 +255,7 @@ class DispatcherController(Controller):
         """Return the entries of our checks that a nomination is to make Ready."""
         workload = kueue.Workload.view(raw)
         return [
-            check_entry(check.name, kueue.READY, self.objects.outlook(check)[1])
+            check_entry(check.name, kueue.READY, check_outlook(self.objects, check)[1])
             for check in self.objects.our_checks(workload)
             if (entry := workload.check(check.name)) is not None and entry.state == kueue.PENDING
         ]

@@ -9,7 +9,6 @@ import orjson
 from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import (
     CHECK_CONTROLLER,
@@ -21,9 +20,8 @@ from fleetqueue.api.fleetqueue import (
     placement_of,
 )
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
-from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.groups import group_of
-from fleetqueue.controllers.placement_admission.names import ACTIVE, DRAINING, PLACEMENT_LABEL
+from fleetqueue.controllers.placement_admission.names import DRAINING, PLACEMENT_LABEL
 from fleetqueue.controllers.placement_admission.selection import decided_scores, recomputed_scores
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.runtime.cluster import Cluster, is_ours
@@ -195,29 +193,6 @@ class HubObjects:
     def is_connected(self, member: str) -> bool:
         multikueue_cluster = self.member(member)
         return multikueue_cluster is not None and multikueue_cluster.is_connected
-
-    def outlook(self, check: kueue.AdmissionCheck) -> tuple[bool, str]:
-        """Say whether Workloads may start by a check of ours, and what they can expect: how many clusters, or why none.
-
-        Kueue never looks again at a Workload that became Ready while none of its clusters was connected.
-        """
-        condition = find(check.status.conditions, ACTIVE)
-        if condition is None or not condition.is_true:
-            return False, messages.check_waits(condition.message if condition else "the check was not looked at yet")
-        config = self.config(placement_of(check))
-        serving = set(config.spec.clusters) - set(marks_of(config)) if config else set()
-        if not any(map(self.is_connected, serving)):
-            return False, messages.check_waits("none of the selected clusters is connected")
-        return True, messages.check_ready(placement_of(check), len(serving))
-
-    def is_held_up(self, workload: kueue.Workload, besides: str) -> bool:
-        """Tell whether a check keeps a Workload from being sent; our own are answered with the nomination."""
-        waiting = {c.name: c.state for c in workload.status.admission_checks if c.state != kueue.READY}
-        waiting.pop(besides, None)
-        for check in self.our_checks(workload) if waiting else ():
-            if waiting.get(check.name) == kueue.PENDING and self.outlook(check)[0]:
-                del waiting[check.name]
-        return bool(waiting)
 
     # How clusters are reached
 

@@ -26,7 +26,7 @@ from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.check_status import CheckStatus
-from fleetqueue.controllers.placement_admission.config_planning import ConfigPlanning
+from fleetqueue.controllers.placement_admission.config_lookup import ConfigLookup
 from fleetqueue.controllers.placement_admission.drain_lookup import DrainLookup
 from fleetqueue.controllers.placement_admission.draining import ConfigPlan, Holdings
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
@@ -74,7 +74,7 @@ class MultiKueueConfigController(Controller):
         self.check_status = CheckStatus(objects, admission_metrics)
         self.members = Members(objects, workers)
         self.drains = DrainLookup(objects, workers, silent_members, refused, identities, sent_nominations)
-        self.planning = ConfigPlanning(objects, self.members, self.drains, identities, limit)
+        self.lookup = ConfigLookup(objects, self.members, self.drains, identities, limit)
         self.wakers = ConfigWakers(objects)
         self._leftovers_since: dict[str, float] = {}
         """Since when a Placement's draining clusters have only copies that Kueue is about to remove."""
@@ -112,8 +112,8 @@ class MultiKueueConfigController(Controller):
         for check in checks:
             if not check.is_deleting:
                 await self.hub.add_finalizer(check, FINALIZER)
-        steadied = self.planning.select(key, checks, config)
-        plan, held = await self.planning.plan(key, steadied.selection, config)
+        steadied = self.lookup.select(key, checks, config)
+        plan, held = await self.lookup.plan(key, steadied.selection, config)
         await self._write(key, plan, steadied.selection, config)
         remaining = await self._retire(key, plan)
         await self.check_status.explain(key, checks, plan, held, config)
@@ -126,7 +126,7 @@ class MultiKueueConfigController(Controller):
         self, key: str, plan: ConfigPlan, selection: Selection, config: kueue.MultiKueueConfig | None
     ) -> None:
         """Write members before the config that lists them, so that Kueue never meets a missing one."""
-        members = self.planning.members_to_write(key, plan, selection)
+        members = self.lookup.members_to_write(key, plan, selection)
         for member, name in members.items():
             await self.members.write(key, member, name)
         for member in set(config.spec.clusters if config else ()) - set(plan.listed):
@@ -149,7 +149,7 @@ class MultiKueueConfigController(Controller):
     def _note_change(self, key: str, plan: ConfigPlan, config: kueue.MultiKueueConfig | None) -> None:
         before = set(config.spec.clusters) - set(marks_of(config)) if config else set()
         if before and before != set(plan.serving):
-            self.planning.note_move(key)
+            self.lookup.note_move(key)
 
     async def _retire(self, key: str, plan: ConfigPlan) -> Mapping[str, float]:
         """Delete members that no config lists, after one more look at what they hold.
@@ -182,7 +182,7 @@ class MultiKueueConfigController(Controller):
         """Take a cluster back that got work while it was being unlisted: what it holds must not be started twice."""
         config = self.objects.config(key)
         listed = [*(config.spec.clusters if config else ()), member]
-        if len(listed) > self.planning.limit:
+        if len(listed) > self.lookup.limit:
             log.warning("no place to list a cluster again", config=key, member=member, held=held)
             return
         marks = {m: timestamp(since) for m, since in {**marks_of(config), member: clock.now()}.items()}

@@ -19,7 +19,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.controllers.placement_admission import messages
-from fleetqueue.controllers.placement_admission.check_entries import apply_entry, check_entry
+from fleetqueue.controllers.placement_admission.check_entries import apply_entry, check_entry, check_outlook, is_held_up
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.groups import cluster_of
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing
@@ -81,7 +81,7 @@ class WorkloadCheckController(Controller):
             return
         draining, overdue, due_in = await self._drains(workload)
         for check in self.objects.our_checks(workload):
-            is_open, outlook = self.objects.outlook(check)
+            is_open, outlook = check_outlook(self.objects, check)
             is_forced = self.objects.is_forced(workload.status.cluster_name)
             answer = decide(
                 workload, check.name, is_open, outlook, draining=draining, overdue=overdue, is_forced=is_forced
@@ -107,7 +107,7 @@ class WorkloadCheckController(Controller):
             and not workload.clusters
             and self.objects.dispatches
             and self.objects.config(check[1]) is not None
-            and not self.objects.is_held_up(workload, besides=check[0].name)
+            and not is_held_up(self.objects, workload, besides=check[0].name)
         )
 
     def _waits_for_kueue(self, workload: kueue.Workload) -> bool:

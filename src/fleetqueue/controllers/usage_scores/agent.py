@@ -2,7 +2,7 @@
 
 A change is published at once, or as soon as the last publication is old enough. While nothing changes, only the end of
 the validity is moved on from time to time. What the agent cannot see it does not renew: when the worker's API does not
-answer, its scores run out, and the hub half (`silence.py`) takes over.
+answer, its scores run out, and the hub half (`silent_agents.py`) takes over.
 
 Reads:   Node, Pod (worker); AddOnPlacementScore, ManagedClusterAddOn (hub, the cluster's own namespace)
 Writes:  AddOnPlacementScore and its status (hub, `resource-usage-score` in the cluster's own namespace)

@@ -13,8 +13,8 @@ from fleetqueue.api.fleetqueue import RELEASED
 from fleetqueue.api.kueue_v1beta2 import MultiKueueCluster
 from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.client.kubeconfig import parse, render
-from fleetqueue.controllers.credentials.issued import EXPIRES, Issued
 from fleetqueue.controllers.credentials.kubeconfig_secrets import why_renewed
+from fleetqueue.controllers.credentials.secret_content import EXPIRES, Issued
 from fleetqueue.runtime.cluster import is_ours
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.builders import condition

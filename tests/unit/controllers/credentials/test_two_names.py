@@ -9,7 +9,7 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.kueue_v1beta2 import AdmissionCheck
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.controllers.credentials.admin_kubeconfigs import accounts_in_use
-from fleetqueue.controllers.credentials.issued import Issued, secret_manifest
+from fleetqueue.controllers.credentials.secret_content import Issued, secret_manifest
 from fleetqueue.runtime.cluster import OURS
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.testing.virtual_time import advance, settle

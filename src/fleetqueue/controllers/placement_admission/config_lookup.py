@@ -19,7 +19,7 @@ from fleetqueue.rules.placement_eligibility import may_stay
 from fleetqueue.runtime.cluster import is_ours
 
 
-class ConfigPlanning:
+class ConfigLookup:
     def __init__(
         self, objects: HubObjects, members: Members, drains: DrainLookup, identities: Identities, limit: int
     ) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.controllers.credentials.issued import EXPIRES, ISSUED, Issued, read, secret_manifest
+from fleetqueue.controllers.credentials.secret_content import EXPIRES, ISSUED, Issued, read, secret_manifest
 
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 CREDENTIAL = Issued("kind: Config\n", MIDNIGHT, MIDNIGHT + timedelta(hours=24), "somebody")

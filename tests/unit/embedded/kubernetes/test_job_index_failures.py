@@ -4,7 +4,7 @@ import pytest
 
 from fleetqueue.api.batch_v1 import INDEX, Job
 from fleetqueue.api.core_v1 import Pod
-from fleetqueue.embedded.kubernetes.job_policies import FAILURES, IGNORED, annotations, failed_indexes, kept_pods
+from fleetqueue.embedded.kubernetes.job_index_failures import FAILURES, IGNORED, annotations, failed_indexes, kept_pods
 
 IGNORE_3 = {"rules": [{"action": "Ignore", "onExitCodes": {"operator": "In", "values": [3]}}]}
 GIVE_UP_9 = {"rules": [{"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [9]}}]}
