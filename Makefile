@@ -8,6 +8,7 @@ ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.real import layo
 ENGINE ?= embedded
 MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
+EMBEDDED_LANE = $(BIN)/pytest -n auto --dist worksteal -m "not real and not records"
 REAL_LANE = $(BIN)/pytest -m real -n 2 --dist loadfile
 
 # Where it is set, every process of a test compiles all modules again.
@@ -55,9 +56,10 @@ types: install
 	@echo "types and import contracts hold"
 
 unit: install
-	$(BIN)/pytest -n auto --dist worksteal -m "not real and not records"
+	$(EMBEDDED_LANE) tests/unit tests/invariants tests/deploy tests/docs
 
-test: check ## check, and the tests on the real engine where it is built
+test: check ## check, the embedded fleet as a whole, and the tests on the real engine where it is built
+	$(EMBEDDED_LANE) tests/system tests/conformance
 	@if $(ENGINE_IS_BUILT); then \
 		echo "$(REAL_LANE)"; $(REAL_LANE); \
 	else \
