@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Protocol
 
 
@@ -31,17 +31,6 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
-
-
-class ShiftedClock:
-    """The system clock, moved by as much as a test asks for."""
-
-    def __init__(self, by: timedelta = timedelta()) -> None:
-        self.by = by
-        self.chance = random.Random()
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self.by
 
 
 _current: ContextVar[Clock] = ContextVar("clock", default=SystemClock())  # noqa: B039 - without state of its own

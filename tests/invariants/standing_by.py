@@ -10,7 +10,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.meta import Object
 from fleetqueue.client import Client
-from fleetqueue.demo.double_runs import SingleRunMonitor
+from fleetqueue.demo.story_run import SingleRunMonitor
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import advance, running

@@ -13,19 +13,19 @@ CACHES = "it only fills caches, for controllers whose keys the test works on by 
 EXCUSED = {
     "controllers/processes/test_worker.py: agent.agent.run()": "it is the agent that the tests of usage_scores look at",
     "embedded/kubernetes/conftest.py: manager.run()": "one of its controllers says at every start whom it has met",
-    "embedded/kubernetes/test_jobs.py: scene.cluster.run()": CACHES,
-    "embedded/multikueue/test_waking.py: hub.run()": CACHES,
+    "embedded/kubernetes/test_jobs.py: env.cluster.run()": CACHES,
+    "embedded/multikueue/test_workloads_waking.py: hub.run()": CACHES,
     "controllers/placement_admission/test_never_twice.py: Manager(hub, heart.controllers).run()": "it is killed",
     "controllers/placement_admission/test_never_twice.py: stand_in.run()": "it plays Kueue, by the test's own hand",
     "embedded/ocm/registration/world.py: agent.run()": "its world starts it once more at the end, and that is quiet",
-    "embedded/ocm/work/test_wakers.py: hub.run()": CACHES,
-    "embedded/ocm/work/test_wakers.py: worker.run()": CACHES,
+    "embedded/ocm/work/test_waking.py: hub.run()": CACHES,
+    "embedded/ocm/work/test_waking.py: worker.run()": CACHES,
 }
 WITH_CLUSTERS = ("EmbeddedFleet.open", "watched_server")
 """Ways to a cluster past the fixtures `api` and `fleet`, which have strangers in them."""
 WITHOUT_STRANGERS = {
     "embedded/kubernetes/test_job_table.py": "what a Job controller does is compared with a table, write by write",
-    "embedded/ocm/registration/test_webhooks.py": "no controller runs, only webhooks",
+    "embedded/ocm/registration/webhooks/test_hooks.py": "no controller runs, only webhooks",
 }
 
 
@@ -43,7 +43,7 @@ def test_controllers_are_run_among_strangers():
 
 
 def test_whoever_is_run_is_found():
-    text = "async with running(Agent(hub).run()), managed(manager): asyncio.create_task(part.run()); stage.run(One)"
+    text = "async with running(Agent(hub).run()), managed(manager): asyncio.create_task(part.run()); env.run(One)"
 
     assert list(runs(f"async def f():\n    {text}")) == ["Agent(hub).run()", "part.run()"]
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.demo.double_runs import SingleRunMonitor
+from fleetqueue.demo.story_run import SingleRunMonitor
 from fleetqueue.embedded.apiserver.storage.interface import StorageChange
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
 from fleetqueue.lab.cluster_names import HUB

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleetqueue import clock
-from fleetqueue.clock import ShiftedClock, SystemClock
-from fleetqueue.testing.virtual_time import START, VirtualClock
+from fleetqueue.clock import SystemClock
+from fleetqueue.testing.virtual_time import START, ShiftedClock, VirtualClock
 
 
 def test_the_time_is_utc_and_now():

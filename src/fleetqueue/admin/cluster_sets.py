@@ -1,6 +1,6 @@
 """Cluster sets: make one, and let the Placements of a namespace choose from it."""
 
-from fleetqueue.admin.writing import created
+from fleetqueue.admin.creation import created
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ManagedClusterSet, ManagedClusterSetBinding
 from fleetqueue.client import Client
@@ -26,3 +26,20 @@ async def unbind(hub: Client, name: str, namespace: str) -> bool:
     except errors.NotFound:
         return False
     return True
+
+
+# What `fleetqueue clusterset` does, and says that it did.
+
+
+async def create_command(hub: Client, name: str) -> str:
+    return f"clusterset {name} {'created' if await create_set(hub, name) else 'is there already'}"
+
+
+async def bind_command(hub: Client, name: str, namespace: str) -> str:
+    is_new = await bind(hub, name, namespace)
+    return f"clusterset {name} {'bound' if is_new else 'is bound already'} to namespace {namespace}"
+
+
+async def unbind_command(hub: Client, name: str, namespace: str) -> str:
+    was_bound = await unbind(hub, name, namespace)
+    return f"clusterset {name} {'unbound' if was_bound else 'was not bound'} from namespace {namespace}"

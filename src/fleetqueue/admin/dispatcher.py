@@ -227,10 +227,7 @@ def _values(text: str) -> str:
 async def find(hub: Client, namespace: str, config_map: str = "") -> WrittenConfiguration:
     """Find it; `config_map` is its name, where somebody chose one. Raises NoKueueConfig."""
     source = await _source(hub, namespace, config_map)
-    try:
-        live = await hub.get(ConfigMap.resource, source.config_map, namespace)
-    except errors.NotFound:
-        live = {}
+    live = await hub.find(ConfigMap.resource, source.config_map, namespace) or {}
     key = key_in(live.get("data") or {}, source.key)
     if not key:
         raise NoKueueConfig(

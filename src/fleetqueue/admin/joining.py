@@ -12,9 +12,9 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.admin import worker_identity
 from fleetqueue.admin.cluster_sets import create_set
+from fleetqueue.admin.creation import ensure_namespace
 from fleetqueue.admin.portable_kubeconfig import CannotJoin, encoded, self_contained
 from fleetqueue.admin.waiting import NotInTime, Observed
-from fleetqueue.admin.writing import ensure_namespace
 from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -39,7 +39,7 @@ from fleetqueue.controllers.credentials.endpoints import is_same_server
 from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Dial
 from fleetqueue.controllers.credentials.secret_content import Issued
 from fleetqueue.controllers.credentials.secret_content import read as read_credential
-from fleetqueue.controllers.processes.capabilities import known_identity, serves
+from fleetqueue.controllers.processes.capabilities import known_identity
 from fleetqueue.runtime.cluster import OURS, is_ours
 
 LEASE_SECONDS: Final = 60
@@ -66,7 +66,7 @@ class Newcomer:
 async def inspect(worker: Client, name: str) -> str:
     """Return the worker's version; raises CannotJoin where Kueue is missing there."""
     version = await worker.read("/version")
-    if not await serves(worker, kueue.Workload.resource):
+    if not await worker.serves(kueue.Workload.resource):
         raise CannotJoin(
             f'worker "{name}" does not serve {kueue.Workload.resource} {kueue.VERSION}; install Kueue there first'
         )

@@ -56,11 +56,9 @@ async def _managed_cluster(hub: Client, name: str, *, is_expected: bool) -> Mana
 
 async def _tell_of_account(hub: Client, name: str, report: Report) -> None:
     """Say what stays where we have no admin kubeconfig; it is looked for first, since the controller deletes ours."""
-    try:
-        live = Secret.view(await hub.get(Secret.resource, admin_secret(name), NAMESPACE))
-    except errors.NotFound:
-        pass
-    else:
+    raw = await hub.find(Secret.resource, admin_secret(name), NAMESPACE)
+    if raw is not None:
+        live = Secret.view(raw)
         if is_ours(live):
             return
         report(f"{live} was not made by fleetqueue: it stays")
@@ -174,9 +172,5 @@ async def _forget(hub: Client, name: str, *, limit: float) -> None:
             ),
         )
         cleaned = ours()
-    if cleaned is None:
-        return
-    try:
-        await hub.delete(cleaned.resource, cleaned.name, cleaned.namespace, uid=cleaned.uid)
-    except errors.NotFound:
-        return  # the controller was first
+    if cleaned is not None:
+        await hub.delete_seen(cleaned)  # unless the controller was first

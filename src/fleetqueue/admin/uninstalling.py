@@ -38,7 +38,7 @@ from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object, precondition_of
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.cluster_profiles import ACCESS_PROVIDERS, CONSUMER, CREDENTIALS
-from fleetqueue.controllers.credentials.held_add_ons import IN_USE
+from fleetqueue.controllers.credentials.managed_accounts import IN_USE
 from fleetqueue.controllers.credentials.secret_content import read as read_credential
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
 from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER, PLACEMENT_LABEL

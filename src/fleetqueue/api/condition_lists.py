@@ -10,10 +10,15 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.scheme import Manifest
 
 
-def says(obj: Manifest, kind: str) -> bool:
+def is_true(obj: Manifest, kind: str) -> bool:
     """Tell whether a condition of an object is true, without reading all of it."""
-    reported = (obj.get("status") or {}).get("conditions") or ()
-    return any(condition["type"] == kind and condition["status"] == conditions.TRUE for condition in reported)
+    return condition_status(obj.get("status") or {}, kind) == conditions.TRUE
+
+
+def condition_status(status: Manifest, kind: str) -> str:
+    """Return the status of a condition, by the status of its object; empty where there is none."""
+    reported = status.get("conditions") or ()
+    return str(next((condition.get("status", "") for condition in reported if condition.get("type") == kind), ""))
 
 
 def with_conditions(live: Sequence[Manifest], wanted: Iterable[Condition], now: datetime) -> list[Manifest]:

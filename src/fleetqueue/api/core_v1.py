@@ -1,14 +1,16 @@
 """The core kinds that our parts read: secrets, config maps, nodes, pods."""
 
 import base64
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Final
+from decimal import Decimal
+from typing import Any, ClassVar, Final, NamedTuple
 
 import msgspec
 
+from fleetqueue.api import quantity
 from fleetqueue.api.conditions import Condition, is_true
 from fleetqueue.api.meta import Object, OwnerReference, View
-from fleetqueue.api.pod_requests import InitContainerRequests, pod_requests
 from fleetqueue.api.quantity import Amounts, Quantity, parse, parse_all
 from fleetqueue.api.scheme import Resource
 from fleetqueue.api.selectors import Requirement
@@ -21,6 +23,42 @@ SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 POD_LEVEL_RESOURCES: Final = ("cpu", "memory", "hugepages-")
 """How the names of resources begin that a pod may request as a whole."""
+
+
+class InitContainerRequests(NamedTuple):
+    requests: Amounts
+    is_sidecar: bool
+    """Whether it goes on beside the containers (`restartPolicy: Always`)."""
+
+
+def pod_requests(
+    init_containers: Iterable[InitContainerRequests],
+    containers: Iterable[Amounts],
+    *,
+    whole: Mapping[str, Decimal],
+    overhead: Amounts,
+) -> Amounts:
+    """Return the sum for a pod.
+
+    That is what its containers and sidecars request together, or what one of its init containers requests beside the
+    sidecars that started before it, whichever is more; of what the pod requests as a `whole`, just that; plus the
+    overhead of its sandbox.
+    See https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/753-sidecar-containers
+    """
+    sidecars: Amounts = {}
+    starting: Amounts = {}
+    for one in init_containers:
+        beside = quantity.add((sidecars, one.requests))
+        starting = _larger(starting, beside)
+        if one.is_sidecar:
+            sidecars = beside
+    running = quantity.add((sidecars, *containers))
+    return quantity.add(({**_larger(starting, running), **whole}, overhead))
+
+
+def _larger(one: Amounts, other: Amounts) -> Amounts:
+    """Return the larger amount of each resource."""
+    return {name: max(one.get(name, Decimal(0)), other.get(name, Decimal(0))) for name in (*one, *other)}
 
 
 class NamespaceSpec(View):

@@ -1,4 +1,4 @@
-"""Label selectors, as data and as the text of a query."""
+"""Label selectors."""
 
 from collections.abc import Mapping
 
@@ -34,8 +34,3 @@ class LabelSelector(View):
         return all(labels.get(k) == v for k, v in self.match_labels.items()) and all(
             requirement.matches(labels) for requirement in self.match_expressions
         )
-
-
-def text(labels: Mapping[str, str]) -> str:
-    """Write an equality selector for a query: `a=b,c=d`."""
-    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fleetqueue.cli.exit_codes import run
-from fleetqueue.cli.options import Context, Kubeconfig, opened
+from fleetqueue.cli.options import Context, Kubeconfig, show
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -31,13 +30,9 @@ def create(name: SetName, kubeconfig: Kubeconfig = None, context: Context = "") 
       fleetqueue clusterset create spoke
       kubectl label managedcluster cluster1 cluster.open-cluster-management.io/clusterset=spoke --overwrite
     """
-    from fleetqueue.admin import set_commands
+    from fleetqueue.admin import cluster_sets
 
-    async def work() -> str:
-        async with opened(kubeconfig, context) as hub:
-            return await set_commands.create(hub, name)
-
-    print(run(work()))
+    show(kubeconfig, context, lambda hub: cluster_sets.create_command(hub, name))
 
 
 @app.command()
@@ -48,13 +43,9 @@ def bind(name: SetName, namespace: BoundNamespace, kubeconfig: Kubeconfig = None
     Example:
       fleetqueue clusterset bind spoke --namespace kueue-system
     """
-    from fleetqueue.admin import set_commands
+    from fleetqueue.admin import cluster_sets
 
-    async def work() -> str:
-        async with opened(kubeconfig, context) as hub:
-            return await set_commands.bind(hub, name, namespace)
-
-    print(run(work()))
+    show(kubeconfig, context, lambda hub: cluster_sets.bind_command(hub, name, namespace))
 
 
 @app.command()
@@ -65,10 +56,6 @@ def unbind(name: SetName, namespace: BoundNamespace, kubeconfig: Kubeconfig = No
     Example:
       fleetqueue clusterset unbind spoke --namespace kueue-system
     """
-    from fleetqueue.admin import set_commands
+    from fleetqueue.admin import cluster_sets
 
-    async def work() -> str:
-        async with opened(kubeconfig, context) as hub:
-            return await set_commands.unbind(hub, name, namespace)
-
-    print(run(work()))
+    show(kubeconfig, context, lambda hub: cluster_sets.unbind_command(hub, name, namespace))

@@ -1,13 +1,11 @@
 """`fleetqueue get`: what the fleet looks like."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.exit_codes import CommandFailure, run
-from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Output, OutputFormat, opened
+from fleetqueue.cli.exit_codes import CommandFailure
+from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Output, OutputFormat, show
 
 if TYPE_CHECKING:
     from fleetqueue.client import Client
@@ -127,13 +125,3 @@ def scores(kubeconfig: Kubeconfig = None, context: Context = "", output: Output 
     from fleetqueue.admin import listings
 
     show(kubeconfig, context, lambda hub: listings.scores(hub, output.value))
-
-
-def show(kubeconfig: Path | None, context: str, listing: Callable[["Client"], Awaitable[str]]) -> None:
-    """Print a listing of the hub."""
-
-    async def work() -> str:
-        async with opened(kubeconfig, context) as hub:
-            return await listing(hub)
-
-    print(run(work()))

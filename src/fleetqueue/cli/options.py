@@ -1,6 +1,6 @@
 """What several commands share: options, spelled once, and the cluster that they name."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.exit_codes import Code, CommandFailure
+from fleetqueue.cli.exit_codes import Code, CommandFailure, run
 
 if TYPE_CHECKING:
     from fleetqueue.client import Client
@@ -64,3 +64,13 @@ async def opened(kubeconfig: Path | None, context: str) -> AsyncIterator["Client
         yield client
     finally:
         await client.close()
+
+
+def show(kubeconfig: Path | None, context: str, command: Callable[["Client"], Awaitable[str]]) -> None:
+    """Print what a command on a cluster returns."""
+
+    async def work() -> str:
+        async with opened(kubeconfig, context) as client:
+            return await command(client)
+
+    print(run(work()))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fleetqueue.api import errors
+from fleetqueue.api.meta import Object
 from fleetqueue.api.requests import APPLY_PATCH, MERGE_PATCH, Request, WatchEvent
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client.door import Door
@@ -35,6 +36,13 @@ class Client:
 
     async def get(self, resource: Resource, name: str, namespace: str = "", subresource: str = "") -> Manifest:
         return await self._object("GET", resource.path(namespace, name, subresource))
+
+    async def find(self, resource: Resource, name: str, namespace: str = "") -> Manifest | None:
+        """Read an object; None where there is none, or where its kind is not served."""
+        try:
+            return await self.get(resource, name, namespace)
+        except errors.NotFound:
+            return None
 
     async def list(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "", limit: int = 500
@@ -139,6 +147,14 @@ class Client:
         options = _delete_options(propagation, grace, uid=uid, resourceVersion=version)
         await self._object("DELETE", resource.path(namespace, name), _dry(dry_run), options)
 
+    async def delete_seen(self, obj: Object) -> bool:
+        """Delete the very object that was seen; False where it has gone already."""
+        try:
+            await self.delete(obj.resource, obj.name, obj.namespace, uid=obj.uid)
+        except errors.NotFound:
+            return False
+        return True
+
     async def delete_collection(
         self,
         resource: Resource,
@@ -168,6 +184,17 @@ class Client:
     async def read(self, path: str) -> Any:
         """GET any path: discovery, health, version; the answer may be text."""
         return await self._send(Request("GET", path))
+
+    async def served(self, api_version: str) -> dict[str, Manifest]:
+        """Return what is served of a group and version, by plural names; nothing where it is not known."""
+        try:
+            document = await self.read(f"/{'apis' if '/' in api_version else 'api'}/{api_version}")
+        except errors.NotFound:
+            return {}
+        return {str(entry.get("name")): entry for entry in document.get("resources") or ()}
+
+    async def serves(self, resource: Resource) -> bool:
+        return resource.plural in await self.served(resource.api_version)
 
     async def post(self, path: str, body: Manifest) -> Manifest:
         """POST to any path: reviews, which are questions and store nothing."""

@@ -196,7 +196,7 @@ def _event(line: bytes | bytearray) -> dict[str, Any]:
 async def _body(response: aiohttp.ClientResponse) -> Any:
     """Read an answer; a time to wait that stands in its header only, as that of a server with too much to do, is put
     where a Status has it."""
-    body = _decode(await response.read())
+    body = decoded(await response.read())
     wait = response.headers.get("Retry-After", "")
     if response.status < 400 or not wait.isdecimal():
         return body
@@ -205,7 +205,7 @@ async def _body(response: aiohttp.ClientResponse) -> Any:
     return {**status, "details": {"retryAfterSeconds": float(wait), **(details if isinstance(details, dict) else {})}}
 
 
-def _decode(body: bytes) -> Any:
+def decoded(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

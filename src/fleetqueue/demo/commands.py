@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from fleetqueue.admin import listings, set_commands
+from fleetqueue.admin import cluster_sets, listings
 from fleetqueue.api import errors
 from fleetqueue.client import Client
 from fleetqueue.demo.own_kubectl.kubectl import OwnKubectl
@@ -63,9 +63,9 @@ class InProcess:
 
 Command = Callable[..., Awaitable[str]]
 OWN_COMMANDS: Final[Mapping[str, Command]] = {
-    "clusterset bind": set_commands.bind,
-    "clusterset create": set_commands.create,
-    "clusterset unbind": set_commands.unbind,
+    "clusterset bind": cluster_sets.bind_command,
+    "clusterset create": cluster_sets.create_command,
+    "clusterset unbind": cluster_sets.unbind_command,
     "get clusters": listings.clusters,
     "get clustersets": listings.cluster_sets,
     "get jobs": listings.jobs,

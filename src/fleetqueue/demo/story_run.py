@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Final, Protocol, Self
@@ -23,7 +23,6 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.demo.commands import Commands, Typed
-from fleetqueue.demo.double_runs import SingleRunMonitor
 from fleetqueue.demo.expectations import CHECKLIST, ExpectationFailed, ExpectationOutcome, Record
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests import folder, objects
@@ -60,18 +59,6 @@ class StoryPrinter(Protocol):
     def outcome(self, outcome: ExpectationOutcome) -> None:
         """Show whether an expectation held."""
         ...
-
-
-class SilentPrinter:
-    """Prints nothing: for tests, which read the record."""
-
-    def title(self, text: str) -> None: ...
-    def say(self, text: str) -> None: ...
-    async def command(self, text: str) -> None: ...
-    def output(self, text: str) -> None: ...
-    def reason(self, text: str) -> None: ...
-    def waiting(self, text: str) -> None: ...
-    def outcome(self, outcome: ExpectationOutcome) -> None: ...
 
 
 OURS: Final = "fleetqueue.dev/controller"
@@ -297,3 +284,35 @@ class StoryRun:
     def _see(self, name: str, old: Object | None, new: Object | None) -> None:
         if name != HUB:
             self.monitor.see(name, old, new)
+
+
+@dataclass(slots=True)
+class SingleRunMonitor:
+    """Told of every change on the workers; remembers where copies were, and every job that ran twice at a time."""
+
+    copies: dict[str, set[str]] = field(default_factory=dict)
+    """From each Workload to the workers on which a copy was ever seen."""
+    running: dict[str, set[str]] = field(default_factory=dict)
+    """From each job to the workers on which it runs now."""
+    doubles: list[str] = field(default_factory=list)
+
+    def see(self, cluster: str, old: Object | None, new: Object | None) -> None:
+        """Take note of a change on a worker."""
+        if isinstance(new, kueue.Workload):
+            self.copies.setdefault(new.key, set()).add(cluster)
+        changed = new or old
+        if isinstance(changed, Job):
+            self._see_job(cluster, changed, is_running=isinstance(new, Job) and is_running(new))
+
+    def _see_job(self, cluster: str, job: Job, *, is_running: bool) -> None:
+        where = self.running.setdefault(job.key, set())
+        where.discard(cluster)
+        if is_running:
+            where.add(cluster)
+            if len(where) > 1:
+                self.doubles.append(f"{job.key} on {', '.join(sorted(where))}")
+
+
+def is_running(job: Job) -> bool:
+    """Tell whether a job may have pods: not suspended, and not ended."""
+    return not job.spec.suspend and not job.has_ended

@@ -11,19 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from fleetqueue import clock
 from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
 from fleetqueue.embedded.apiserver.http.listener import server_context
 from fleetqueue.embedded.apiserver.server import Secrets
 from fleetqueue.embedded.apiserver.storage.log import LogError, StorageLog
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.embedded.nodes.crash_back_off import BackOff
 from fleetqueue.fleets.embedded_cluster import ADMIN, EmbeddedCluster, new_server
 from fleetqueue.fleets.pods.options import Dial
-from fleetqueue.fleets.restarts import kept_up
 from fleetqueue.lab import kubeconfigs, ports
 from fleetqueue.lab.errors import EngineError
 from fleetqueue.lab.pki import ensure_pki, read_pair
 from fleetqueue.lab.state import write_private
-from fleetqueue.runtime.logs import tagged
+from fleetqueue.runtime.attempts import attempt
+from fleetqueue.runtime.logs import Log, tagged
+
+log = Log("cluster")
 
 if TYPE_CHECKING:
     from fleetqueue.fleets.client_certificates import ClientAuthority
@@ -147,3 +151,17 @@ def _signing_key(path: Path) -> ec.EllipticCurvePrivateKey:
     key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)
     return key
+
+
+async def kept_up(begin: Callable[[], Coroutine[Any, Any, None]], *, cluster: str, what: str) -> None:
+    """Work until cancelled. Each time all is begun anew, since what failed may be half of its old self."""
+    back_off = BackOff()
+    while True:
+        work = await attempt(begin())
+        try:
+            work.result()
+            log.warning("work has ended by itself", cluster=cluster, what=what)
+        except (Exception, asyncio.CancelledError):
+            log.exception("work failed", cluster=cluster, what=what)
+        await asyncio.sleep(back_off.pause_after(clock.monotonic()))
+        back_off.starts(clock.monotonic())

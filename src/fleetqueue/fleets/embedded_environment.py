@@ -10,8 +10,8 @@ from typing import Final
 import orjson
 
 from fleetqueue.admin import cluster_sets
+from fleetqueue.admin.creation import ensure_namespace
 from fleetqueue.admin.waiting import Observed
-from fleetqueue.admin.writing import ensure_namespace
 from fleetqueue.api.authentication_v1 import SUBRESOURCE, issued_token, token_request
 from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster
 from fleetqueue.api.core_v1 import ServiceAccount

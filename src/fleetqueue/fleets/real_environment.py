@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from fleetqueue.admin import cluster_sets, dispatcher, joining
+from fleetqueue.admin.creation import ensure_namespace
 from fleetqueue.admin.waiting import Observed
-from fleetqueue.admin.writing import ensure_namespace
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue

@@ -1,11 +1,13 @@
 """Speak with a fleet that runs in another process: start one in the background, ask it, end it."""
 
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +15,11 @@ from typing import Any, Final
 import orjson
 
 from fleetqueue.lab.errors import EngineError, NoFleet, NoProcess
-from fleetqueue.lab.logs import log_tail
-from fleetqueue.lab.processes import Processes, ProcessStatus
-from fleetqueue.lab.sockets import reachable
+from fleetqueue.lab.processes import Processes, ProcessStatus, log_tail
 from fleetqueue.lab.state import Ownership, option, refuse_running
+
+SOCKET: Final = "control.sock"
+LONGEST: Final = 100
 
 # Questions come often at first, since an embedded fleet is up and down within a second.
 FIRST_POLL_SECONDS: Final = 0.01
@@ -24,6 +27,22 @@ POLL_SECONDS: Final = 0.1
 # From a cold disk on two busy cores a large fleet may take a minute; five mean that something hangs.
 START_SECONDS: Final = 300.0
 STOP_SECONDS: Final = 60.0
+
+
+@contextmanager
+def reachable(folder: Path) -> Generator[str, None, None]:
+    """An address for the socket in a folder, good as long as the block runs."""
+    path = str(folder / SOCKET)
+    if len(path.encode()) <= LONGEST:
+        yield path
+        return
+    if not Path("/proc/self/fd").is_dir():
+        raise EngineError(f"the path {path} is too long for a socket; choose a data folder with a shorter one")
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{SOCKET}"
+    finally:
+        os.close(descriptor)
 
 
 async def start_in_background(data_dir: Path, settings: Any, report: Callable[[str], None], *, module: str) -> None:

@@ -21,9 +21,20 @@ from typing import Final
 
 from fleetqueue.lab import pids
 from fleetqueue.lab.errors import EngineError, NoProcess
-from fleetqueue.lab.logs import log_tail, make_room
 from fleetqueue.lab.probes import Probe
 from fleetqueue.lab.state import read_json, write_json
+
+TAIL_LINES: Final = 15
+LARGE_BYTES: Final = 20_000_000
+# What a log says, and what to do about it.
+ADVICE: Final = {
+    "inotify: too many open files": (
+        "The limit of this user's inotify instances is used up (a fleet with three workers needs eight): "
+        "stop another fleet, or raise it with `sudo sysctl fs.inotify.max_user_instances=1024`"
+    ),
+    "address already in use": "Something took the port after it was chosen: start again, and another one is chosen",
+    "no space left on device": "The disk is full: free some space, or choose another data folder",
+}
 
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 POLL_SECONDS: Final = 0.05
@@ -163,7 +174,7 @@ class Processes:
         """End everything at once, without waiting for anybody to tidy up."""
         for running in self.running.values():
             if running.process.poll() is None:
-                send(running.process.pid, signal.SIGKILL)
+                pids.signal_group(running.process.pid, signal.SIGKILL)
                 running.process.wait()
         self.running.clear()
         self.write_record()
@@ -177,19 +188,19 @@ class Processes:
     def pause(self, name: str) -> None:
         """Freeze one process: it keeps its connections and answers nothing."""
         running = self.get(name)
-        send(running.process.pid, signal.SIGSTOP)
+        pids.signal_group(running.process.pid, signal.SIGSTOP)
         running.paused = True
 
     def resume(self, name: str) -> None:
         """Let a frozen process go on."""
         running = self.get(name)
-        send(running.process.pid, signal.SIGCONT)
+        pids.signal_group(running.process.pid, signal.SIGCONT)
         running.paused = False
 
     def kill(self, name: str) -> None:
         """End one process as a crash would."""
         running = self.get(name)
-        send(running.process.pid, signal.SIGKILL)
+        pids.signal_group(running.process.pid, signal.SIGKILL)
         running.process.wait()
 
     def get(self, name: str) -> RunningProcess:
@@ -236,19 +247,31 @@ async def end(running: RunningProcess) -> None:
     process = running.process
     if process.poll() is not None:
         return
-    send(process.pid, signal.SIGTERM)
-    send(process.pid, signal.SIGCONT)  # a frozen process would not hear the request
+    pids.signal_group(process.pid, signal.SIGTERM)
+    pids.signal_group(process.pid, signal.SIGCONT)  # a frozen process would not hear the request
     until = time.monotonic() + running.command.stop_seconds
     while process.poll() is None:
         if time.monotonic() > until:
-            send(process.pid, signal.SIGKILL)
+            pids.signal_group(process.pid, signal.SIGKILL)
             process.wait()
         await asyncio.sleep(POLL_SECONDS)
 
 
-def send(pid: int, number: signal.Signals) -> None:
-    """Signal the process group that a child leads; a child that is gone has nothing to hear."""
+def make_room(log: Path) -> None:
+    """Put a log that has grown large aside; a second one of its kind is dropped."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > LARGE_BYTES:
+        log.replace(log.with_suffix(".old.log"))
+
+
+def log_tail(log: Path) -> str:
+    """The end of a log, or where it would be."""
     try:
-        os.killpg(pid, number)
-    except ProcessLookupError:
-        return
+        lines = log.read_text(errors="replace").rstrip().splitlines()[-TAIL_LINES:]
+    except OSError:
+        lines = []
+    if not lines:
+        return f"its log {log} is empty"
+    text = "\n".join(lines)
+    advice = "".join(f"\n{sentence}" for sign, sentence in ADVICE.items() if sign in text)
+    return f"the end of {log}:\n{text}{advice}"

@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, Protocol
 
 import orjson
 
+from fleetqueue.lab.control import SOCKET, reachable
 from fleetqueue.lab.errors import EngineError, NoProcess
 from fleetqueue.lab.processes import ProcessStatus
-from fleetqueue.lab.sockets import SOCKET, reachable
 from fleetqueue.lab.state import Ownership
 
 Report = Callable[[str], None]

@@ -5,6 +5,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Final
 
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.lab.ports import LOOPBACK
 from fleetqueue.lab.probes import answers
 from fleetqueue.lab.processes import Command, Processes
@@ -78,7 +79,7 @@ class OcmWorker:
         """Whether the hub calls this worker Available."""
         async with self.hub.api() as api:
             reported = await api.get(f"{MANAGED_CLUSTERS}/{self.cluster.name}")
-        return is_true(reported, "ManagedClusterConditionAvailable")
+        return is_true(reported or {}, "ManagedClusterConditionAvailable")
 
     async def put_into_default_set(self) -> None:
         """Do what OCM's webhook, which does not run here, does for a new cluster that names no set."""
@@ -154,9 +155,3 @@ def common(cluster: RealCluster, port: int) -> tuple[str, ...]:
         f"--listen={LOOPBACK}:{port}",
         "--disable-leader-election",
     )
-
-
-def is_true(item: Manifest | None, condition: str) -> bool:
-    """Whether an object has a condition with status True."""
-    conditions = (item or {}).get("status", {}).get("conditions", [])
-    return any(entry["type"] == condition and entry["status"] == "True" for entry in conditions)

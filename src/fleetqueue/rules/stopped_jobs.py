@@ -3,13 +3,13 @@
 from datetime import datetime
 
 from fleetqueue.api.batch_v1 import COMPLETE, FAILED, SUSPENDED
-from fleetqueue.api.condition_lists import says
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.conditions import TRUE, timestamp
 from fleetqueue.api.scheme import Manifest
 
 
 def has_ended(job: Manifest) -> bool:
-    return any(says(job, kind) for kind in (COMPLETE, FAILED))
+    return any(is_true(job, kind) for kind in (COMPLETE, FAILED))
 
 
 def last_status(job: Manifest, now: datetime) -> Manifest:
@@ -21,7 +21,7 @@ def last_status(job: Manifest, now: datetime) -> Manifest:
     status: Manifest = job.get("status") or {}
     if not job["spec"].get("suspend") or has_ended(job):
         return status
-    if not status.get("active") and (not status.get("startTime") or says(job, SUSPENDED)):
+    if not status.get("active") and (not status.get("startTime") or is_true(job, SUSPENDED)):
         return status
     stopped = {**status, "active": 0, "ready": 0, "terminating": 0}
     return suspended(stopped, "JobSuspended", "No cluster has a copy of this Job any more", now)

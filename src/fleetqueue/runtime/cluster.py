@@ -150,22 +150,14 @@ class Cluster:
 
     async def take_back(self, obj: Object) -> None:
         """Make an object ours again that `uninstall --purge` let go; its watch tells when it is."""
-        metadata = {
-            **obj.precondition,
-            "labels": released_labels(obj),
-            "annotations": {RELEASED: None},
-        }
+        metadata = {**obj.precondition, "labels": released_labels(obj), "annotations": {RELEASED: None}}
         await self.client.merge(obj.resource, obj.name, obj.namespace, {"metadata": metadata})
 
     async def ensure_absent(self, obj: Object) -> bool:
         """Delete one of our objects if it is still the one that we saw."""
         if obj.is_deleting or not is_ours(obj):
             return False
-        try:
-            await self.client.delete(obj.resource, obj.name, obj.namespace, uid=obj.uid)
-        except errors.NotFound:
-            return False
-        return True
+        return await self.client.delete_seen(obj)
 
     async def set_conditions(
         self, obj: Object, live: Sequence[Condition], wanted: Sequence[Condition], ours: set[str]
@@ -204,10 +196,7 @@ class Cluster:
         return True
 
     async def _set_finalizers(self, obj: Object, finalizers: Sequence[str]) -> None:
-        metadata = {
-            **obj.precondition,
-            "finalizers": list(finalizers) or None,
-        }
+        metadata = {**obj.precondition, "finalizers": list(finalizers) or None}
         await self.client.merge(obj.resource, obj.name, obj.namespace, {"metadata": metadata})
 
 

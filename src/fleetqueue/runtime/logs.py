@@ -14,22 +14,18 @@ import orjson
 LARGE_BYTES: Final = 20_000_000
 """When a file has grown so large, it is put aside and another one begun; that before it is dropped."""
 
-_tags: ContextVar[Mapping[str, Any]] = ContextVar("tags", default={})  # noqa: B039 - never changed
+tags: ContextVar[Mapping[str, Any]] = ContextVar("tags", default={})  # noqa: B039 - never changed
+"""The fields that every line gets here: they also say whose work this is."""
 
 
 @contextmanager
 def tagged(**fields: Any) -> Iterator[None]:
     """Give these fields to every line that the body, and all that it starts, writes."""
-    token = _tags.set({**_tags.get(), **fields})
+    token = tags.set({**tags.get(), **fields})
     try:
         yield
     finally:
-        _tags.reset(token)
-
-
-def tags() -> Mapping[str, Any]:
-    """Return the fields that every line gets here: they also say whose work this is."""
-    return _tags.get()
+        tags.reset(token)
 
 
 class Log:
@@ -39,17 +35,17 @@ class Log:
         self._logger = logging.getLogger(f"fleetqueue.{name}")
 
     def debug(self, event: str, **fields: Any) -> None:
-        self._logger.debug(event, extra={"fields": {**_tags.get(), **fields}})
+        self._logger.debug(event, extra={"fields": {**tags.get(), **fields}})
 
     def info(self, event: str, **fields: Any) -> None:
-        self._logger.info(event, extra={"fields": {**_tags.get(), **fields}})
+        self._logger.info(event, extra={"fields": {**tags.get(), **fields}})
 
     def warning(self, event: str, **fields: Any) -> None:
-        self._logger.warning(event, extra={"fields": {**_tags.get(), **fields}})
+        self._logger.warning(event, extra={"fields": {**tags.get(), **fields}})
 
     def exception(self, event: str, **fields: Any) -> None:
         """Log with the traceback of the exception that is being handled."""
-        self._logger.exception(event, extra={"fields": {**_tags.get(), **fields}})
+        self._logger.exception(event, extra={"fields": {**tags.get(), **fields}})
 
 
 class JsonLines(logging.Formatter):

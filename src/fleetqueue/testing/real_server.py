@@ -5,7 +5,7 @@ import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 import orjson
@@ -13,6 +13,7 @@ import orjson
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.requests import JSON, MERGE_PATCH, Request, Response
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.client.transport import decoded
 from fleetqueue.embedded.apiserver.registry.resources import Resources
 from fleetqueue.real.cluster import RealCluster
 from fleetqueue.testing.deliveries import Deliveries
@@ -80,7 +81,7 @@ class BlockingConnection:
             self._http.close()  # it was idle for too long
             self._http.request(request.method, path, body, headers)
             response = self._http.getresponse()
-        return Response(response.status, _decoded(response.read()))
+        return Response(response.status, decoded(response.read()))
 
     def close(self) -> None:
         self._http.close()
@@ -110,10 +111,3 @@ def _remove(connection: BlockingConnection, path: str, objects: Mapping[str, Man
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "spec": {"finalizers": []}}
         response = connection.ask(Request("PUT", f"{path}/{name}/finalize", {}, body))
         assert response.status < 400, response.body
-
-
-def _decoded(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return body.decode(errors="replace")

@@ -24,6 +24,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar, TypeVarTuple
 
 from fleetqueue import clock
+from fleetqueue.clock import SystemClock
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """What a virtual clock shows when its loop begins."""
@@ -201,3 +202,12 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[asyncio.Task
         await asyncio.wait({task})
         if not task.cancelled():
             task.result()
+
+
+class ShiftedClock(SystemClock):
+    def __init__(self, by: timedelta = timedelta()) -> None:
+        super().__init__()
+        self.by = by
+
+    def now(self) -> datetime:
+        return super().now() + self.by

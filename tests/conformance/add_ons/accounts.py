@@ -85,9 +85,9 @@ def record(ends: dict[str, Any]) -> None:
 
 
 async def _play(hub: Script, worker: Script) -> dict[str, Any]:
-    stage = SimpleNamespace(hub=hub, worker=worker)
+    env = SimpleNamespace(hub=hub, worker=worker)
     for play, seconds in ((upstream.begin, 8), (upstream.meddle, 16)):
-        play(stage)
+        play(env)
         await worker.act()
         await hub.act()
         await asyncio.sleep(seconds)

@@ -333,7 +333,7 @@ class World:
             await client.close()
 
 
-class Stage:
+class Environment:
     """One test's own corner of the fleet."""
 
     def __init__(self, world: World, name: str) -> None:
@@ -626,13 +626,13 @@ async def world(engine: layout.Layout, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def stage(world: World) -> AsyncIterator[Stage]:
+async def env(world: World) -> AsyncIterator[Environment]:
     """A corner of the fleet with all three workers selected; our controllers are not started yet."""
     await world.set_dispatcher(DISPATCHER_NAME)
-    stage = Stage(world, f"t{next(world.numbers)}")
-    await stage.set_up()
-    yield stage
-    await stage.kill_hearts()
-    await stage.heal()
-    await stage.tear_down()
-    assert stage.may_run_twice or stage.witness.doubles == []
+    env = Environment(world, f"t{next(world.numbers)}")
+    await env.set_up()
+    yield env
+    await env.kill_hearts()
+    await env.heal()
+    await env.tear_down()
+    assert env.may_run_twice or env.witness.doubles == []

@@ -48,10 +48,10 @@ VALUES = {
 class Release:
     """The chart on the hub, and the process that its Deployment asks for."""
 
-    def __init__(self, stage, tmp_path):
-        self.stage = stage
+    def __init__(self, env, tmp_path):
+        self.env = env
         self.folder = tmp_path
-        self.kubeconfig = stage.world.fleet.clusters["hub"].kubeconfig
+        self.kubeconfig = env.world.fleet.clusters["hub"].kubeconfig
         self.values = tmp_path / "values.yaml"
         self.values.write_text(yaml.safe_dump(VALUES))
         self.processes = []
@@ -66,10 +66,10 @@ class Release:
         return said.decode()
 
     async def deployment(self):
-        return await self.stage.hub.get(DEPLOYMENTS, NAME, NAMESPACE)
+        return await self.env.hub.get(DEPLOYMENTS, NAME, NAMESPACE)
 
     async def settings(self):
-        raw = await self.stage.hub.get(ConfigMap.resource, NAME, NAMESPACE)
+        raw = await self.env.hub.get(ConfigMap.resource, NAME, NAMESPACE)
         return raw["data"]["settings.yaml"]
 
     async def run(self, name):
@@ -97,7 +97,7 @@ class Release:
             assert process.returncode is None, log.read_text()
             return "working" in log.read_text()
 
-        await self.stage.eventually(works, f"the controller of {name} works")
+        await self.env.eventually(works, f"the controller of {name} works")
         return process
 
     async def _kubeconfig(self, account):
@@ -107,7 +107,7 @@ class Release:
             "spec": {"expirationSeconds": 3600},
         }
         path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
-        token = (await self.stage.hub.post(path, request))["status"]["token"]
+        token = (await self.env.hub.post(path, request))["status"]["token"]
         connection = load(self.kubeconfig)
         return render("hub", server=connection.server, ca=connection.ca or b"", token=token, user=account)
 
@@ -118,57 +118,55 @@ class Release:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def release(stage, tmp_path):
-    release = Release(stage, tmp_path)
+async def release(env, tmp_path):
+    release = Release(env, tmp_path)
     yield release
     for process in release.processes:
         await release.stop(process)
-    await stage.world.give_shipped_roles()
+    await env.world.give_shipped_roles()
 
 
-async def test_a_release_comes_changes_and_goes_while_a_job_runs(stage, release):
+async def test_a_release_comes_changes_and_goes_while_a_job_runs(env, release):
     chart = folder("deploy") / "charts" / "fleetqueue"
     given = ("--values", release.values)
 
     await release.helm("install", "fleetqueue", chart, *given, "--take-ownership")
     first = await release.run("installed")
-    await stage.submit("job")
-    place = await stage.running_on("job")
+    await env.submit("job")
+    place = await env.running_on("job")
     installed, before = await release.settings(), await release.deployment()
 
     timeout = "controller.settings.placement_admission.drain_timeout=600"
     await release.helm("upgrade", "fleetqueue", chart, "--reset-then-reuse-values", "--set", timeout)
     upgraded, after = await release.settings(), await release.deployment()
     second = await release.run("upgraded") if await release.stop(first) == 0 else None
-    await stage.submit("second", run_for="1s")
-    await stage.finished("second")
+    await env.submit("second", run_for="1s")
+    await env.finished("second")
 
     await release.helm("rollback", "fleetqueue", "1")
     rolled_back = await release.settings()
     history = json.loads(await release.helm("history", "fleetqueue", "--output", "json"))
     assert await release.stop(second) == 0
     third = await release.run("rolled-back")
-    await stage.submit("third", run_for="1s")
-    await stage.finished("third")
+    await env.submit("third", run_for="1s")
+    await env.finished("third")
 
-    await stage.submit("short", run_for="8s")
-    await stage.running_on("short")
+    await env.submit("short", run_for="8s")
+    await env.running_on("short")
     await release.stop(third)
     await release.helm("uninstall", "fleetqueue")
-    left = await stage.workload("job")
+    left = await env.workload("job")
 
     assert parse(HubSettings, yaml.safe_load(upgraded)).placement_admission.drain_timeout == 600
     assert rolled_back == installed
     assert before["spec"]["template"] != after["spec"]["template"], "a change of settings rolls the pods"
     assert [each["status"] for each in history] == ["superseded", "superseded", "deployed"]
-    assert left.status.cluster_name == f"{stage.name}-{place}"
+    assert left.status.cluster_name == f"{env.name}-{place}"
     assert not left.is_true(kueue.EVICTED)
-    assert stage.witness.live(f"{stage.name}/job") == {place}
-    await stage.finished("short")
-    assert await stage.config() is not None, "what the controller made stays"
-    assert await stage.get(Secret, f"kueue-admin-{place}-kubeconfig", "kueue-system") is not None
-    assert await stage.get(ClusterRole, NAME) is None
+    assert env.witness.live(f"{env.name}/job") == {place}
+    await env.finished("short")
+    assert await env.config() is not None, "what the controller made stays"
+    assert await env.get(Secret, f"kueue-admin-{place}-kubeconfig", "kueue-system") is not None
+    assert await env.get(ClusterRole, NAME) is None
     for resource in (DEPLOYMENTS, ADD_ONS):
-        assert [
-            each for each in (await stage.hub.list(resource)).items if "fleetqueue" in each["metadata"]["name"]
-        ] == []
+        assert [each for each in (await env.hub.list(resource)).items if "fleetqueue" in each["metadata"]["name"]] == []

@@ -49,6 +49,7 @@ from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.testing.virtual_time import ShiftedClock
 
 KUEUE = "kueue-system"
 TEAM = "team"
@@ -376,7 +377,7 @@ async def test_renewed_token_reaches_kueue_and_running_jobs_go_on(corner):
     where = await corner.runs("long")
     old = await corner.token(where)
 
-    with clock.use(clock.ShiftedClock(timedelta(hours=20))):
+    with clock.use(ShiftedClock(timedelta(hours=20))):
         async with corner.controller():
             await corner.new_token(where, old)
             await corner.connected(*WORKERS)
@@ -431,7 +432,7 @@ async def test_cut_worker_keeps_its_secret_and_the_other_one_is_renewed(corner):
     old = {name: await corner.token(name) for name in WORKERS}
     await corner.fleet.cut(ONE)
     try:
-        with clock.use(clock.ShiftedClock(timedelta(hours=60))):
+        with clock.use(ShiftedClock(timedelta(hours=60))):
             async with corner.controller():
                 await corner.new_token(TWO, old[TWO])
 

@@ -37,117 +37,117 @@ WITHOUT_STATUS = (STATEFUL_SET, LEADER_WORKER_SET)
 """Kinds whose status MultiKueue does not bring back: the hub's own operator would overwrite it."""
 
 
-async def test_the_hub_runs_the_shipped_list_and_every_worker_connects_with_our_credentials(stage):
-    shipped = manifests.read(stage.world.fleet.clusters["hub"].layout.kueue_manifests)
+async def test_the_hub_runs_the_shipped_list_and_every_worker_connects_with_our_credentials(env):
+    shipped = manifests.read(env.world.fleet.clusters["hub"].layout.kueue_manifests)
     listed = yaml.safe_load(engine_kueue.config_map(shipped)["data"][engine_kueue.CONFIG_KEY])["integrations"]
-    async with stage.heart():
-        await stage.connected(*stage.workers)
+    async with env.heart():
+        await env.connected(*env.workers)
 
-        for cluster in stage.world.fleet.clusters.values():
+        for cluster in env.world.fleet.clusters.values():
             running = yaml.safe_load((cluster.folder / "kueue" / "config.yaml").read_text())
             assert running["integrations"] == listed
         assert {"pod", "deployment", "statefulset", "jobset.x-k8s.io/jobset"} < set(listed["frameworks"])
 
 
-async def test_jobs_of_every_shipped_kind_are_sent_drained_and_removed(stage, record_property):
+async def test_jobs_of_every_shipped_kind_are_sent_drained_and_removed(env, record_property):
     kinds = [kind for kind in SHIPPED if has_kueue(kind.since)]
     for kind in SHIPPED:
         if kind not in kinds:
             record_property(LEFT_OUT, f"{kind.resource.kind}: MultiKueue sends it since Kueue {kind.since}")
-    for client in (stage.hub, *stage.workers.values()):
-        await client.create(TRAINING_RUNTIME, training_runtime(stage.name))
-    async with stage.heart(drain_poll=1.0):
-        await goes_the_whole_way(stage, kinds)
+    for client in (env.hub, *env.workers.values()):
+        await client.create(TRAINING_RUNTIME, training_runtime(env.name))
+    async with env.heart(drain_poll=1.0):
+        await goes_the_whole_way(env, kinds)
 
 
-async def test_jobs_of_kinds_that_are_added_to_the_list_follow_once_kueue_knows_them(stage):
-    replica = await stage.replica("kubeflow", **{"placement_admission.drain_poll": 1})
+async def test_jobs_of_kinds_that_are_added_to_the_list_follow_once_kueue_knows_them(env):
+    replica = await env.replica("kubeflow", **{"placement_admission.drain_poll": 1})
     try:
         await replica.works()
-        async with listed_too(stage.world, "kubeflow.org", [*KUBEFLOW, JAX_JOB]):
-            await goes_the_whole_way(stage, KUBEFLOW)
-            await no_worker_takes_a_copy_of_a_jax_job(stage)
+        async with listed_too(env.world, "kubeflow.org", [*KUBEFLOW, JAX_JOB]):
+            await goes_the_whole_way(env, KUBEFLOW)
+            await no_worker_takes_a_copy_of_a_jax_job(env)
     finally:
         await replica.stop()
 
 
-async def no_worker_takes_a_copy_of_a_jax_job(stage):
-    (job,) = JAX_JOB.manifests(stage.name)
+async def no_worker_takes_a_copy_of_a_jax_job(env):
+    (job,) = JAX_JOB.manifests(env.name)
     for where in ("annotations", "labels"):  # before 0.18 the label alone counts
         job["metadata"][where][kueue.PREBUILT_WORKLOAD] = "any"
-    for client in stage.workers.values():
+    for client in env.workers.values():
         with pytest.raises(errors.ApiError, match=r'Is not supported for \\?"kubeflow\.org/v1, Kind=JAXJob'):
-            await client.post(f"{JAX_JOB.resource.path(stage.name)}?dryRun=All", job)
+            await client.post(f"{JAX_JOB.resource.path(env.name)}?dryRun=All", job)
 
 
-async def test_a_deployment_stays_on_the_hub_and_its_pods_are_sent_one_by_one(stage):
-    async with stage.heart():
-        await stage.connected(*stage.workers)
-        await stage.knows_its_queue(*JOB.manifests(stage.name))
-        await submit(stage, DEPLOYMENT)
+async def test_a_deployment_stays_on_the_hub_and_its_pods_are_sent_one_by_one(env):
+    async with env.heart():
+        await env.connected(*env.workers)
+        await env.knows_its_queue(*JOB.manifests(env.name))
+        await submit(env, DEPLOYMENT)
 
         async def runs():
-            (here,) = await found(stage.hub, DEPLOYMENT, stage.name)
+            (here,) = await found(env.hub, DEPLOYMENT, env.name)
             return here.get("status", {}).get("readyReplicas") == 2
 
-        await stage.eventually(runs, "the deployment counts two pods that run on workers")
-        pods = [raw["metadata"]["name"] for raw in (await stage.hub.list(POD.resource, stage.name)).items]
+        await env.eventually(runs, "the deployment counts two pods that run on workers")
+        pods = [raw["metadata"]["name"] for raw in (await env.hub.list(POD.resource, env.name)).items]
         copies = [
             raw["metadata"]["name"]
-            for client in stage.workers.values()
-            for raw in (await client.list(POD.resource, stage.name)).items
+            for client in env.workers.values()
+            for raw in (await client.list(POD.resource, env.name)).items
         ]
 
         assert sorted(copies) == sorted(pods)
         assert len(pods) == 2
-        for client in stage.workers.values():
-            assert await found(client, DEPLOYMENT, stage.name) == []
+        for client in env.workers.values():
+            assert await found(client, DEPLOYMENT, env.name) == []
 
 
-async def test_a_leader_worker_set_that_grows_while_its_cluster_drains_stays_together(stage):
+async def test_a_leader_worker_set_that_grows_while_its_cluster_drains_stays_together(env):
     kind = LEADER_WORKER_SET
     if not has_kueue(kind.since):
         pytest.skip(f"MultiKueue sends it since Kueue {kind.since}")
-    async with stage.heart(drain_poll=1.0):
-        await stage.connected(*stage.workers)
-        await stage.knows_its_queue(*JOB.manifests(stage.name))
-        await submit(stage, kind)
-        worker = await placed(stage, kind)
-        await stage.select(*(set(stage.workers) - {worker}))
-        await stage.says("Draining", "True")
+    async with env.heart(drain_poll=1.0):
+        await env.connected(*env.workers)
+        await env.knows_its_queue(*JOB.manifests(env.name))
+        await submit(env, kind)
+        worker = await placed(env, kind)
+        await env.select(*(set(env.workers) - {worker}))
+        await env.says("Draining", "True")
 
-        await stage.hub.merge(kind.resource, kind.name, stage.name, {"spec": {"replicas": 3}})
+        await env.hub.merge(kind.resource, kind.name, env.name, {"spec": {"replicas": 3}})
 
         async def has_grown():
-            places = [workload.status.cluster_name for workload in await workloads(stage, kind)]
+            places = [workload.status.cluster_name for workload in await workloads(env, kind)]
             return len(places) == 3 and all(places) and set(places)
 
-        assert await of(stage, kind, has_grown, "has a third group") == {f"{stage.name}-{worker}"}
-        await stage.lists(*stage.workers)
-        await ends(stage, kind, worker)
-        await stage.lists(*(set(stage.workers) - {worker}))
+        assert await of(env, kind, has_grown, "has a third group") == {f"{env.name}-{worker}"}
+        await env.lists(*env.workers)
+        await ends(env, kind, worker)
+        await env.lists(*(set(env.workers) - {worker}))
 
 
-async def test_a_worker_that_lacks_a_kind_is_named_and_connects_when_it_has_the_kind(stage):
+async def test_a_worker_that_lacks_a_kind_is_named_and_connects_when_it_has_the_kind(env):
     kind, *_ = KUBEFLOW
-    lacking = stage.workers["cluster3"]
+    lacking = env.workers["cluster3"]
     definition = await lacking.get(CRD, f"{kind.resource.plural}.{kind.resource.group}")
     await lacking.delete(CRD, definition["metadata"]["name"])
-    replica = await stage.replica("lacking")
+    replica = await env.replica("lacking")
     try:
         await replica.works()
-        async with listed_too(stage.world, "kubeflow.org", [kind], on=("hub",)):
-            await stage.connected("cluster1", "cluster2")
+        async with listed_too(env.world, "kubeflow.org", [kind], on=("hub",)):
+            await env.connected("cluster1", "cluster2")
 
             async def is_named():
-                active = conditions.find((await stage.check()).status.conditions, "Active")
+                active = conditions.find((await env.check()).status.conditions, "Active")
                 return active and "the worker does not serve kubeflow.org/pytorchjob" in active.message
 
-            await stage.eventually(is_named, "the check names what cluster3 lacks")
-            await stage.submit("job", run_for="1s")
-            await stage.finished("job")
+            await env.eventually(is_named, "the check names what cluster3 lacks")
+            await env.submit("job", run_for="1s")
+            await env.finished("job")
             await restore(lacking, definition)
-            await stage.connected("cluster3")
+            await env.connected("cluster3")
     finally:
         await replica.stop()
         await restore(lacking, definition)
@@ -189,24 +189,24 @@ async def set_config(world, name, client, text):
     await world.fleet.restart(f"{name}/kueue")
 
 
-async def goes_the_whole_way(stage, kinds):
-    await stage.connected(*stage.workers)
-    await stage.knows_its_queue(*JOB.manifests(stage.name))
-    await asyncio.gather(*(submit(stage, kind) for kind in kinds))
-    where = dict(zip(kinds, await asyncio.gather(*(placed(stage, kind) for kind in kinds)), strict=True))
-    await asyncio.gather(*(status_comes_back(stage, kind, where[kind]) for kind in kinds))
+async def goes_the_whole_way(env, kinds):
+    await env.connected(*env.workers)
+    await env.knows_its_queue(*JOB.manifests(env.name))
+    await asyncio.gather(*(submit(env, kind) for kind in kinds))
+    where = dict(zip(kinds, await asyncio.gather(*(placed(env, kind) for kind in kinds)), strict=True))
+    await asyncio.gather(*(status_comes_back(env, kind, where[kind]) for kind in kinds))
 
-    await stage.select()
-    await stage.says("Draining", "True")
+    await env.select()
+    await env.says("Draining", "True")
     for kind in kinds:
-        await stage.lists(*where.values())
-        await ends(stage, kind, where.pop(kind))
-    await stage.lists()
+        await env.lists(*where.values())
+        await ends(env, kind, where.pop(kind))
+    await env.lists()
 
 
-async def submit(stage, kind):
-    for manifest in kind.manifests(stage.name):
-        await stage.hub.create(kind.resource, manifest)
+async def submit(env, kind):
+    for manifest in kind.manifests(env.name):
+        await env.hub.create(kind.resource, manifest)
 
 
 async def found(client, kind, namespace):
@@ -220,9 +220,9 @@ async def found(client, kind, namespace):
     return objects
 
 
-async def workloads(stage, kind):
-    uids = {raw["metadata"]["uid"] for raw in await found(stage.hub, kind, stage.name)}
-    page = await stage.hub.list(kueue.Workload.resource, stage.name)
+async def workloads(env, kind):
+    uids = {raw["metadata"]["uid"] for raw in await found(env.hub, kind, env.name)}
+    page = await env.hub.list(kueue.Workload.resource, env.name)
     return [
         kueue.Workload.view(raw)
         for raw in page.items
@@ -230,40 +230,40 @@ async def workloads(stage, kind):
     ]
 
 
-async def placed(stage, kind):
+async def placed(env, kind):
     """Wait until a job runs on one worker and nowhere else; return the worker."""
-    whole = len(kind.manifests(stage.name))
+    whole = len(kind.manifests(env.name))
 
     async def is_placed():
-        its = await workloads(stage, kind)
+        its = await workloads(env, kind)
         names = {workload.status.cluster_name for workload in its if workload.is_true(kueue.ADMITTED)}
-        held = {name: len(await found(client, kind, stage.name)) for name, client in stage.workers.items()}
+        held = {name: len(await found(client, kind, env.name)) for name, client in env.workers.items()}
         where = [name for name, count in held.items() if count]
-        if len(its) and names == {f"{stage.name}-{name}" for name in where} and sum(held.values()) == whole:
+        if len(its) and names == {f"{env.name}-{name}" for name in where} and sum(held.values()) == whole:
             return where[0]
         return ""
 
-    return await of(stage, kind, is_placed, "is on one worker")
+    return await of(env, kind, is_placed, "is on one worker")
 
 
-async def status_comes_back(stage, kind, worker):
+async def status_comes_back(env, kind, worker):
     if kind.running:
-        await write_status(stage, kind, worker, kind.running)
+        await write_status(env, kind, worker, kind.running)
     elif kind in WITHOUT_STATUS:
         return
-    await of(stage, kind, lambda: has_status(stage, kind, worker, kind.running), "has its status on the hub")
+    await of(env, kind, lambda: has_status(env, kind, worker, kind.running), "has its status on the hub")
 
 
-async def write_status(stage, kind, worker, status):
-    for raw in await found(stage.workers[worker], kind, stage.name):
+async def write_status(env, kind, worker, status):
+    for raw in await found(env.workers[worker], kind, env.name):
         name = raw["metadata"]["name"]
-        await stage.workers[worker].merge(kind.resource, name, stage.name, {"status": status}, subresource="status")
+        await env.workers[worker].merge(kind.resource, name, env.name, {"status": status}, subresource="status")
 
 
-async def has_status(stage, kind, worker, written):
+async def has_status(env, kind, worker, written):
     """Tell whether the hub says of a job what the worker does, and that is something."""
-    there = await found(stage.workers[worker], kind, stage.name)
-    here = await found(stage.hub, kind, stage.name)
+    there = await found(env.workers[worker], kind, env.name)
+    here = await found(env.hub, kind, env.name)
     wanted = [raw.get("status", {}) for raw in there]
     return (
         bool(here)
@@ -272,31 +272,31 @@ async def has_status(stage, kind, worker, written):
     )
 
 
-async def ends(stage, kind, worker):
+async def ends(env, kind, worker):
     """End a job as its operator would, or delete it if it serves without end; wait until its worker is rid of it."""
     if kind.ended:
-        await write_status(stage, kind, worker, kind.ended)
+        await write_status(env, kind, worker, kind.ended)
 
         async def finished():
-            its = await workloads(stage, kind)
+            its = await workloads(env, kind)
             return its and all(workload.is_true(kueue.FINISHED) for workload in its)
 
-        await of(stage, kind, finished, "is finished on the hub")
+        await of(env, kind, finished, "is finished on the hub")
     else:
-        for manifest in kind.manifests(stage.name):
-            await stage.hub.delete(kind.resource, manifest["metadata"]["name"], stage.name)
+        for manifest in kind.manifests(env.name):
+            await env.hub.delete(kind.resource, manifest["metadata"]["name"], env.name)
 
     async def gone():
-        return not await found(stage.workers[worker], kind, stage.name)
+        return not await found(env.workers[worker], kind, env.name)
 
-    await of(stage, kind, gone, "is gone from its worker")
+    await of(env, kind, gone, "is gone from its worker")
 
 
-async def of(stage, kind, question, what):
+async def of(env, kind, question, what):
     """Wait for something of a job; where it does not come, say how the job stands."""
     try:
-        return await stage.eventually(question, f"{kind.name} {what}")
+        return await env.eventually(question, f"{kind.name} {what}")
     except AssertionError as error:
-        its = [(workload.name, workload.status) for workload in await workloads(stage, kind)]
-        held = {name: await found(client, kind, stage.name) for name, client in stage.workers.items()}
+        its = [(workload.name, workload.status) for workload in await workloads(env, kind)]
+        held = {name: await found(client, kind, env.name) for name, client in env.workers.items()}
         raise AssertionError(f"{error}; {its}; on the workers: {held}") from None

@@ -122,78 +122,78 @@ def without(path, grain):
     return {**role, "rules": rules}
 
 
-async def everything(stage):
+async def everything(env):
     """Make the hub's process do all that it can."""
-    extra = f"{stage.name}-extra"
-    newcomer = Newcomer(extra, load(stage.world.fleet.clusters["hub"].kubeconfig), cluster_set="fleet")
+    extra = f"{env.name}-extra"
+    newcomer = Newcomer(extra, load(env.world.fleet.clusters["hub"].kubeconfig), cluster_set="fleet")
     labels = {"x-k8s.io/cluster-manager": "open-cluster-management", "open-cluster-management.io/cluster-name": extra}
     spec = {"displayName": extra, "clusterManager": {"name": "open-cluster-management"}}
     profile = ClusterProfile.manifest(extra, "kueue-system", labels=labels, spec=spec)
-    await stage.hub.create(ClusterProfile.resource, profile)
-    await join(stage.hub, newcomer, lambda line: None)
-    await wait_for_credentials(stage.hub, newcomer, limit=45)
-    await stage.says("Active", "True")
-    await repair(stage, extra)
-    await stage.eventually(lambda: profiled(stage, extra), "the ClusterProfile says how the cluster is reached")
-    await stage.submit("stopped")
-    await stage.counts_its_pod("stopped")
-    await stage.set_active("stopped", False)
-    await stage.eventually(lambda: stopped(stage, "stopped"), "the stopped job has given its quota back")
-    await stage.submit("job", run_for="3s")
-    place = await stage.running_on("job")
-    await stage.select(*(ALL - {place}))
-    await stage.finished("job")
-    await stage.lists(*(ALL - {place}))
-    await stage.eventually(lambda: scored(stage, extra), "the silent cluster has the lowest score")
-    await stage.hub.delete(cluster.ManagedCluster.resource, extra)
-    await stage.eventually(lambda: forgotten(stage, extra), "the deleted cluster is forgotten")
-    await stage.hub.delete(kueue.ClusterQueue.resource, stage.name)
-    await stage.hub.delete(kueue.AdmissionCheck.resource, stage.name)
-    await stage.eventually(lambda: gone(stage), "the check and its config are gone")
+    await env.hub.create(ClusterProfile.resource, profile)
+    await join(env.hub, newcomer, lambda line: None)
+    await wait_for_credentials(env.hub, newcomer, limit=45)
+    await env.says("Active", "True")
+    await repair(env, extra)
+    await env.eventually(lambda: profiled(env, extra), "the ClusterProfile says how the cluster is reached")
+    await env.submit("stopped")
+    await env.counts_its_pod("stopped")
+    await env.set_active("stopped", False)
+    await env.eventually(lambda: stopped(env, "stopped"), "the stopped job has given its quota back")
+    await env.submit("job", run_for="3s")
+    place = await env.running_on("job")
+    await env.select(*(ALL - {place}))
+    await env.finished("job")
+    await env.lists(*(ALL - {place}))
+    await env.eventually(lambda: scored(env, extra), "the silent cluster has the lowest score")
+    await env.hub.delete(cluster.ManagedCluster.resource, extra)
+    await env.eventually(lambda: forgotten(env, extra), "the deleted cluster is forgotten")
+    await env.hub.delete(kueue.ClusterQueue.resource, env.name)
+    await env.hub.delete(kueue.AdmissionCheck.resource, env.name)
+    await env.eventually(lambda: gone(env), "the check and its config are gone")
 
 
-async def repair(stage, extra):
+async def repair(env, extra):
     """Break what the process keeps right, by hand, and wait until it is right again."""
-    member, secret = f"{stage.name}-cluster1", f"kueue-admin-{extra}-kubeconfig"
+    member, secret = f"{env.name}-cluster1", f"kueue-admin-{extra}-kubeconfig"
     broken = {"spec": {"clusterSource": {"kubeConfig": {"location": "somewhere-else"}}}}
-    await stage.hub.merge(kueue.MultiKueueCluster.resource, member, "", broken)
-    await stage.hub.merge(Secret.resource, secret, "kueue-system", {"data": {"kubeconfig": "bm9uc2Vuc2U="}})
+    await env.hub.merge(kueue.MultiKueueCluster.resource, member, "", broken)
+    await env.hub.merge(Secret.resource, secret, "kueue-system", {"data": {"kubeconfig": "bm9uc2Vuc2U="}})
 
     async def repaired():
-        found = await stage.get(kueue.MultiKueueCluster, member)
-        kubeconfig = await stage.get(Secret, secret, "kueue-system")
+        found = await env.get(kueue.MultiKueueCluster, member)
+        kubeconfig = await env.get(Secret, secret, "kueue-system")
         source = found.spec.cluster_source.kube_config if found else None
         return source and "cluster1" in source.location and "token" in (kubeconfig.text("kubeconfig") or "")
 
-    await stage.eventually(repaired, "the member and the secret are right again")
+    await env.eventually(repaired, "the member and the secret are right again")
 
 
-async def stopped(stage, job):
-    return not (await stage.workload(job)).is_true(kueue.QUOTA_RESERVED)
+async def stopped(env, job):
+    return not (await env.workload(job)).is_true(kueue.QUOTA_RESERVED)
 
 
-async def profiled(stage, name):
-    raw = await stage.hub.get(ClusterProfile.resource, name, "kueue-system")
+async def profiled(env, name):
+    raw = await env.hub.get(ClusterProfile.resource, name, "kueue-system")
     return raw.get("status", {}).get("accessProviders")
 
 
-async def scored(stage, name):
-    found = await stage.get(cluster.AddOnPlacementScore, "resource-usage-score", name)
+async def scored(env, name):
+    found = await env.get(cluster.AddOnPlacementScore, "resource-usage-score", name)
     return found is not None and found.status.scores
 
 
-async def forgotten(stage, name):
-    secrets = (await stage.hub.read("/api/v1/namespaces/kueue-system/secrets"))["items"]
-    admin = (await stage.hub.read("/api/v1/namespaces/fleetqueue-system/secrets"))["items"]
-    score = await stage.get(cluster.AddOnPlacementScore, "resource-usage-score", name)
+async def forgotten(env, name):
+    secrets = (await env.hub.read("/api/v1/namespaces/kueue-system/secrets"))["items"]
+    admin = (await env.hub.read("/api/v1/namespaces/fleetqueue-system/secrets"))["items"]
+    score = await env.get(cluster.AddOnPlacementScore, "resource-usage-score", name)
     return score is None and not [s for s in secrets + admin if name in s["metadata"]["name"]]
 
 
-async def gone(stage):
-    return await stage.config() is None and await stage.get(kueue.AdmissionCheck, stage.name) is None
+async def gone(env):
+    return await env.config() is None and await env.get(kueue.AdmissionCheck, env.name) is None
 
 
-async def allowed(stage, call):
+async def allowed(env, call):
     resource, _, subresource = call.resource.partition("/")
     attributes = {
         "group": call.group,
@@ -206,13 +206,13 @@ async def allowed(stage, call):
     user = "system:serviceaccount:fleetqueue-system:fleetqueue-controller"
     spec = {"user": user, "resourceAttributes": attributes}
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
-    answer = await stage.hub.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+    answer = await env.hub.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
     return answer["status"]["allowed"]
 
 
-async def test_every_grain_of_the_shipped_roles_is_needed_and_together_they_are_enough(stage, tmp_path):
+async def test_every_grain_of_the_shipped_roles_is_needed_and_together_they_are_enough(env, tmp_path):
     calls: set[Call] = set()
-    connection = load(stage.world.controller_kubeconfig)
+    connection = load(env.world.controller_kubeconfig)
 
     def dial(to):
         client = connect(to)
@@ -227,11 +227,11 @@ async def test_every_grain_of_the_shipped_roles_is_needed_and_together_they_are_
     )
     lease = LeaderElectionSettings()
     with suppress(errors.NotFound):
-        await stage.hub.delete(Lease.resource, lease.name, lease.namespace)
+        await env.hub.delete(Lease.resource, lease.name, lease.namespace)
     process = HubProcess(connection, settings, dial=dial)
     serving = asyncio.create_task(process.serve())
     try:
-        await everything(stage)
+        await everything(env)
     finally:
         serving.cancel()
         await asyncio.wait({serving})
@@ -248,16 +248,16 @@ async def test_every_grain_of_the_shipped_roles_is_needed_and_together_they_are_
             unneeded.append(grain)
             continue
         path = ROLES / grain.role
-        await stage.world.apply(without(path, grain))
+        await env.world.apply(without(path, grain))
 
         async def denied(call=needed_for[0]):
-            return not await allowed(stage, call)
+            return not await allowed(env, call)
 
         try:
-            await stage.eventually(denied, f"{needed_for[0]} is denied without {grain}", within=5)
+            await env.eventually(denied, f"{needed_for[0]} is denied without {grain}", within=5)
         except AssertionError:
             still_allowed.append(grain)
-        await stage.world.apply_file(path)
+        await env.world.apply_file(path)
 
     assert not unneeded, "\n".join(map(str, unneeded))
     assert not still_allowed, "\n".join(map(str, still_allowed))

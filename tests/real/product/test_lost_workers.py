@@ -36,28 +36,69 @@ async def set_config(world, text):
     await world.fleet.restart("hub/kueue")
 
 
-async def test_a_job_that_kueue_evicts_while_its_worker_is_cut_off_runs_on_there(stage):
-    async with worker_lost_timeout(stage.world, "5s"), stage.heart(drain_poll=1.0):
-        await stage.connected(*stage.workers)
-        await stage.submit("job", run_for="60s")
-        first = await stage.running_on("job")
+async def test_a_job_that_kueue_means_to_start_anew_runs_on_where_its_worker_was_cut_off(env):
+    """The hub counts no pod of it yet, so that Kueue can end the eviction, and gives it quota again."""
+    async with worker_lost_timeout(env.world, "5s"), env.heart(drain_poll=1.0), no_pods_yet(env) as let_pods_start:
+        await env.connected(*env.workers)
+        await env.submit("job", run_for="5s")
+        first = await env.running_on("job")
 
-        await stage.world.fleet.cut(first)
-        evicted = "Kueue has evicted the job, and means to start it anew"
-        await stage.eventually(lambda: has_quota_again(stage), evicted, within=2 * PATIENCE)
-        await stage.world.fleet.heal(first)
+        await env.world.fleet.cut(first)
+        anew = "Kueue has evicted the job, and means to start it anew"
+        await env.eventually(lambda: has_quota_again(env), anew, within=2 * PATIENCE)
+        await env.world.fleet.heal(first)
 
-        assert await stage.running_on("job") == first
-        await stage.eventually(lambda: is_complete(stage), "the job is complete on the hub", within=60 + PATIENCE)
-        assert stage.witness.most[f"{stage.name}/job"] == 1
+        assert await env.running_on("job") == first
+        let_pods_start()
+        await env.eventually(lambda: is_complete(env), "the job is complete on the hub", within=2 * PATIENCE)
+        assert env.witness.most[f"{env.name}/job"] == 1
 
 
-async def has_quota_again(stage):
-    workload = await stage.workload("job")
+async def test_a_job_that_kueue_cannot_finish_to_evict_runs_nowhere_else_before_its_worker_answers(env):
+    """The hub counts its pod, so that the eviction ends only when the worker has said that the job is stopped."""
+    async with worker_lost_timeout(env.world, "5s"), env.heart(drain_poll=1.0):
+        await env.connected(*env.workers)
+        await env.submit("job", run_for="30s")
+        first = await env.running_on("job")
+        await env.counts_its_pod("job")
+
+        await env.world.fleet.cut(first)
+        await env.eventually(lambda: is_evicted(env), "Kueue evicts the job", within=2 * PATIENCE)
+        assert env.witness.live(f"{env.name}/job") == {first}
+        await env.world.fleet.heal(first)
+
+        await env.eventually(lambda: is_complete(env), "the job is complete on the hub", within=60 + PATIENCE)
+        assert env.witness.most[f"{env.name}/job"] == 1
+
+
+@asynccontextmanager
+async def no_pods_yet(env):
+    """Let no Job on a worker get pods before the yielded function is called."""
+    fleet, managers = env.world.fleet, [f"{worker}/kube-controller-manager" for worker in env.workers]
+    for manager in managers:
+        fleet.pause(manager)
+
+    def let_pods_start():
+        while managers:
+            fleet.resume(managers.pop())
+
+    try:
+        yield let_pods_start
+    finally:
+        let_pods_start()
+
+
+async def is_evicted(env):
+    evicted = find((await env.workload("job")).status.conditions, kueue.EVICTED)
+    return evicted is not None and evicted.is_true
+
+
+async def has_quota_again(env):
+    workload = await env.workload("job")
     evicted = find(workload.status.conditions, kueue.EVICTED)
     return evicted is not None and workload.has_quota
 
 
-async def is_complete(stage):
-    job = await stage.get(Job, "job", stage.name)
+async def is_complete(env):
+    job = await env.get(Job, "job", env.name)
     return is_true(job.status.conditions, "Complete")

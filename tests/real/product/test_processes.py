@@ -9,47 +9,47 @@ FAST = {
 }
 
 
-async def test_a_killed_leader_is_replaced_by_the_other_replica_in_the_middle_of_a_drain(stage):
-    first, second = await stage.replica("a", **FAST), await stage.replica("b", **FAST)
+async def test_a_killed_leader_is_replaced_by_the_other_replica_in_the_middle_of_a_drain(env):
+    first, second = await env.replica("a", **FAST), await env.replica("b", **FAST)
     try:
-        await stage.lists(*ALL)
+        await env.lists(*ALL)
         leader = first if "manager: working" in first.log.read_text() else second
-        await stage.submit("job", run_for="20s")
-        place = await stage.running_on("job")
-        await stage.select(*(ALL - {place}))
-        await stage.says("Draining", "True")
+        await env.submit("job", run_for="20s")
+        place = await env.running_on("job")
+        await env.select(*(ALL - {place}))
+        await env.says("Draining", "True")
 
         await leader.stop(kill=True)
         await (second if leader is first else first).works()
-        await stage.submit("new", run_for="1s")
-        await stage.finished("new")
-        await stage.finished("job")
-        await stage.lists(*(ALL - {place}))
+        await env.submit("new", run_for="1s")
+        await env.finished("new")
+        await env.finished("job")
+        await env.lists(*(ALL - {place}))
 
-        assert stage.witness.doubles == []
+        assert env.witness.doubles == []
     finally:
         await first.stop()
         await second.stop()
 
 
-async def test_an_upgrade_hands_over_at_once_and_running_jobs_do_not_notice(stage):
-    old = await stage.replica("old", **FAST)
+async def test_an_upgrade_hands_over_at_once_and_running_jobs_do_not_notice(env):
+    old = await env.replica("old", **FAST)
     await old.works()
-    await stage.submit("job", run_for="10s")
-    place = await stage.running_on("job")
-    workload = await stage.workload("job")
+    await env.submit("job", run_for="10s")
+    place = await env.running_on("job")
+    workload = await env.workload("job")
 
-    new = await stage.replica("new", **FAST)
+    new = await env.replica("new", **FAST)
     try:
         assert await old.stop() == 0
         await new.works()
-        await stage.submit("next", run_for="1s")
-        await stage.finished("next")
-        await stage.finished("job")
+        await env.submit("next", run_for="1s")
+        await env.finished("next")
+        await env.finished("job")
 
-        after = await stage.workload("job")
+        after = await env.workload("job")
         assert after.uid == workload.uid
-        assert after.status.cluster_name == f"{stage.name}-{place}"
+        assert after.status.cluster_name == f"{env.name}-{place}"
         assert [c.type for c in after.status.conditions if c.type == kueue.EVICTED] == []
     finally:
         await new.stop()

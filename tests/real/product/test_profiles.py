@@ -79,9 +79,9 @@ def profile(name):
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def plugin(stage, engine, tmp_path):
+async def plugin(env, engine, tmp_path):
     """Let the hub's Kueue follow ClusterProfiles through the plugin, and give every worker a profile, as OCM would."""
-    world = stage.world
+    world = env.world
     plugin = Plugin(tmp_path, kubectl=engine.binary("kubectl"), hub=world.fleet.clusters["hub"].kubeconfig)
     before = (await world.hub.get(ConfigMap.resource, CONFIG_MAP, KUEUE))["data"][CONFIG_KEY]
     for name in WORKERS:
@@ -96,52 +96,52 @@ async def plugin(stage, engine, tmp_path):
         await configure(world, before)
 
 
-async def member_says(stage, name, reason):
+async def member_says(env, name, reason):
     """Wait until Kueue says of a member what is expected; return its words."""
 
     async def said():
-        member = await stage.get(kueue.MultiKueueCluster, f"{stage.name}-{name}")
+        member = await env.get(kueue.MultiKueueCluster, f"{env.name}-{name}")
         found = conditions.find(member.status.conditions, "Active") if member else None
         return found if found is not None and found.reason == reason else None
 
-    return await stage.eventually(said, f"Kueue says {reason} of {name}")
+    return await env.eventually(said, f"Kueue says {reason} of {name}")
 
 
-async def check_message(stage, part):
+async def check_message(env, part):
     async def said():
-        active = conditions.find((await stage.check()).status.conditions, "Active")
+        active = conditions.find((await env.check()).status.conditions, "Active")
         return active if active is not None and part in active.message else None
 
-    return await stage.eventually(said, f"the check says {part!r}")
+    return await env.eventually(said, f"the check says {part!r}")
 
 
 @pytest.mark.checklist("P-1")
 @pytest.mark.checklist("C-8")
-async def test_kueue_connects_through_profiles_runs_a_job_there_and_the_check_tells_of_a_lost_one(stage, plugin):
-    replica = await stage.replica("profiles", **PROFILE_MODE)
+async def test_kueue_connects_through_profiles_runs_a_job_there_and_the_check_tells_of_a_lost_one(env, plugin):
+    replica = await env.replica("profiles", **PROFILE_MODE)
     try:
         await replica.works()
-        await stage.lists(*WORKERS)
+        await env.lists(*WORKERS)
         for name in WORKERS:
-            raw = await stage.hub.get(kueue.MultiKueueCluster.resource, f"{stage.name}-{name}")
+            raw = await env.hub.get(kueue.MultiKueueCluster.resource, f"{env.name}-{name}")
             assert raw["spec"]["clusterSource"] == {"clusterProfileRef": {"name": name}}
-            assert (await member_says(stage, name, "Active")).message == "Connected"
+            assert (await member_says(env, name, "Active")).message == "Connected"
         assert plugin.asked_for() == {f"kueue-admin-{name}-kubeconfig" for name in WORKERS}
 
-        await stage.submit("job", run_for="5s")
-        place = await stage.running_on("job")
-        await stage.finished("job")
+        await env.submit("job", run_for="5s")
+        place = await env.running_on("job")
+        await env.finished("job")
 
-        await stage.hub.delete(ClusterProfile.resource, place, KUEUE)
-        active = await check_message(stage, f"unusable now: {stage.name}-{place} (no ClusterProfile {place})")
+        await env.hub.delete(ClusterProfile.resource, place, KUEUE)
+        active = await check_message(env, f"unusable now: {env.name}-{place} (no ClusterProfile {place})")
         assert active.status == "True"
-        await member_says(stage, place, "BadClusterProfile")
-        await stage.lists(*WORKERS)
-        await stage.submit("elsewhere", run_for="5s")
-        assert await stage.running_on("elsewhere") != place
+        await member_says(env, place, "BadClusterProfile")
+        await env.lists(*WORKERS)
+        await env.submit("elsewhere", run_for="5s")
+        assert await env.running_on("elsewhere") != place
 
-        await stage.hub.create(ClusterProfile.resource, profile(place))
-        await member_says(stage, place, "Active")
-        await stage.finished("elsewhere")
+        await env.hub.create(ClusterProfile.resource, profile(place))
+        await member_says(env, place, "Active")
+        await env.finished("elsewhere")
     finally:
         await replica.stop()

@@ -16,15 +16,15 @@ KUEUE = "kueue-system"
 
 
 @asynccontextmanager
-async def shown_as_a_pod(stage) -> AsyncIterator[None]:
+async def shown_as_a_pod(env) -> AsyncIterator[None]:
     """Let the hub show Kueue, which is a process here, as the pod of a Deployment that starts now."""
-    hub, deployment, pod = stage.hub, kueue_deployment(), kueue_pod()
+    hub, deployment, pod = env.hub, kueue_deployment(), kueue_pod()
     status = {"status": pod.pop("status")}
     try:
         await hub.create(KueueDeployment.resource, deployment)
         made = KueuePod.view(await hub.create(KueuePod.resource, pod))
         await hub.merge(KueuePod.resource, made.name, KUEUE, status, subresource="status")
-        await stage.eventually(lambda: _is_older(made), "the pod is a second older than what comes next")
+        await env.eventually(lambda: _is_older(made), "the pod is a second older than what comes next")
         yield
     finally:
         for kind, manifest in ((KueuePod, pod), (KueueDeployment, deployment)):
@@ -49,24 +49,24 @@ async def reverted(hub) -> AsyncIterator[None]:
         await hub.merge(ConfigMap.resource, CONFIG_MAP, KUEUE, {"data": {CONFIG_KEY: before}})
 
 
-async def test_jobs_flow_after_the_dispatcher_was_reverted_without_a_restart(stage):
-    async with shown_as_a_pod(stage), stage.heart():
-        await stage.connected("cluster1", "cluster2", "cluster3")
-        async with reverted(stage.hub):
-            said = await stage.says("Dispatching", "True", "KueueRestartNeeded")
-            await stage.submit("job")
+async def test_jobs_flow_after_the_dispatcher_was_reverted_without_a_restart(env):
+    async with shown_as_a_pod(env), env.heart():
+        await env.connected("cluster1", "cluster2", "cluster3")
+        async with reverted(env.hub):
+            said = await env.says("Dispatching", "True", "KueueRestartNeeded")
+            await env.submit("job")
 
-            assert await stage.running_on("job")
+            assert await env.running_on("job")
             assert "multiKueue.dispatcherName is not in force yet" in said.message
 
 
-async def test_who_begins_in_the_gap_nominates_in_doubt(stage):
-    async with shown_as_a_pod(stage):
-        async with stage.heart():
-            await stage.connected("cluster1", "cluster2", "cluster3")
-        async with reverted(stage.hub), stage.heart():
-            said = await stage.says("Dispatching", "True", "KueueRestartNeeded")
-            await stage.submit("job")
+async def test_who_begins_in_the_gap_nominates_in_doubt(env):
+    async with shown_as_a_pod(env):
+        async with env.heart():
+            await env.connected("cluster1", "cluster2", "cluster3")
+        async with reverted(env.hub), env.heart():
+            said = await env.says("Dispatching", "True", "KueueRestartNeeded")
+            await env.submit("job")
 
-            assert await stage.running_on("job")
+            assert await env.running_on("job")
             assert "what it runs with is not known" in said.message

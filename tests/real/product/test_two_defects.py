@@ -12,18 +12,18 @@ LONG_ENOUGH = 6.0
 """Seconds; with us the same job is dispatched within two."""
 
 
-async def publish(stage, *names):
+async def publish(env, *names):
     """Do what the published controller does: write the members and the config, and say Active."""
     for name in names:
         source = {"kubeConfig": {"locationType": "Secret", "location": f"kueue-admin-{name}-kubeconfig"}}
-        member = kueue.MultiKueueCluster.manifest(f"{stage.name}-{name}", spec={"clusterSource": source})
-        await stage.world.ensure(stage.hub, member, kueue.MultiKueueCluster)
-    members = [f"{stage.name}-{name}" for name in names]
-    if await stage.config() is None:
-        manifest = kueue.MultiKueueConfig.manifest(stage.name, spec={"clusters": members})
-        await stage.hub.create(kueue.MultiKueueConfig.resource, manifest)
+        member = kueue.MultiKueueCluster.manifest(f"{env.name}-{name}", spec={"clusterSource": source})
+        await env.world.ensure(env.hub, member, kueue.MultiKueueCluster)
+    members = [f"{env.name}-{name}" for name in names]
+    if await env.config() is None:
+        manifest = kueue.MultiKueueConfig.manifest(env.name, spec={"clusters": members})
+        await env.hub.create(kueue.MultiKueueConfig.resource, manifest)
     else:
-        await stage.hub.merge(kueue.MultiKueueConfig.resource, stage.name, "", {"spec": {"clusters": members}})
+        await env.hub.merge(kueue.MultiKueueConfig.resource, env.name, "", {"spec": {"clusters": members}})
     condition = {
         "type": "Active",
         "status": "True",
@@ -31,64 +31,64 @@ async def publish(stage, *names):
         "message": "MultiKueueConfig and MultiKueueCluster generated",
         "lastTransitionTime": timestamp(clock.now()),
     }
-    await stage.hub.merge(
-        kueue.AdmissionCheck.resource, stage.name, "", {"status": {"conditions": [condition]}}, subresource="status"
+    await env.hub.merge(
+        kueue.AdmissionCheck.resource, env.name, "", {"status": {"conditions": [condition]}}, subresource="status"
     )
-    await stage.connected(*names)
+    await env.connected(*names)
 
 
 @pytest.mark.checklist("K-1")
-async def test_without_us_a_job_hangs(stage):
-    await stage.world.set_dispatcher(None)
-    await publish(stage, "cluster1", "cluster2")
+async def test_without_us_a_job_hangs(env):
+    await env.world.set_dispatcher(None)
+    await publish(env, "cluster1", "cluster2")
 
-    await stage.submit("job")
+    await env.submit("job")
     await asyncio.sleep(LONG_ENOUGH)  # the absence of an event has no event to wait for
 
-    workload = await stage.workload("job")
+    workload = await env.workload("job")
     assert workload.has_quota
-    assert {state.name: state.state for state in workload.status.admission_checks}[stage.name] == kueue.PENDING
+    assert {state.name: state.state for state in workload.status.admission_checks}[env.name] == kueue.PENDING
     assert workload.status.nominated_cluster_names == ()
-    assert stage.witness.live(f"{stage.name}/job") == set()
+    assert env.witness.live(f"{env.name}/job") == set()
 
 
 @pytest.mark.checklist("K-1")
-async def test_with_us_the_job_runs(stage):
-    async with stage.heart():
-        await stage.submit("job")
+async def test_with_us_the_job_runs(env):
+    async with env.heart():
+        await env.submit("job")
 
-        assert await stage.running_on("job") in ("cluster1", "cluster2", "cluster3")
+        assert await env.running_on("job") in ("cluster1", "cluster2", "cluster3")
 
 
-async def test_without_us_a_moved_placement_runs_a_job_twice(stage):
-    stage.may_run_twice = True
-    await stage.world.set_dispatcher(None)
-    await publish(stage, "cluster1", "cluster2")
-    spec = {"admissionChecksStrategy": {"admissionChecks": [{"name": f"{stage.name}-mk"}]}}
-    await stage.hub.merge(kueue.ClusterQueue.resource, stage.name, "", {"spec": spec})  # past the first defect
-    await stage.submit("job")
-    first = await stage.running_on("job")
+async def test_without_us_a_moved_placement_runs_a_job_twice(env):
+    env.may_run_twice = True
+    await env.world.set_dispatcher(None)
+    await publish(env, "cluster1", "cluster2")
+    spec = {"admissionChecksStrategy": {"admissionChecks": [{"name": f"{env.name}-mk"}]}}
+    await env.hub.merge(kueue.ClusterQueue.resource, env.name, "", {"spec": spec})  # past the first defect
+    await env.submit("job")
+    first = await env.running_on("job")
 
-    await publish(stage, *({"cluster1", "cluster2"} - {first}))
+    await publish(env, *({"cluster1", "cluster2"} - {first}))
     for _ in range(150):
         await asyncio.sleep(0.1)
-        if stage.witness.doubles:
+        if env.witness.doubles:
             break
 
-    assert stage.witness.most[f"{stage.name}/job"] == 2
+    assert env.witness.most[f"{env.name}/job"] == 2
 
 
-async def test_with_us_a_moved_placement_runs_it_once(stage):
-    async with stage.heart():
-        await stage.submit("job")
-        first = await stage.running_on("job")
+async def test_with_us_a_moved_placement_runs_it_once(env):
+    async with env.heart():
+        await env.submit("job")
+        first = await env.running_on("job")
         others = {"cluster1", "cluster2", "cluster3"} - {first}
 
-        await stage.select(*others)
-        condition = await stage.says("Draining", "True")
-        await stage.submit("next", run_for="1s")
-        await stage.finished("next")
+        await env.select(*others)
+        condition = await env.says("Draining", "True")
+        await env.submit("next", run_for="1s")
+        await env.finished("next")
 
-        assert f"{stage.name}-{first} (1 workload)" in condition.message or "just dropped" in condition.message
-        assert stage.witness.live(f"{stage.name}/job") == {first}
-        assert stage.witness.most[f"{stage.name}/job"] == 1
+        assert f"{env.name}-{first} (1 workload)" in condition.message or "just dropped" in condition.message
+        assert env.witness.live(f"{env.name}/job") == {first}
+        assert env.witness.most[f"{env.name}/job"] == 1

@@ -13,9 +13,9 @@ ALL = {"cluster1", "cluster2", "cluster3"}
 FAST = {"placement_admission.drain_poll": 0.5, "placement_admission.linger": 0.5}
 
 
-async def uninstall(stage, *options):
+async def uninstall(env, *options):
     """Run the command as an administrator would; return its exit code and what it said."""
-    kubeconfig = str(stage.world.fleet.clusters["hub"].kubeconfig)
+    kubeconfig = str(env.world.fleet.clusters["hub"].kubeconfig)
     command = ("-m", "fleetqueue", "uninstall", "--timeout", "20", "--kubeconfig", kubeconfig)
     process = await asyncio.create_subprocess_exec(
         sys.executable, *command, *options, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -24,53 +24,53 @@ async def uninstall(stage, *options):
     return process.returncode, said.decode()
 
 
-async def test_jobs_outlive_us_and_kueue_dispatches_by_itself(stage):
-    replica = await stage.replica("leaving", **FAST)
+async def test_jobs_outlive_us_and_kueue_dispatches_by_itself(env):
+    replica = await env.replica("leaving", **FAST)
     await replica.works()
-    await stage.submit("job", run_for="25s")
-    place = await stage.running_on("job")
-    await stage.select(*(ALL - {place}))  # it even drains
-    await stage.says("Draining", "True")
+    await env.submit("job", run_for="25s")
+    place = await env.running_on("job")
+    await env.select(*(ALL - {place}))  # it even drains
+    await env.says("Draining", "True")
 
     await replica.stop()
-    code, said = await uninstall(stage, "--detach-checks")
-    again, _ = await uninstall(stage, "--detach-checks")
-    await stage.world.fleet.restart("hub/kueue")  # no Deployment here that the command could restart
-    done, _ = await uninstall(stage, "--detach-checks", "--kueue-restarted")
-    await stage.submit("new", run_for="2s")
-    await stage.finished("new")
-    await stage.finished("job")
+    code, said = await uninstall(env, "--detach-checks")
+    again, _ = await uninstall(env, "--detach-checks")
+    await env.world.fleet.restart("hub/kueue")  # no Deployment here that the command could restart
+    done, _ = await uninstall(env, "--detach-checks", "--kueue-restarted")
+    await env.submit("new", run_for="2s")
+    await env.finished("new")
+    await env.finished("job")
 
-    check = await stage.get(kueue.AdmissionCheck, stage.name)
-    queue = await stage.hub.get(kueue.ClusterQueue.resource, stage.name)
+    check = await env.get(kueue.AdmissionCheck, env.name)
+    queue = await env.hub.get(kueue.ClusterQueue.resource, env.name)
     checks = queue["spec"]["admissionChecksStrategy"]["admissionChecks"]
     assert (code, again, done) == (3, 3, 0), said
     assert RESTART_BY_HAND in said
-    assert [entry["name"] for entry in checks] == [f"{stage.name}-mk"]
+    assert [entry["name"] for entry in checks] == [f"{env.name}-mk"]
     assert check is None or FINALIZER not in check.metadata.finalizers
-    assert (await stage.workload("job")).status.cluster_name == f"{stage.name}-{place}"
-    assert stage.witness.doubles == []
+    assert (await env.workload("job")).status.cluster_name == f"{env.name}-{place}"
+    assert env.witness.doubles == []
 
 
-async def test_what_a_purge_let_go_is_taken_back_with_its_jobs(stage):
-    replica = await stage.replica("before", **FAST)
+async def test_what_a_purge_let_go_is_taken_back_with_its_jobs(env):
+    replica = await env.replica("before", **FAST)
     await replica.works()
-    await stage.submit("job", run_for="20s")
-    place = await stage.running_on("job")
+    await env.submit("job", run_for="20s")
+    place = await env.running_on("job")
     await replica.stop()
 
-    await uninstall(stage, "--purge", "--namespace", "elsewhere")  # the fleet's admin kubeconfigs stay
-    released = await stage.config()
-    await stage.world.set_dispatcher(DISPATCHER_NAME)
-    replica = await stage.replica("after", **FAST)
+    await uninstall(env, "--purge", "--namespace", "elsewhere")  # the fleet's admin kubeconfigs stay
+    released = await env.config()
+    await env.world.set_dispatcher(DISPATCHER_NAME)
+    replica = await env.replica("after", **FAST)
     try:
         await replica.works()
-        await stage.submit("new", run_for="2s")
-        await stage.finished("new")
-        await stage.finished("job")
+        await env.submit("new", run_for="2s")
+        await env.finished("new")
+        await env.finished("job")
     finally:
         await replica.stop()
 
     assert is_released(released)
-    assert is_ours(await stage.config())
-    assert (await stage.workload("job")).status.cluster_name == f"{stage.name}-{place}"
+    assert is_ours(await env.config())
+    assert (await env.workload("job")).status.cluster_name == f"{env.name}-{place}"

@@ -92,7 +92,7 @@ async def process_may_go_on(frozen: dict[str, asyncio.Event]) -> None:
 
 def this_process() -> str:
     """Name the pod whose program asks, as its log lines do; nothing where it is none."""
-    return str(tags().get("pod", ""))
+    return str(tags.get().get("pod", ""))
 
 
 class FaultyServer(ApiServer):

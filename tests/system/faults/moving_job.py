@@ -18,7 +18,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.controllers.placement_admission.wiring import PlacementAdmission
-from fleetqueue.demo.double_runs import SingleRunMonitor
+from fleetqueue.demo.story_run import SingleRunMonitor
 from fleetqueue.embedded.kueue.manager import KueueManager
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.multikueue import wiring

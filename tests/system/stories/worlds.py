@@ -18,12 +18,13 @@ from fleetqueue.client.transport import connect
 from fleetqueue.demo import embedded_fleet, real_fleet
 from fleetqueue.demo.expectations import ExpectationFailed, Record
 from fleetqueue.demo.story_order import Which, expected, tell
-from fleetqueue.demo.story_run import SilentPrinter, StoryFleet, StoryRun
+from fleetqueue.demo.story_run import StoryFleet, StoryRun
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.lab import LabSettings
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.real import layout
 from fleetqueue.testing import virtual_time
+from fleetqueue.testing.silent_printer import SilentPrinter
 from tests.invariants.standing_by import REAL_TIME, Found, Pace, standing_by
 
 COUNTED = (kueue.MultiKueueCluster, kueue.Workload)

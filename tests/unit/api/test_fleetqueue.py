@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, placement_of
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, admin_secret, credentials_secret, placement_of
 from fleetqueue.api.kueue_v1beta2 import AdmissionCheck
 
 PLACEMENT = {"apiGroup": "cluster.open-cluster-management.io", "kind": "Placement", "name": "gpu"}
@@ -24,3 +24,8 @@ def test_the_placement_that_a_check_names(controller, parameters, placement):
     spec = {"controllerName": controller, **({"parameters": parameters} if parameters else {})}
 
     assert placement_of(AdmissionCheck.view(AdmissionCheck.manifest("ac", spec=spec))) == placement
+
+
+def test_the_secret_of_a_cluster_has_the_name_that_kueue_is_told():
+    assert credentials_secret("c1") == "kueue-admin-c1-kubeconfig"
+    assert admin_secret("c1") == "c1-admin"

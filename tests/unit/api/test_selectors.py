@@ -2,7 +2,6 @@
 
 import pytest
 
-from fleetqueue.api import selectors
 from fleetqueue.api.selectors import LabelSelector, Requirement
 
 
@@ -45,8 +44,3 @@ def test_an_unknown_operator_is_an_error():
 )
 def test_selector(selector, matches):
     assert selector.matches({"a": "1"}) is matches
-
-
-@pytest.mark.parametrize(("labels", "text"), [({}, ""), ({"a": "1"}, "a=1"), ({"b/c": "2", "a": "1"}, "a=1,b/c=2")])
-def test_the_text_of_an_equality_selector_has_one_order(labels, text):
-    assert selectors.text(labels) == text

@@ -11,7 +11,7 @@ from fleetqueue import clock
 from fleetqueue.api.errors import Unreachable
 from fleetqueue.client.credentials import Credential, CredentialSource, read_exec_credential, run_plugin
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin, load, render
-from fleetqueue.clock import ShiftedClock
+from fleetqueue.testing.virtual_time import ShiftedClock
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"

@@ -21,7 +21,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.credentials import Credential
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin, load
 from fleetqueue.client.transport import HttpDoor, tls_context
-from fleetqueue.clock import ShiftedClock
+from fleetqueue.testing.virtual_time import ShiftedClock
 
 GET = Request("GET", "/api/v1/nodes")
 

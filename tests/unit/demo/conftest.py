@@ -11,10 +11,11 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.client import Client
 from fleetqueue.demo.commands import InProcess
-from fleetqueue.demo.story_run import SilentPrinter, StoryFleet, StoryRun
+from fleetqueue.demo.story_run import StoryFleet, StoryRun
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.builders import condition, ended_job, pod_template
+from fleetqueue.testing.silent_printer import SilentPrinter
 
 
 class Listening(SilentPrinter):

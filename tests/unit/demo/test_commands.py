@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.admin import set_commands
+from fleetqueue.admin import cluster_sets
 from fleetqueue.api.cluster_v1 import ManagedClusterSetBinding
 from fleetqueue.client import Client
 from fleetqueue.demo.commands import run_own_command
@@ -25,7 +25,7 @@ async def test_a_set_is_made_and_bound_and_unbound(api):
         "clusterset spoke is bound already to namespace more\n",
     ]
     assert api.get(ManagedClusterSetBinding, "spoke", "more") is not None
-    assert await set_commands.unbind(hub, "spoke", "more") == "clusterset spoke unbound from namespace more"
+    assert await cluster_sets.unbind_command(hub, "spoke", "more") == "clusterset spoke unbound from namespace more"
 
 
 @pytest.mark.parametrize(

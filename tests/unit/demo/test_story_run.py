@@ -5,10 +5,14 @@ import asyncio
 import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.demo.expectations import ExpectationFailed
+from fleetqueue.demo.story_run import SingleRunMonitor, is_running
 from fleetqueue.testing.builders import condition
 from fleetqueue.testing.virtual_time import settle
+
+from .conftest import job, workload
 
 
 def check(name: str, status: str, reason: str, message: str = "") -> dict:
@@ -118,3 +122,53 @@ async def test_a_command_is_told_with_what_it_reads_so_that_it_can_be_typed(stor
         f"kubectl apply -f - --context kind-hub <<EOF\n{manifest}EOF",
         "kubectl get configmaps -n ns --context kind-hub",
     ]
+
+
+def view(**kwargs) -> Job:
+    return Job.view(job(**kwargs))
+
+
+RUNS, WAITS, ENDED = view(suspend=False), view(suspend=True), view(suspend=False, complete=True)
+
+
+@pytest.mark.parametrize(
+    ("found", "runs"),
+    [
+        pytest.param(RUNS, True, id="unsuspended"),
+        pytest.param(WAITS, False, id="suspended"),
+        pytest.param(ENDED, False, id="ended"),
+    ],
+)
+def test_is_running(found, runs):
+    assert is_running(found) is runs
+
+
+@pytest.mark.parametrize(
+    ("changes", "doubles"),
+    [
+        pytest.param([("a", None, RUNS), ("b", None, WAITS)], 0, id="one runs, one waits"),
+        pytest.param([("a", None, RUNS), ("b", None, RUNS)], 1, id="both run"),
+        pytest.param([("a", None, RUNS), ("a", RUNS, None), ("b", None, RUNS)], 0, id="one after the other"),
+        pytest.param([("a", None, RUNS), ("a", RUNS, WAITS), ("b", None, RUNS)], 0, id="suspended before the other"),
+        pytest.param([("a", None, RUNS), ("a", RUNS, ENDED), ("b", None, RUNS)], 0, id="ended before the other"),
+        pytest.param([("a", None, RUNS), ("a", RUNS, RUNS)], 0, id="the same copy, changed"),
+        pytest.param([("a", None, RUNS), ("b", None, RUNS), ("a", RUNS, None)], 1, id="for a moment only"),
+    ],
+)
+def test_doubles_are_remembered(changes, doubles):
+    monitor = SingleRunMonitor()
+
+    for cluster, old, new in changes:
+        monitor.see(cluster, old, new)
+
+    assert len(monitor.doubles) == doubles
+
+
+def test_copies_that_are_gone_are_remembered():
+    monitor, copy = SingleRunMonitor(), kueue.Workload.view(workload("w"))
+
+    monitor.see("a", None, copy)
+    monitor.see("b", None, copy)
+    monitor.see("b", copy, None)
+
+    assert monitor.copies == {"default/w": {"a", "b"}}

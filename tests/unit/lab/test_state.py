@@ -2,8 +2,8 @@
 
 import pytest
 
+from fleetqueue.lab.control import LONGEST, reachable
 from fleetqueue.lab.errors import EngineError
-from fleetqueue.lab.sockets import LONGEST, reachable
 from fleetqueue.lab.state import (
     KeptFleet,
     Ownership,

@@ -8,7 +8,7 @@ from fleetqueue.testing.deliveries import Deliveries
 PATH = "/api/v1/namespaces/ns/configmaps"
 
 
-class Scene:
+class Environment:
     """One collection, the answers of its server, and a watch."""
 
     def __init__(self):
@@ -49,13 +49,13 @@ def ends_initial_events(watch, version):
 
 
 @pytest.fixture
-def scene():
-    return Scene()
+def env():
+    return Environment()
 
 
-def test_what_was_created_must_be_told(scene):
-    watch = scene.watch()
-    scene.create(5)
+def test_what_was_created_must_be_told(env):
+    watch = env.watch()
+    env.create(5)
     owed = not watch.is_quiet
 
     tell(watch, "ADDED", 5)
@@ -64,10 +64,10 @@ def test_what_was_created_must_be_told(scene):
     assert watch.is_quiet
 
 
-def test_an_older_event_is_not_enough(scene):
-    watch = scene.watch()
-    scene.create(5)
-    scene.change(6)
+def test_an_older_event_is_not_enough(env):
+    watch = env.watch()
+    env.create(5)
+    env.change(6)
 
     tell(watch, "ADDED", 5)
     owed = not watch.is_quiet
@@ -77,21 +77,21 @@ def test_an_older_event_is_not_enough(scene):
     assert watch.is_quiet
 
 
-def test_what_changed_nothing_is_not_told(scene):
-    watch = scene.watch()
-    scene.create(5)
+def test_what_changed_nothing_is_not_told(env):
+    watch = env.watch()
+    env.create(5)
     tell(watch, "ADDED", 5)
 
-    scene.change(5)
+    env.change(5)
 
     assert watch.is_quiet
 
 
-def test_a_deletion_must_be_told_as_one(scene):
-    watch = scene.watch()
-    scene.create(5)
+def test_a_deletion_must_be_told_as_one(env):
+    watch = env.watch()
+    env.create(5)
     tell(watch, "ADDED", 5)
-    scene.delete()
+    env.delete()
 
     tell(watch, "MODIFIED", 6)
     owed = not watch.is_quiet
@@ -101,38 +101,38 @@ def test_a_deletion_must_be_told_as_one(scene):
     assert watch.is_quiet
 
 
-def test_the_last_finalizer_ends_an_object(scene):
-    watch = scene.watch()
-    scene.create(5, finalizers=["x"])
-    scene.change(6, deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["x"])
+def test_the_last_finalizer_ends_an_object(env):
+    watch = env.watch()
+    env.create(5, finalizers=["x"])
+    env.change(6, deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["x"])
     tell(watch, "MODIFIED", 6)
 
-    scene.change(6, deletionTimestamp="2026-01-01T00:00:00Z")
+    env.change(6, deletionTimestamp="2026-01-01T00:00:00Z")
 
     assert not watch.is_quiet
-    assert scene.deliveries.objects == {}
+    assert env.deliveries.objects == {}
 
 
-def test_an_answer_that_comes_late_asks_for_no_more_than_there_was(scene):
+def test_an_answer_that_comes_late_asks_for_no_more_than_there_was(env):
     """Another write was answered meanwhile, so that the deletion may be older than the newest that we know."""
-    watch = scene.watch()
-    scene.create(5)
+    watch = env.watch()
+    env.create(5)
     tell(watch, "ADDED", 5)
-    scene.before = scene.deliveries.newest
-    scene.create(7, name="b")
+    env.before = env.deliveries.newest
+    env.create(7, name="b")
     tell(watch, "ADDED", 7, "b")
 
-    scene.delete()
+    env.delete()
     tell(watch, "DELETED", 6)
 
     assert watch.is_quiet
 
 
-def test_an_event_may_come_before_the_answer(scene):
-    watch = scene.watch()
+def test_an_event_may_come_before_the_answer(env):
+    watch = env.watch()
     tell(watch, "ADDED", 5)
 
-    scene.create(5)
+    env.create(5)
 
     assert watch.is_quiet
 
@@ -142,11 +142,11 @@ def test_an_event_may_come_before_the_answer(scene):
     [("x", "x", True), ("x", "y", True), ("y", "x", True), ("y", "z", False)],
     ids=["stays", "goes out of sight", "comes into sight", "was never in sight"],
 )
-def test_only_what_is_in_sight_is_told(scene, before, after, concerns):
-    scene.create(5, labels={"tier": before})
-    watch = scene.watch(lambda obj: obj["metadata"]["labels"]["tier"] == "x", resourceVersion="5")
+def test_only_what_is_in_sight_is_told(env, before, after, concerns):
+    env.create(5, labels={"tier": before})
+    watch = env.watch(lambda obj: obj["metadata"]["labels"]["tier"] == "x", resourceVersion="5")
 
-    scene.change(6, labels={"tier": after})
+    env.change(6, labels={"tier": after})
 
     assert watch.is_quiet is not concerns
 
@@ -155,28 +155,28 @@ def test_only_what_is_in_sight_is_told(scene, before, after, concerns):
     ("path", "concerns"),
     [(PATH, True), ("/api/v1/namespaces/other/configmaps", False), ("/api/v1/secrets", False)],
 )
-def test_other_collections_are_not_concerned(scene, path, concerns):
-    watch = scene.watch(path=path)
+def test_other_collections_are_not_concerned(env, path, concerns):
+    watch = env.watch(path=path)
 
-    scene.create(5)
+    env.create(5)
 
     assert watch.is_quiet is not concerns
 
 
-def test_a_watch_from_the_past_owes_what_happened_since(scene):
-    scene.create(5)
-    scene.create(6, name="b")
+def test_a_watch_from_the_past_owes_what_happened_since(env):
+    env.create(5)
+    env.create(6, name="b")
 
-    watch = scene.watch(resourceVersion="5")
+    watch = env.watch(resourceVersion="5")
 
     assert list(watch.owed) == ["ns/b"]
 
 
-def test_a_list_that_streams_owes_its_end_and_what_came_after_it(scene):
-    scene.create(5)
-    watch = scene.watch(sendInitialEvents="true")
-    scene.create(6, name="b")
-    scene.create(8, name="c")
+def test_a_list_that_streams_owes_its_end_and_what_came_after_it(env):
+    env.create(5)
+    watch = env.watch(sendInitialEvents="true")
+    env.create(6, name="b")
+    env.create(8, name="c")
     tell(watch, "ADDED", 5)
     tell(watch, "ADDED", 6, "b")
     listing = not watch.is_quiet
@@ -187,20 +187,20 @@ def test_a_list_that_streams_owes_its_end_and_what_came_after_it(scene):
     assert list(watch.owed) == ["ns/c"]
 
 
-def test_a_watch_that_failed_owes_nothing(scene):
-    watch = scene.watch()
-    scene.create(5)
+def test_a_watch_that_failed_owes_nothing(env):
+    watch = env.watch()
+    env.create(5)
 
     watch.tell({"type": "ERROR", "object": {"code": 410}})
 
     assert watch.is_quiet
 
 
-def test_what_was_made_is_known_for_the_cleaning(scene):
-    scene.create(5)
-    scene.create(6, name="b")
-    scene.delete("b")
-    scene.change(7, name="of the server")
-    scene.answer("PATCH", f"{PATH}/applied", 8, 201, APPLY_PATCH, name="applied")
+def test_what_was_made_is_known_for_the_cleaning(env):
+    env.create(5)
+    env.create(6, name="b")
+    env.delete("b")
+    env.change(7, name="of the server")
+    env.answer("PATCH", f"{PATH}/applied", 8, 201, APPLY_PATCH, name="applied")
 
-    assert [name for _, name in scene.deliveries.objects] == ["a", "applied"]
+    assert [name for _, name in env.deliveries.objects] == ["a", "applied"]

@@ -79,10 +79,8 @@ async def grant(worker: Client, account: WorkerAccount, rules: Sequence[PolicyRu
 
 async def granted(worker: Client, account: WorkerAccount) -> Sequence[Mapping[str, Any]]:
     """Return the rules that the account's role has now."""
-    try:
-        return ClusterRole.view(await worker.get(ClusterRole.resource, account.name)).rules
-    except errors.NotFound:
-        return ()
+    raw = await worker.find(ClusterRole.resource, account.name)
+    return ClusterRole.view(raw).rules if raw is not None else ()
 
 
 async def revoke(worker: Client, account: WorkerAccount) -> bool:

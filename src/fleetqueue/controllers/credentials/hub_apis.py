@@ -8,7 +8,6 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
-from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
 from fleetqueue.runtime.logs import Log
 
@@ -28,18 +27,10 @@ class CredentialApis:
 async def discover(hub: Client) -> CredentialApis:
     """Ask the hub what it serves."""
     return CredentialApis(
-        managed_accounts=await _serves(hub, ManagedServiceAccount.resource)
-        and await _serves(hub, ClusterPermission.resource),
-        profile_fields=await _profile_fields(hub) if await _serves(hub, ClusterProfile.resource) else frozenset(),
+        managed_accounts=await hub.serves(ManagedServiceAccount.resource)
+        and await hub.serves(ClusterPermission.resource),
+        profile_fields=await _profile_fields(hub) if await hub.serves(ClusterProfile.resource) else frozenset(),
     )
-
-
-async def _serves(hub: Client, resource: Resource) -> bool:
-    try:
-        listed = await hub.read(f"/apis/{resource.api_version}")
-    except errors.NotFound:
-        return False
-    return any(entry.get("name") == resource.plural for entry in listed.get("resources") or ())
 
 
 async def _profile_fields(hub: Client) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Credentials that OCM's managed-serviceaccount add-on brings: its agent issues and renews the token on the worker.
 
 Reads:   ManagedServiceAccount, ClusterPermission, the token secret beside the account
-Writes:  ManagedServiceAccount, ClusterPermission in the cluster's namespace
+Writes:  ManagedServiceAccount, ClusterPermission in the cluster's namespace; a finalizer on the ManagedClusterAddOn
 Mirrors: addon-contrib, kueue-addon/pkg/hub/controllers/kueuesecretgen and kueuesecretcopy
 
 The token secret is read by its name when the account's status says that there is a new one, and at every look. It is
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.conditions import timestamp
@@ -25,7 +26,6 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.credentials import messages
 from fleetqueue.controllers.credentials.endpoints import Endpoint, advertised_server
-from fleetqueue.controllers.credentials.held_add_ons import HeldAddOns
 from fleetqueue.controllers.credentials.problems import CredentialPending, CredentialProblem, CredentialWithdrawn
 from fleetqueue.controllers.credentials.proofs import NOT_ACCEPTED, Proofs
 from fleetqueue.controllers.credentials.secret_content import Issued
@@ -34,12 +34,51 @@ from fleetqueue.controllers.credentials.worker_rules import PolicyRule, Rights, 
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Watch
 
+ADD_ON: Final = "managed-serviceaccount"
+IN_USE: Final = "fleetqueue.dev/credentials"
+"""Finalizer on the ManagedClusterAddOn of a cluster: a credential of ours comes from there, and is in use."""
 GRACE_SECONDS: Final = 30.0
 """How long OCM's agents may take before anybody hears of it, or another source is asked; they take about a second."""
 AGENT_SECONDS: Final = 10.0
 """How long the agent may take to remove an account from a worker that it is about to leave itself."""
 HUB_CA: Final = "kube-root-ca.crt"
 """The ConfigMap with which every namespace knows the hub's certificate authority."""
+
+
+class HeldAddOns:
+    """Hold the add-on on a cluster, by a finalizer, while its tokens are in use.
+
+    When a ManagedCluster is deleted, OCM deletes its add-ons first, and works and rights only when these are gone. With
+    the agent go its accounts on the worker, long before jobs that run there have ended. On a hub that does not serve
+    managed service accounts any more, the finalizers are all that is left to remove.
+    """
+
+    def __init__(self, hub: Cluster) -> None:
+        self._hub = hub
+        self._released: set[str] = set()
+        """Clusters whose add-on is not held; only `hold` changes that, so they are not asked for at every event."""
+
+    async def hold(self, cluster: str) -> None:
+        """Let nobody take the add-on away."""
+        add_on = await self.find(cluster)
+        if add_on is not None and not add_on.is_deleting:
+            self._released.discard(cluster)
+            await self._hub.add_finalizer(add_on, IN_USE)
+
+    async def withdraw(self, cluster: str, *, is_gone: bool) -> bool:
+        """Let the add-on go; return whether it was held."""
+        if cluster in self._released:
+            return False
+        add_on = await self.find(cluster)
+        was_held = add_on is not None and await self._hub.remove_finalizer(add_on, IN_USE)
+        if not is_gone:
+            self._released.add(cluster)
+        return was_held
+
+    async def find(self, cluster: str) -> ManagedClusterAddOn | None:
+        """Read the add-on of a cluster, live: to follow those of a thousand clusters for this would cost more."""
+        raw = await self._hub.client.find(ManagedClusterAddOn.resource, ADD_ON, cluster)
+        return ManagedClusterAddOn.view(raw) if raw else None  # installed in another way, or no add-ons are served
 
 
 class ManagedAccounts:

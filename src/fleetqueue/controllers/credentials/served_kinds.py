@@ -38,9 +38,6 @@ def _is_among(kind: JobKind, resources: set[str] | None) -> bool:
 async def _resources(worker: Client, group: str, version: str) -> set[str] | None:
     """Return what is served of a group; None where that may not be known, which is no reason to complain."""
     try:
-        listed = await worker.read(f"/apis/{group}/{version}" if group else f"/api/{version}")
-    except errors.NotFound:
-        return set()
+        return set(await worker.served(f"{group}/{version}" if group else version))
     except errors.Forbidden:
         return None
-    return {str(entry.get("name")) for entry in listed.get("resources") or ()}

@@ -46,10 +46,9 @@ class RightsInUse:
         if not (kind and version and group):
             return
         try:
-            listed = await self._hub.client.read(f"/apis/{group}/{version}")
+            served = await self._hub.client.served(f"{group}/{version}")
         except errors.ApiError:
-            return  # not served, or not now: the other kinds do not wait for it
-        for entry in listed.get("resources") or ():
-            plural = str(entry.get("name", ""))
+            return  # not now: the other kinds do not wait for it
+        for plural, entry in served.items():
             if entry.get("kind") == kind and "/" not in plural:
                 self._served[name] = JobKind(group, version, plural)

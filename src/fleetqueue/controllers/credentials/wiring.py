@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.credentials.admin_kubeconfigs import AdminKubeconfigs
 from fleetqueue.controllers.credentials.cluster_profiles import ClusterProfileController
-from fleetqueue.controllers.credentials.held_add_ons import HeldAddOns
 from fleetqueue.controllers.credentials.hub_apis import CredentialApis
 from fleetqueue.controllers.credentials.kubeconfig_secrets import KubeconfigSecretController
-from fleetqueue.controllers.credentials.managed_accounts import ManagedAccounts
+from fleetqueue.controllers.credentials.managed_accounts import HeldAddOns, ManagedAccounts
 from fleetqueue.controllers.credentials.proofs import Dial, Proofs
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.source import FormerSource, WorkerCredentialSource

@@ -75,25 +75,25 @@ class MultiKueueConfigController(Controller):
         self.members = Members(objects, workers)
         self.drains = DrainLookup(objects, workers, silent_members, refused, identities, sent_nominations)
         self.lookup = ConfigLookup(objects, self.members, self.drains, identities, limit)
-        self.wakers = ConfigWakers(objects)
+        self.concerned = ConcernedPlacements(objects)
         self._leftovers_since: dict[str, float] = {}
         """Since when a Placement's draining clusters have only copies that Kueue is about to remove."""
 
     def watches(self) -> Iterable[Watch[Any]]:
-        namespace, wakers = self.settings.kueue_namespace, self.wakers
+        namespace, concerned = self.settings.kueue_namespace, self.concerned
         if self.objects.follows_profiles:
-            yield Watch(ClusterProfile, wakers.of_profile, namespace=namespace)
+            yield Watch(ClusterProfile, concerned.of_profile, namespace=namespace)
         yield from (
             Watch(kueue.AdmissionCheck, of_check),
             Watch(cluster.Placement, by_name, namespace=namespace),
             Watch(cluster.PlacementDecision, of_decision, namespace=namespace),
             Watch(kueue.MultiKueueConfig, by_name),
-            Watch(kueue.MultiKueueCluster, wakers.of_member),
-            Watch(kueue.Workload, wakers.of_workload, facts=lambda workload: (workload.is_live, workload.clusters)),
-            Watch(cluster.ManagedCluster, wakers.of_cluster),
-            Watch(Secret, wakers.of_secret, namespace=namespace),
+            Watch(kueue.MultiKueueCluster, concerned.of_member),
+            Watch(kueue.Workload, concerned.of_workload, facts=lambda workload: (workload.is_live, workload.clusters)),
+            Watch(cluster.ManagedCluster, concerned.of_cluster),
+            Watch(Secret, concerned.of_secret, namespace=namespace),
         )
-        yield from self.objects.kueue.watches(wakers.of_kueue)
+        yield from self.objects.kueue.watches(concerned.of_kueue)
 
     async def reconcile(self, key: str) -> None:
         if key.startswith("!"):
@@ -280,7 +280,7 @@ class MultiKueueConfigController(Controller):
             raise errors.RetryLater(*min(waits))
 
 
-class ConfigWakers:
+class ConcernedPlacements:
     """Whom a change concerns: from an object to the Placements whose configs must be looked at again."""
 
     def __init__(self, objects: HubObjects) -> None:

@@ -8,6 +8,7 @@ import orjson
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.meta import precondition_of
 from fleetqueue.api.scheme import Manifest
 
 
@@ -25,7 +26,7 @@ def nomination(raw: Manifest, members: Sequence[str], entries: Sequence[Manifest
     return {
         "apiVersion": raw["apiVersion"],
         "kind": raw["kind"],
-        "metadata": {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion")},
+        "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], **precondition_of(metadata)},
         "status": status,
     }
 

@@ -8,7 +8,6 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.meta import Object
-from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.hub_apis import CredentialApis, discover
 from fleetqueue.controllers.credentials.proofs import identity
@@ -62,7 +61,7 @@ async def detect(hub: Client) -> HubCapabilities:
     """Ask the hub what it serves; raises NotInstalled where we could not work at all."""
     for what, kinds in NEEDED.items():
         wanted = [kind.resource for kind in kinds]
-        served = {version: await _plurals(hub, version) for version in sorted({r.api_version for r in wanted})}
+        served = {version: await hub.served(version) for version in sorted({r.api_version for r in wanted})}
         missing = [str(resource) for resource in wanted if resource.plural not in served[resource.api_version]]
         if missing:
             raise NotInstalled(f"the hub does not serve {', '.join(missing)}; install {what}")
@@ -79,20 +78,6 @@ async def known_identity(cluster: Client) -> str:
         return await identity(cluster)
     except (errors.Forbidden, errors.NotFound):
         return ""
-
-
-async def serves(cluster: Client, resource: Resource) -> bool:
-    """Tell whether a cluster serves a kind in the version that we speak."""
-    return resource.plural in await _plurals(cluster, resource.api_version)
-
-
-async def _plurals(cluster: Client, api_version: str) -> set[str]:
-    """Return what a cluster serves of a group and version; nothing where it does not know it."""
-    try:
-        listed = await cluster.read(f"/apis/{api_version}")
-    except errors.NotFound:
-        return set()
-    return {str(entry.get("name")) for entry in listed.get("resources") or ()}
 
 
 async def _listed_clusters(hub: Client) -> int | None:

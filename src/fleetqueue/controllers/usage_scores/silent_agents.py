@@ -23,8 +23,8 @@ from fleetqueue.api.cluster_v1 import AddOnPlacementScore, ManagedCluster
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.controllers.usage_scores import messages
-from fleetqueue.controllers.usage_scores.scoring import as_status, lowest
 from fleetqueue.controllers.usage_scores.settings import SilenceSettings
+from fleetqueue.controllers.usage_scores.usage import as_status, lowest
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log

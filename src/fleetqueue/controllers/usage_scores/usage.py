@@ -1,21 +1,25 @@
-"""What pods ask of the nodes that they run on, and what that leaves free.
+"""What pods ask of the nodes that they run on, what that leaves free, and how that scores.
 
 A pod takes what the scheduler sets aside for it, the way Kubernetes counts it, not what it happens to use. Simplified:
 a pod that is being resized in place counts with the requests of its spec, not with the larger of old and new.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import lru_cache
 from typing import ClassVar, Final, Self
 
 from fleetqueue.api import conditions, quantity
+from fleetqueue.api.cluster_v1 import SCORE_MAX, SCORE_MIN
 from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.meta import Object, ObjectMeta
 from fleetqueue.api.quantity import Amounts
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.api.usage_scores import RESOURCES
+from fleetqueue.api.usage_scores import RESOURCES, SCORES, ScoreScale, ScoreScope
+
+Scores = dict[str, int]
+"""The value of each score by its name, in the order of the contract."""
 
 NOTHING: Final[Amounts] = {}
 NO_LABELS: Final[dict[str, str]] = {}
@@ -154,3 +158,37 @@ def _shared(amounts: tuple[tuple[str, Decimal], ...]) -> Amounts:
 def _only(part: Manifest | None, *fields: str) -> Manifest:
     """Keep these fields of a part, where it has them."""
     return {field: part[field] for field in fields if field in part} if part else {}
+
+
+def scores(free: Iterable[Amounts], scale: ScoreScale) -> Scores:
+    """Score a cluster by what is free on each of its nodes."""
+    total: Amounts = {}
+    best: Amounts = {}
+    for amounts in free:
+        for resource, amount in amounts.items():
+            total[resource] = total.get(resource, Decimal(0)) + amount
+            best[resource] = max(best.get(resource, Decimal(0)), amount)
+    counted = {ScoreScope.CLUSTER: total, ScoreScope.NODE: best}
+    return {
+        name: normalised(counted[scope].get(resource, Decimal(0)), scale.full(resource))
+        for name, resource, scope in SCORES
+    }
+
+
+def lowest() -> Scores:
+    """Return the scores of a cluster of which nothing is known."""
+    return {score.name: SCORE_MIN for score in SCORES}
+
+
+def normalised(amount: Decimal, full: int) -> int:
+    """Bring an amount to the range of scores, rounded toward zero as OCM's own normaliser does."""
+    if amount > full:
+        return SCORE_MAX
+    if amount <= 0:
+        return SCORE_MIN
+    return int((SCORE_MAX - SCORE_MIN) * amount / full + SCORE_MIN)
+
+
+def as_status(values: Scores) -> list[Manifest]:
+    """Write scores as an AddOnPlacementScore lists them."""
+    return [{"name": name, "value": value} for name, value in values.items()]

@@ -52,9 +52,9 @@ class ServedKinds:
             served = await self._read(f"/apis/{version}" if "/" in version else f"/api/{version}")
         except errors.NotFound:
             served = []
-        for outcomes in served:
-            if outcomes.resource.kind == kind:
-                return outcomes
+        for served_kind in served:
+            if served_kind.resource.kind == kind:
+                return served_kind
         metadata = manifest.get("metadata") or {}
         where = f'name: "{metadata.get("name", "")}" namespace: "{metadata.get("namespace", "")}" from "{source}"'
         raise KubectlProblem(

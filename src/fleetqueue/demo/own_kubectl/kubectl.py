@@ -10,10 +10,10 @@ from fleetqueue.demo.own_kubectl.changing import annotate, label, patch, scale
 from fleetqueue.demo.own_kubectl.getting import api_resources, get
 from fleetqueue.demo.own_kubectl.kinds import ServedKinds
 from fleetqueue.demo.own_kubectl.line import Line, read
+from fleetqueue.demo.own_kubectl.manifest_commands import apply, create, delete
 from fleetqueue.demo.own_kubectl.problems import KubectlProblem, told
 from fleetqueue.demo.own_kubectl.targets import KubectlCluster
 from fleetqueue.demo.own_kubectl.waiting import wait
-from fleetqueue.demo.own_kubectl.writing import apply, create, delete
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.kubeconfigs import aliases
 from fleetqueue.real.kubectl import KubectlFailed

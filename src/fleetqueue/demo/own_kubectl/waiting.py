@@ -63,11 +63,7 @@ async def _awaited(client: Client, target: NamedObject, what: str) -> None:
 
 
 async def _is_there(client: Client, target: NamedObject) -> bool:
-    try:
-        await client.get(target.kind.resource, target.name, target.namespace)
-    except errors.NotFound:
-        return False
-    return True
+    return await client.find(target.kind.resource, target.name, target.namespace) is not None
 
 
 def _condition(what: str) -> Holds:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fleetqueue.api.batch_v1 import COMPLETE, FAILED, Job
-from fleetqueue.api.condition_lists import says
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.api.meta import owner_reference
 from fleetqueue.api.scheme import Manifest
@@ -44,9 +44,9 @@ def sorted_out(jobs: Sequence[Manifest], restarts: int) -> Children:
     for job in jobs:
         if int(labels(job).get(RESTARTS, "0")) < restarts:
             children.previous.append(job)
-        elif says(job, FAILED):
+        elif is_true(job, FAILED):
             children.failed.append(job)
-        elif says(job, COMPLETE):
+        elif is_true(job, COMPLETE):
             children.successful.append(job)
         else:
             children.active.append(job)

@@ -9,7 +9,6 @@ import base64
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
-from fleetqueue.api import errors
 from fleetqueue.api.authentication_v1 import SUBRESOURCE, issued_token
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
 from fleetqueue.api.meta import key_of, split_key
@@ -80,16 +79,11 @@ class AccountSecretController(Controller):
         cached = self.hub.get(ServiceAccount, name, namespace)
         if cached is not None:
             return cached
-        try:
-            return ServiceAccount.view(await self.hub.client.get(ServiceAccount.resource, name, namespace))
-        except errors.NotFound:
-            return None
+        raw = await self.hub.client.find(ServiceAccount.resource, name, namespace)
+        return ServiceAccount.view(raw) if raw is not None else None
 
     async def _fill(self, secret: Secret, account: ServiceAccount, data: dict[str, str]) -> None:
-        metadata = {
-            **secret.precondition,
-            "annotations": {ACCOUNT_UID: account.uid},
-        }
+        metadata = {**secret.precondition, "annotations": {ACCOUNT_UID: account.uid}}
         patch = {"metadata": metadata, "data": data}
         await self.hub.client.merge(Secret.resource, secret.name, secret.namespace, patch)
         log.info("account secret filled", secret=secret.key, account=account.key)

@@ -12,7 +12,14 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 from fleetqueue import clock
-from fleetqueue.api.certificates_v1 import CLIENT_SIGNER, CLIENT_USAGES, CertificateSigningRequest
+from fleetqueue.api.certificates_v1 import (
+    APPROVED,
+    CLIENT_SIGNER,
+    CLIENT_USAGES,
+    DENIED,
+    FAILED,
+    CertificateSigningRequest,
+)
 from fleetqueue.api.conditions import is_true, timestamp
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -63,8 +70,8 @@ class CertificateRequestController(Controller):
 def waits_for_us(request: CertificateSigningRequest) -> bool:
     """Tell whether a request is approved, and nothing came of it yet."""
     conditions = request.status.conditions
-    is_over = bool(request.status.certificate) or is_true(conditions, "Failed") or is_true(conditions, "Denied")
-    return request.spec.signer_name == CLIENT_SIGNER and is_true(conditions, "Approved") and not is_over
+    is_over = bool(request.status.certificate) or is_true(conditions, FAILED) or is_true(conditions, DENIED)
+    return request.spec.signer_name == CLIENT_SIGNER and is_true(conditions, APPROVED) and not is_over
 
 
 def usage_problem(request: CertificateSigningRequest) -> str:

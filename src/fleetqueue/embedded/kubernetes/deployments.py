@@ -102,10 +102,7 @@ class DeploymentController(Controller):
 
     async def _scale(self, deployment: Deployment, scale: ScaleChange) -> None:
         replica_set, before = scale.found, scale.found.spec.replicas
-        metadata = {
-            **replica_set.precondition,
-            "annotations": scale_annotations(deployment),
-        }
+        metadata = {**replica_set.precondition, "annotations": scale_annotations(deployment)}
         patch = {"metadata": metadata, "spec": {"replicas": scale.replicas}}
         answer = await self.hub.client.merge(replica_set.resource, replica_set.name, replica_set.namespace, patch)
         self.set_writes.wrote(deployment.key, answer)

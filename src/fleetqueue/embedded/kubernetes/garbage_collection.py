@@ -191,11 +191,8 @@ class GarbageCollectionController(Controller):
 
     async def _live(self, obj: OwnedObject) -> Manifest:
         """Return the metadata of the very object as it is now; empty where it has gone."""
-        try:
-            metadata: Manifest = (await self.hub.client.get(obj.resource, obj.name, obj.namespace))["metadata"]
-        except errors.NotFound:
-            return {}
-        return metadata if metadata["uid"] == obj.uid else {}
+        live = await self.hub.client.find(obj.resource, obj.name, obj.namespace)
+        return live["metadata"] if live is not None and live["metadata"]["uid"] == obj.uid else {}
 
     async def _patch(self, obj: OwnedObject, live: Manifest, **fields: Any) -> None:
         metadata = {**precondition_of(live), **fields}

@@ -9,7 +9,7 @@ from fleetqueue.api.batch_v1 import CONTROLLER_UID, INDEX, JOB_NAME, TRACKING, J
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kubernetes import job_index_failures, job_indexes
+from fleetqueue.embedded.kubernetes import job_indexes
 from fleetqueue.embedded.kubernetes.job_tally import Failures, JobPodCounts, ending, next_failures, seconds_to_deadline
 from fleetqueue.embedded.kubernetes.pods import from_template, prefix_of, removal_cost
 
@@ -73,7 +73,7 @@ def pod_of(job: Job, index: int | None, suffix: str, replaced: Pod | None = None
         names = {CONTROLLER_UID: job.uid, JOB_NAME: job.name, "controller-uid": job.uid, "job-name": job.name}
         metadata["labels"] = {**names, **metadata.get("labels", {})}
     if index is not None:
-        notes = job_index_failures.annotations(job, replaced)
+        notes = job_indexes.annotations(job, replaced)
         metadata["annotations"] = {**metadata.get("annotations", {}), INDEX: str(index), **notes}
         metadata["labels"] = {**metadata.get("labels", {}), INDEX: str(index)}
         pod["spec"] = {**_with_index(pod["spec"]), "hostname": f"{job.name}-{index}"}

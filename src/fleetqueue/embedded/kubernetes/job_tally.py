@@ -11,7 +11,7 @@ from typing import Final
 from fleetqueue.api.batch_v1 import FAILURE_TARGET, SUCCESS_CRITERIA_MET, TRACKING, Job
 from fleetqueue.api.conditions import Condition, find
 from fleetqueue.api.core_v1 import SUCCEEDED, Pod
-from fleetqueue.embedded.kubernetes import job_index_failures, job_indexes, job_policies
+from fleetqueue.embedded.kubernetes import job_indexes, job_policies
 from fleetqueue.embedded.kubernetes.pods import ended_at, restarts
 
 FIRST_BACKOFF: Final = 10.0
@@ -30,7 +30,7 @@ class Failures:
     @classmethod
     def of_index(cls, last: Pod | None) -> "Failures":
         """Return those of one index, by its last failed pod."""
-        return cls() if last is None else cls(job_index_failures.count_of(last) + 1, ended_at(last))
+        return cls() if last is None else cls(job_indexes.count_of(last) + 1, ended_at(last))
 
     def seconds_left(self, now: datetime) -> float:
         """Return for how long no pod is to be made yet."""
@@ -79,7 +79,7 @@ def tally(job: Job, pods: Sequence[Pod]) -> JobPodCounts:
     failed = [pod for pod in all_failed if pod.uid not in uncounted.failed]
     active = [pod for pod in pods if pod.is_active]
     indexes = _succeeded_indexes(job, fresh) if job.is_indexed else frozenset()
-    given_up = job_index_failures.failed_indexes(job, all_failed)
+    given_up = job_indexes.failed_indexes(job, all_failed)
     total = job.status.succeeded + len(succeeded) + len(uncounted.succeeded)
     counted = sum(job_policies.counts(job, pod) for pod in failed)
     return JobPodCounts(
@@ -91,7 +91,7 @@ def tally(job: Job, pods: Sequence[Pod]) -> JobPodCounts:
         failed=job.status.failed + counted + len(uncounted.failed),
         indexes=indexes,
         failed_indexes=given_up,
-        kept=job_index_failures.kept_pods(all_failed, active, indexes | given_up) if job.counts_by_index else {},
+        kept=job_indexes.kept_pods(all_failed, active, indexes | given_up) if job.counts_by_index else {},
     )
 
 

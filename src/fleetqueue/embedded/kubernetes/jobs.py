@@ -23,6 +23,7 @@ from fleetqueue.embedded.kubernetes.job_plan import JobPlan, decide, pod_of
 from fleetqueue.embedded.kubernetes.job_tally import Failures, JobPodCounts, is_complete, is_tracked, tally
 from fleetqueue.embedded.kubernetes.own_writes import OwnWrites
 from fleetqueue.embedded.kubernetes.pod_control import PodControl, at_once, slow_start
+from fleetqueue.embedded.kubernetes.pods import owner_uid
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
@@ -66,8 +67,8 @@ class JobController(Controller):
         if job is not None and not job.is_for_job_controller:
             return
         uid = job.uid if job is not None else ""
-        own = [pod for pod in pods if _owner(pod) == uid]
-        await self._release_all(key, [pod for pod in pods if _owner(pod) != uid])
+        own = [pod for pod in pods if owner_uid(pod) == uid]
+        await self._release_all(key, [pod for pod in pods if owner_uid(pod) != uid])
         if job is None or job.has_ended:
             self._failures.pop(key, None)
             await self._release_all(key, own)
@@ -164,8 +165,3 @@ def job_of(pod: Pod) -> Iterable[str]:
     owner = pod.controller
     if owner is not None and owner.kind == "Job" and owner.api_version.startswith("batch/"):
         yield key_of(pod.namespace, owner.name)
-
-
-def _owner(pod: Pod) -> str:
-    owner = pod.controller
-    return owner.uid if owner is not None else ""

@@ -15,6 +15,11 @@ LONGEST_PREFIX: Final = 58
 PHASES: Final = {"Pending": 0, "": 1, "Unknown": 1, "Running": 2}
 
 
+def owner_uid(pod: Pod) -> str:
+    owner = pod.controller
+    return owner.uid if owner is not None else ""
+
+
 def restarts(pod: Pod) -> int:
     """Return how often containers of a pod have been started again."""
     return sum(status.restart_count for status in (*pod.status.init_container_statuses, *pod.status.container_statuses))

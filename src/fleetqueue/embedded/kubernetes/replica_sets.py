@@ -21,7 +21,7 @@ from fleetqueue.api.core_v1 import READY, Pod
 from fleetqueue.api.meta import Object, View, key_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.kubernetes.pod_control import PodControl, at_once, slow_start
-from fleetqueue.embedded.kubernetes.pods import from_template, prefix_of, removal_cost
+from fleetqueue.embedded.kubernetes.pods import from_template, owner_uid, prefix_of, removal_cost
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
@@ -78,7 +78,7 @@ class ReplicaSetController(Controller):
         replica_set = self.hub.get(ReplicaSet, name, namespace)
         if replica_set is None:
             return
-        mine = [pod for pod in self.hub.by_index(Pod, BY_REPLICA_SET, key) if _uid_of_owner(pod) == replica_set.uid]
+        mine = [pod for pod in self.hub.by_index(Pod, BY_REPLICA_SET, key) if owner_uid(pod) == replica_set.uid]
         active = [pod for pod in mine if pod.is_active]
         failure = None if replica_set.is_deleting else await self._scale(replica_set, active)
         live = live_status(self.hub, replica_set)
@@ -156,8 +156,3 @@ def replica_set_of(pod: Pod) -> Iterable[str]:
 def _ready_since(pod: Pod) -> datetime | None:
     ready = find(pod.status.conditions, READY)
     return ready.last_transition_time if ready is not None and ready.is_true else None
-
-
-def _uid_of_owner(pod: Pod) -> str:
-    owner = pod.controller
-    return owner.uid if owner is not None else ""

@@ -22,7 +22,6 @@ from fleetqueue.embedded.kueue.settings import (
 )
 from fleetqueue.embedded.kueue.webhooks.field_errors import NEGATIVE, duplicate, invalid, unsupported
 
-CONFIG_MAP: Final = "kueue-manager-config"
 CONFIG_KEY: Final = "controller_manager_config.yaml"
 GROUP: Final = "config.kueue.x-k8s.io"
 VERSIONS: Final = (f"{GROUP}/v1beta1", f"{GROUP}/v1beta2")

@@ -10,7 +10,6 @@ NOT_READY = "Not all pods are ready or succeeded"
 RECOVERING = "At least one pod has failed, waiting for recovery"
 ALL_READY = "All pods reached readiness and the workload is running"
 RETENTION = "Deleted finished workload due to elapsed retention"
-LONGEST_NOTE = 1024
 
 
 def checks(check_states: Sequence[kueue.CheckState], state: str) -> str:

@@ -8,13 +8,14 @@ from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsageStats
 
 ROLE: Final = "standalone"
 """What Kueue says of a manager that stands alone."""
+STATUSES: Final = ("pending", "active", "terminating")
 
 
 def _buckets(count: int) -> tuple[float, ...]:
     return (1.0, *(2.5 * 2**power for power in range(count - 1)))
 
 
-class SchedulerMetrics:
+class KueueMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         queue = ["cluster_queue", "priority_class", "replica_role"]
         self.attempts = Counter(
@@ -73,28 +74,17 @@ class SchedulerMetrics:
             ["preempting_cluster_queue", "reason", "replica_role"],
             registry=registry,
         )
-
-    def forget_queue(self, name: str) -> None:
-        """Stop telling of a ClusterQueue that has gone; one that comes with its name begins at nothing."""
-        numbers = (self.skips, self.pending, self.reserved, self.admitted, self.evicted)
-        for measure in (*numbers, self.reserved_wait, self.admitted_wait):
-            measure.remove_by_labels({"cluster_queue": name})
-        self.preempted.remove_by_labels({"preempting_cluster_queue": name})
-
-
-STATUSES: Final = ("pending", "active", "terminating")
-BUCKETS: Final = (1.0, *(2.5 * 2**power for power in range(14)))
-
-
-class WorkloadMetrics:
-    def __init__(self, registry: CollectorRegistry) -> None:
-        queue = ["cluster_queue", "replica_role"]
-        by_class = ["cluster_queue", "priority_class", "replica_role"]
         self.reserving = Gauge(
-            "kueue_reserving_active_workloads", "Workloads that hold quota.", queue, registry=registry
+            "kueue_reserving_active_workloads",
+            "Workloads that hold quota.",
+            ["cluster_queue", "replica_role"],
+            registry=registry,
         )
-        self.admitted = Gauge(
-            "kueue_admitted_active_workloads", "Workloads that are admitted.", queue, registry=registry
+        self.admitted_active = Gauge(
+            "kueue_admitted_active_workloads",
+            "Workloads that are admitted.",
+            ["cluster_queue", "replica_role"],
+            registry=registry,
         )
         self.status = Gauge(
             "kueue_cluster_queue_status",
@@ -105,21 +95,24 @@ class WorkloadMetrics:
         self.checks_wait = Histogram(
             "kueue_admission_checks_wait_time_seconds",
             "How long Workloads waited for their checks after they were given quota.",
-            by_class,
-            buckets=BUCKETS,
+            queue,
+            buckets=_buckets(15),
             registry=registry,
         )
         self.finished = Counter(
-            "kueue_finished_workloads_total", "Workloads that have finished.", by_class, registry=registry
+            "kueue_finished_workloads_total", "Workloads that have finished.", queue, registry=registry
         )
 
     def of_queue(self, name: str, usage: QueueUsageStats, status: str) -> None:
         self.reserving.labels(name, ROLE).set(usage.reserving)
-        self.admitted.labels(name, ROLE).set(usage.admitted)
+        self.admitted_active.labels(name, ROLE).set(usage.admitted)
         for status_label in STATUSES:
             self.status.labels(name, status_label, ROLE).set(float(status_label == status))
 
     def forget_queue(self, name: str) -> None:
-        """Stop telling of a ClusterQueue that has gone."""
-        for measure in (self.reserving, self.admitted, self.status, self.checks_wait, self.finished):
-            measure.remove_by_labels({"cluster_queue": name})
+        """Stop telling of a ClusterQueue that has gone; one that comes with its name begins at nothing."""
+        gauges = (self.skips, self.pending, self.reserving, self.admitted_active, self.status)
+        counters = (self.reserved, self.admitted, self.evicted, self.finished)
+        for metric in (*gauges, *counters, self.reserved_wait, self.admitted_wait, self.checks_wait):
+            metric.remove_by_labels({"cluster_queue": name})
+        self.preempted.remove_by_labels({"preempting_cluster_queue": name})

@@ -19,7 +19,7 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import queue_status
-from fleetqueue.embedded.kueue.metrics import SchedulerMetrics, WorkloadMetrics
+from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.names import IN_USE
 from fleetqueue.embedded.kueue.scheduling.admission_status import with_condition
 from fleetqueue.embedded.kueue.scheduling.cluster_configuration import check_names
@@ -44,13 +44,11 @@ class ClusterQueueController(Controller):
         metrics: Metrics,
         queue_usage: QueueUsage,
         *,
-        measures: SchedulerMetrics,
-        life: WorkloadMetrics,
+        kueue_metrics: KueueMetrics,
     ) -> None:
         super().__init__(hub, metrics)
         self.queue_usage = queue_usage
-        self.measures = measures
-        self.life = life
+        self.kueue_metrics = kueue_metrics
         queue_usage.subscribe(self._told)
 
     def watches(self) -> Iterable[Watch[Any]]:
@@ -63,8 +61,7 @@ class ClusterQueueController(Controller):
     async def reconcile(self, key: str) -> None:
         queue = self.hub.get(kueue.ClusterQueue, key)
         if queue is None:
-            self.measures.forget_queue(key)
-            self.life.forget_queue(key)
+            self.kueue_metrics.forget_queue(key)
             return
         usage = self.queue_usage.of_cluster_queue(key)
         if queue.is_deleting and not usage.reserving:
@@ -74,7 +71,7 @@ class ClusterQueueController(Controller):
             return  # the change wakes us
         condition = queue_status.activity(queue, self.queue_usage.problems(key))
         status = "terminating" if queue.is_deleting else "active" if condition.is_true else "pending"
-        self.life.of_queue(key, usage, status)
+        self.kueue_metrics.of_queue(key, usage, status)
         await _write(self.hub, queue, queue_status.standing(queue, usage), condition)
 
     def _told(self, kind: str, key: str) -> None:

@@ -12,6 +12,14 @@ BATCH_JOB = "batch/job"
 
 
 @dataclass(frozen=True, slots=True)
+class SchedulingSettings:
+    retry_batch: float = 1.0
+    """Seconds in which changes are gathered before the inadmissible Workloads of a cohort are tried again."""
+    order_by_eviction: bool = True
+    """Whether a Workload whose pods were not ready in time queues again from its eviction, not from its creation."""
+
+
+@dataclass(frozen=True, slots=True)
 class PodsReadySettings:
     """Wait until the pods of an admitted Workload are ready, and evict it where they are not in time."""
 

@@ -11,13 +11,14 @@ from datetime import datetime, timedelta
 
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import condition_status
 from fleetqueue.api.conditions import FALSE, TRUE, timestamp
 from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import messages
 from fleetqueue.embedded.kueue import names as n
 from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names, required_checks
-from fleetqueue.embedded.kueue.workload_state import WorkloadState, WorkloadStep, admitted_or_not, is_true
+from fleetqueue.embedded.kueue.workload_state import WorkloadState, WorkloadStep, admitted_or_not
 from fleetqueue.embedded.kueue.workload_timeouts import deadlines
 
 Rule = Callable[[WorkloadState], WorkloadStep | None]
@@ -165,8 +166,7 @@ def _admission_state(state: WorkloadState) -> WorkloadStep | None:
     status = admitted_or_not(status, state.generation, state.now)
     if status == state.status:
         return None
-    by_type = {condition["type"]: condition for condition in status["conditions"]}
-    if not is_true(by_type, kueue.ADMITTED) or state.view.status.admission is None:
+    if condition_status(status, kueue.ADMITTED) != TRUE or state.view.status.admission is None:
         return WorkloadStep(status=status)
     waited = state.since(kueue.QUOTA_RESERVED).total_seconds()
     note = messages.admitted(state.view.status.admission.cluster_queue, waited)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import condition_status
 from fleetqueue.api.conditions import FALSE, TRUE, Condition
 from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.scheme import Manifest
@@ -63,8 +64,8 @@ class WorkloadState:
 
     @cached_property
     def status(self) -> Manifest:
-        condition_list: Manifest = self.raw.get("status") or {}
-        return condition_list
+        status: Manifest = self.raw.get("status") or {}
+        return status
 
     @cached_property
     def _conditions(self) -> dict[str, Condition]:
@@ -130,14 +131,14 @@ class WorkloadState:
 
 def admitted_or_not(status: Manifest, generation: int, now: datetime) -> Manifest:
     """Return a status that says rightly whether its Workload is admitted; one that never was does not speak of it."""
-    by_type = {condition["type"]: condition for condition in status.get("conditions") or ()}
-    has_quota = is_true(by_type, kueue.QUOTA_RESERVED)
+    has_quota = condition_status(status, kueue.QUOTA_RESERVED) == TRUE
     has_checks = all(check["state"] == kueue.READY for check in status.get("admissionChecks") or ())
-    was_admitted = is_true(by_type, kueue.ADMITTED)
+    was_admitted = condition_status(status, kueue.ADMITTED) == TRUE
     if was_admitted == (has_quota and has_checks):
         return status
     if was_admitted:
-        since = datetime.fromisoformat(by_type[kueue.ADMITTED]["lastTransitionTime"])
+        [admitted] = [condition for condition in status["conditions"] if condition["type"] == kueue.ADMITTED]
+        since = datetime.fromisoformat(admitted["lastTransitionTime"])
         past = (status.get("accumulatedPastExecutionTimeSeconds") or 0) + int((now - since).total_seconds())
         status = {**status, "accumulatedPastExecutionTimeSeconds": past}
     value, reason, message = _admission(has_quota, has_checks)
@@ -163,10 +164,6 @@ def _admission(has_quota: bool, has_checks: bool) -> tuple[str, str, str]:
         return FALSE, "NoReservation", "The workload has no reservation"
     reason = "NoReservationUnsatisfiedChecks"
     return FALSE, reason, "The workload has no reservation and not all checks ready"
-
-
-def is_true(conditions: dict[str, Manifest], kind: str) -> bool:
-    return kind in conditions and conditions[kind]["status"] == TRUE
 
 
 def facts(view: kueue.QueuedWorkload) -> tuple[Any, ...]:

@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
 from fleetqueue import clock
-from fleetqueue.api import conditions, errors
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.meta import split_key
-from fleetqueue.embedded.kueue.metrics import ROLE, SchedulerMetrics, WorkloadMetrics
+from fleetqueue.embedded.kueue.metrics import ROLE, KueueMetrics
 from fleetqueue.embedded.kueue.names import IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.kueue.queues import BY_CLUSTER_QUEUE
 from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsage
-from fleetqueue.embedded.kueue.scheduling.workload_info import local_queue
+from fleetqueue.embedded.kueue.scheduling.workload_info import local_queue, queued_seconds
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.workload_lifecycle import decide
 from fleetqueue.embedded.kueue.workload_state import Queues, WorkloadState, WorkloadStep, facts
@@ -46,14 +46,12 @@ class WorkloadController(Controller):
         metrics: Metrics,
         queue_usage: QueueUsage,
         *,
-        measures: SchedulerMetrics,
-        life: WorkloadMetrics,
+        kueue_metrics: KueueMetrics,
         settings: KueueSettings,
     ) -> None:
         super().__init__(hub, metrics)
         self.queue_usage = queue_usage
-        self.measures = measures
-        self.life = life
+        self.kueue_metrics = kueue_metrics
         self.settings = settings
         self.events = SeriesRecorder(hub.client, WORKLOAD_CONTROLLER)
         self._open: dict[str, bool] = {}
@@ -110,12 +108,12 @@ class WorkloadController(Controller):
             return
         if step.eviction is not None:
             eviction_labels = (admission.cluster_queue, step.eviction.reason, step.eviction.cause, class_name, ROLE)
-            self.measures.evicted.labels(*eviction_labels).inc()
+            self.kueue_metrics.evicted.labels(*eviction_labels).inc()
         if step.admits:
             labels = (admission.cluster_queue, class_name, ROLE)
-            self.measures.admitted.labels(*labels).inc()
-            self.measures.admitted_wait.labels(*labels).observe(_waited(state))
-            self.life.checks_wait.labels(*labels).observe(state.since(kueue.QUOTA_RESERVED).total_seconds())
+            self.kueue_metrics.admitted.labels(*labels).inc()
+            self.kueue_metrics.admitted_wait.labels(*labels).observe(queued_seconds(state.view, state.now))
+            self.kueue_metrics.checks_wait.labels(*labels).observe(state.since(kueue.QUOTA_RESERVED).total_seconds())
 
     def _around(self, view: kueue.Workload) -> Queues:
         queue = self.hub.get(kueue.LocalQueue, view.spec.queue_name, view.namespace)
@@ -130,7 +128,7 @@ class WorkloadController(Controller):
     def _count_finished(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
         if old is not None and new is not None and new.is_finished and not old.is_finished:
             queue = new.status.admission.cluster_queue if new.status.admission is not None else ""
-            self.life.finished.labels(queue, new.spec.priority_class_ref.name, ROLE).inc()
+            self.kueue_metrics.finished.labels(queue, new.spec.priority_class_ref.name, ROLE).inc()
 
     # Who is woken
 
@@ -164,9 +162,3 @@ def _other(old: Q | None, new: Q | None) -> Q | None:
     if old is not None and new is not None and (old.spec, old.is_deleting) == (new.spec, new.is_deleting):
         return None
     return new or old
-
-
-def _waited(state: WorkloadState) -> float:
-    requeued = conditions.find(state.view.status.conditions, kueue.REQUEUED)
-    since = requeued.last_transition_time if requeued is not None else state.view.metadata.creation_timestamp
-    return (state.now - since).total_seconds() if since is not None else 0.0

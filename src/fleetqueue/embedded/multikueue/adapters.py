@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import SUSPENDED, Job
-from fleetqueue.api.condition_lists import says
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
@@ -90,7 +90,7 @@ class BatchJobAdapter:
             return copied
         if copy["spec"].get("suspend"):
             return {name: value for name, value in copied.items() if name != "startTime"}
-        if says(job, SUSPENDED):
+        if is_true(job, SUSPENDED):
             return status
         return suspended(status, "MultiKueueAdapter", "Set by MultiKueue adapter", now)
 

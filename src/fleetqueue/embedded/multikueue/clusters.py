@@ -19,8 +19,7 @@ from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.cluster_sources import BadSource, ClusterSources
 from fleetqueue.embedded.multikueue.group_lookup import WorkloadGroups
 from fleetqueue.embedded.multikueue.names import CLUSTER_CONTROLLER
-from fleetqueue.embedded.multikueue.remote import RemoteClient
-from fleetqueue.embedded.multikueue.remote_lookup import RemoteClients
+from fleetqueue.embedded.multikueue.remote import RemoteClient, RemoteClients
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key

@@ -5,14 +5,15 @@ Writes:  on the worker: Workload (create, delete, priority, finalizer; its statu
 Mirrors: Kueue pkg/controller/admissionchecks/multikueue, pkg/controller/jobframework/utils.go
 """
 
+from contextlib import suppress
 from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.condition_lists import says
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.conditions import TRUE, find, timestamp
-from fleetqueue.api.meta import key_of, split_key
+from fleetqueue.api.meta import key_of, precondition_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.adapters import workload_of
@@ -50,12 +51,12 @@ class CopyController(Controller):
         *,
         remote: RemoteClient,
         groups: WorkloadGroups,
-        measures: MultiKueueMetrics,
+        multikueue_metrics: MultiKueueMetrics,
     ) -> None:
         super().__init__(hub, metrics)
         self.remote = remote
         self.groups = groups
-        self.measures = measures
+        self.multikueue_metrics = multikueue_metrics
         self.events = Recorder(hub.client, WORKLOAD_CONTROLLER)
 
     async def reconcile(self, key: str) -> None:
@@ -97,7 +98,7 @@ class CopyController(Controller):
         await self.remote.client.create(kueue.Workload.resource, clone(local_entry[1], self.groups.settings.origin))
         admission = group.local.status.admission
         queue = admission.cluster_queue if admission is not None else ""
-        self.measures.dispatched.labels(queue, self.remote.name, ROLE).inc()
+        self.multikueue_metrics.dispatched.labels(queue, self.remote.name, ROLE).inc()
 
     async def _give(self, key: str, group: WorkloadGroup, copy: RemoteCopy) -> None:
         local_entry = self.groups.local(key)
@@ -114,7 +115,7 @@ class CopyController(Controller):
         if raw is None or copy.is_same or not copy.is_same_but_priority:
             return
         spec = {name: local["spec"].get(name) for name in PRIORITY}
-        patch = {"metadata": _seen(raw), "spec": spec}
+        patch = {"metadata": precondition_of(raw["metadata"]), "spec": spec}
         namespace, name = split_key(key)
         await self.remote.client.merge(kueue.Workload.resource, name, namespace, patch)
 
@@ -179,7 +180,7 @@ class CopyController(Controller):
     async def _evict(self, key: str, local: kueue.Workload) -> None:
         """Let the worker's Kueue stop the job, so that its last status comes back."""
         raw, evicted = self.remote.workload(key), find(local.status.conditions, kueue.EVICTED)
-        if raw is None or evicted is None or says(raw, DEACTIVATION_TARGET) or raw["spec"].get("active") is False:
+        if raw is None or evicted is None or is_true(raw, DEACTIVATION_TARGET) or raw["spec"].get("active") is False:
             return
         condition = {
             "type": DEACTIVATION_TARGET,
@@ -208,7 +209,7 @@ class CopyController(Controller):
         metadata = raw["metadata"]
         if IN_USE in (metadata.get("finalizers") or ()):
             kept = [finalizer for finalizer in metadata["finalizers"] if finalizer != IN_USE]
-            patch = {"metadata": {**_seen(raw), "finalizers": kept or None}}
+            patch = {"metadata": {**precondition_of(metadata), "finalizers": kept or None}}
             await self.remote.client.merge(kueue.Workload.resource, name, namespace, patch)
         if "deletionTimestamp" not in metadata:
             await self._delete(kueue.Workload.resource, name, namespace, metadata["uid"])
@@ -218,21 +219,16 @@ class CopyController(Controller):
         sent = self.remote.sent.get(key)
         if sent is None:
             return
-        try:
-            raw = await self.remote.client.get(sent.kind.resource, sent.name, sent.namespace)
-        except errors.NotFound:
-            pass
-        else:
+        raw = await self.remote.client.find(sent.kind.resource, sent.name, sent.namespace)
+        if raw is not None:
             view = sent.kind.view(raw)
             if view.metadata.labels.get(kueue.ORIGIN_LABEL) == self.groups.settings.origin:
                 await self._delete(sent.kind.resource, sent.name, sent.namespace, view.uid)
         self.remote.sent.pop(key, None)
 
     async def _delete(self, resource: Resource, name: str, namespace: str, uid: str) -> None:
-        try:
+        with suppress(errors.NotFound):
             await self.remote.client.delete(resource, name, namespace, uid=uid)
-        except errors.NotFound:
-            pass
 
 
 def clone(raw: Manifest, origin: str) -> Manifest:
@@ -246,7 +242,3 @@ def clone(raw: Manifest, origin: str) -> Manifest:
         annotations=metadata.get("annotations"),
         spec=raw["spec"],
     )
-
-
-def _seen(raw: Manifest) -> Manifest:
-    return {name: raw["metadata"][name] for name in ("uid", "resourceVersion")}

@@ -9,8 +9,7 @@ from fleetqueue.api.meta import OwnerReference, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.adapters import Adapter, managed_by
-from fleetqueue.embedded.multikueue.remote import RemoteClient
-from fleetqueue.embedded.multikueue.remote_lookup import RemoteClients
+from fleetqueue.embedded.multikueue.remote import RemoteClient, RemoteClients
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.embedded.multikueue.workload_group import RemoteCopy, WorkloadGroup, is_same_but_priority, is_same_spec
 from fleetqueue.runtime.cluster import Cluster

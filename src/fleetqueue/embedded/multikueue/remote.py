@@ -5,7 +5,7 @@ else. What was seen of a worker is kept while it is not connected: its jobs go o
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.credentials import Credential
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.remote_objects import Heard, RemoteObjects, followed
+from fleetqueue.embedded.multikueue.remote_objects import OnEvent, RemoteObjects, followed
 from fleetqueue.runtime.attempts import attempt
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.logs import Log
@@ -32,6 +32,7 @@ ANSWER_SECONDS: Final = 15.0
 """A worker that takes longer for an answer is connected anew."""
 
 Dial = Callable[[Connection], Client]
+Spawn = Callable[["RemoteClient", Connection], "asyncio.Task[None]"]
 RunPlugin = Callable[[ExecPlugin, Connection], Awaitable[Credential]]
 """Asks a program that gives credentials."""
 
@@ -47,17 +48,17 @@ class RemoteClient(RemoteObjects):
         origin: str,
         dial: Dial,
         run_plugin: RunPlugin | None,
-        told: Callable[[str], None],
-        heard: Heard,
+        on_connection_change: Callable[[str], None],
+        on_event: OnEvent,
     ) -> None:
         """Take what a worker needs.
 
         Args:
             kinds: of the jobs that are sent there.
-            told: is called with the name when the connection has changed.
-            heard: is called when something was seen.
+            on_connection_change: is called with the name when the connection has changed.
+            on_event: is called when something was seen.
         """
-        super().__init__(name, kinds, origin=origin, heard=heard)
+        super().__init__(name, kinds, origin=origin, on_event=on_event)
         self.copies: Controller | None = None
         """Brings what the worker has right."""
         self.is_connected = False
@@ -72,7 +73,7 @@ class RemoteClient(RemoteObjects):
         self._doubt: asyncio.Future[None] | None = None
         self._dial = dial
         self._run_plugin = run_plugin
-        self._told = told
+        self._on_connection_change = on_connection_change
         self._client: Client | None = None
 
     @property
@@ -164,7 +165,7 @@ class RemoteClient(RemoteObjects):
         if self.copies is not None:
             for number in range(self.copies.concurrency):
                 tasks.create_task(self.copies.work(), name=f"copies {self.name} {number}")
-        self._told(self.name)
+        self._on_connection_change(self.name)
 
     async def _until_doubted(self, seconds: float | None) -> None:
         self._doubt = asyncio.get_running_loop().create_future()
@@ -185,15 +186,63 @@ class RemoteClient(RemoteObjects):
         if problem != self.problem:
             log.warning("worker cannot be connected", cluster=self.name, error=problem)
         self.problem = problem
-        self._told(self.name)
+        self._on_connection_change(self.name)
 
     def _lose(self) -> None:
         if self.is_connected:
             self.is_connected = False
             self.lost_since = clock.monotonic()
-            self._told(self.name)
+            self._on_connection_change(self.name)
 
 
 def retry_after(attempts: int) -> float:
     """Return how many seconds to wait after so many failed attempts."""
     return FIRST_RETRY * 2.0 ** (min(attempts, LONGEST_STEP) - 1)
+
+
+class RemoteClients:
+    """All workers that the hub knows, by the names of their MultiKueueClusters."""
+
+    def __init__(self, make: Callable[[str], RemoteClient]) -> None:
+        self._make = make
+        self._remotes: dict[str, RemoteClient] = {}
+        self._tasks: dict[str, tuple[Connection, asyncio.Task[None]]] = {}
+        self._gone: dict[str, float] = {}
+        """Since when those are away that somebody removed."""
+        self.started = clock.now()
+
+    def __iter__(self) -> Iterator[RemoteClient]:
+        return iter([self._remotes[name] for name in sorted(self._remotes)])
+
+    def get(self, name: str) -> RemoteClient | None:
+        return self._remotes.get(name)
+
+    def lost_for(self, name: str) -> float:
+        """Return for how many seconds a worker has been away that there is no MultiKueueCluster for."""
+        since = self._gone.setdefault(name, clock.monotonic())
+        return clock.monotonic() - since
+
+    async def ensure(self, name: str, connection: Connection, spawn: Spawn) -> RemoteClient:
+        """Keep a worker connected; another kubeconfig is another connection."""
+        remote = self._remotes.get(name)
+        if remote is None:
+            remote = self._remotes[name] = self._make(name)
+            self._gone.pop(name, None)
+        known = self._tasks.get(name)
+        if known is not None and known[0] == connection and not known[1].done():
+            return remote
+        await self.stop(name)
+        self._tasks[name] = (connection, spawn(remote, connection))
+        return remote
+
+    async def stop(self, name: str) -> None:
+        """Disconnect, and remember what the worker has."""
+        known = self._tasks.pop(name, None)
+        if known is not None:
+            known[1].cancel()
+            await asyncio.wait({known[1]})
+
+    async def forget(self, name: str) -> None:
+        await self.stop(name)
+        if self._remotes.pop(name, None) is not None:
+            self._gone[name] = clock.monotonic()

@@ -73,7 +73,7 @@ _NOT_CONNECTED: Final = Client(_NotConnected())
 
 BY_WORKLOAD: Final = "workload"
 
-Heard = Callable[[str, bool], None]
+OnEvent = Callable[[str, bool], None]
 """Called with the key of a Workload of which something was seen, and whether it was a job going on."""
 
 
@@ -87,7 +87,7 @@ class Sent:
 
 
 class RemoteObjects:
-    def __init__(self, name: str, kinds: Sequence[type[Object]], *, origin: str, heard: Heard) -> None:
+    def __init__(self, name: str, kinds: Sequence[type[Object]], *, origin: str, on_event: OnEvent) -> None:
         """`kinds`: of the jobs that are sent there."""
         labels = f"{kueue.ORIGIN_LABEL}={origin}"
         self.name = name
@@ -97,7 +97,7 @@ class RemoteObjects:
         }
         self.sent: dict[str, Sent] = {}
         """By the key of the Workload."""
-        self._heard = heard
+        self._on_event = on_event
         self.workloads.subscribe(self._workload_changed)
         for follower in self.jobs.values():
             follower.store.add_index(BY_WORKLOAD, _workload_key)
@@ -128,7 +128,7 @@ class RemoteObjects:
     def _workload_changed(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
         seen = new or old
         if seen is not None and is_news(copy_facts, old, new):
-            self._heard(seen.key, False)
+            self._on_event(seen.key, False)
 
     def _job_changed(self, old: Object | None, new: Object | None) -> None:
         seen = new or old
@@ -136,7 +136,7 @@ class RemoteObjects:
             is_new = old is None or new is None
             if new is not None:
                 self.sent.pop(key, None)
-            self._heard(key, not is_new)
+            self._on_event(key, not is_new)
 
 
 def _workload_key(job: Object) -> Sequence[str]:

@@ -16,8 +16,7 @@ from fleetqueue.embedded.multikueue.copies import CopyController
 from fleetqueue.embedded.multikueue.group_lookup import WorkloadGroups
 from fleetqueue.embedded.multikueue.incremental import IncrementalDispatcher
 from fleetqueue.embedded.multikueue.metrics import MultiKueueMetrics
-from fleetqueue.embedded.multikueue.remote import Dial, RemoteClient, RunPlugin
-from fleetqueue.embedded.multikueue.remote_lookup import RemoteClients
+from fleetqueue.embedded.multikueue.remote import Dial, RemoteClient, RemoteClients, RunPlugin
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.embedded.multikueue.workloads import MultiKueueWorkloadController
 from fleetqueue.runtime.cluster import Cluster
@@ -42,10 +41,10 @@ def controllers(
         dial: opens a worker by its kubeconfig.
         run_plugin: asks the programs that give credentials for ClusterProfiles; None leaves it to `dial`.
     """
-    return _Room(hub, metrics, settings, dial, run_plugin).controllers()
+    return _Wiring(hub, metrics, settings, dial, run_plugin).controllers()
 
 
-class _Room:
+class _Wiring:
     def __init__(
         self, hub: Cluster, metrics: Metrics, settings: MultiKueueSettings, dial: Dial, run_plugin: RunPlugin | None
     ) -> None:
@@ -56,10 +55,12 @@ class _Room:
         self.dial = dial
         self.run_plugin = run_plugin
         self.kinds = [adapter.kind for adapter in adapters]
-        self.measures = MultiKueueMetrics(metrics.registry)
+        self.multikueue_metrics = MultiKueueMetrics(metrics.registry)
         here = [adapter for adapter in adapters if settings.served is None or adapter.framework in settings.served]
         self.groups = WorkloadGroups(hub, RemoteClients(self._remote), here, settings)
-        self.workloads = MultiKueueWorkloadController(hub, metrics, groups=self.groups, measures=self.measures)
+        self.workloads = MultiKueueWorkloadController(
+            hub, metrics, groups=self.groups, multikueue_metrics=self.multikueue_metrics
+        )
         self.leftovers = GarbageCollector(self.groups, settings.gc_interval)
         self.clusters = ClusterController(
             hub, metrics, remotes=self.groups.remotes, leftovers=self.leftovers, settings=settings
@@ -78,11 +79,11 @@ class _Room:
             origin=self.settings.origin,
             dial=self.dial,
             run_plugin=self.run_plugin,
-            told=self._connection_changed,
-            heard=self.workloads.heard,
+            on_connection_change=self._connection_changed,
+            on_event=self.workloads.on_event,
         )
         remote.copies = CopyController(
-            self.hub, self.metrics, remote=remote, groups=self.groups, measures=self.measures
+            self.hub, self.metrics, remote=remote, groups=self.groups, multikueue_metrics=self.multikueue_metrics
         )
         return remote
 

@@ -15,7 +15,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import TRUE, timestamp
 from fleetqueue.api.events_v1 import NORMAL, WARNING
-from fleetqueue.api.meta import Object, replacement
+from fleetqueue.api.meta import Object, precondition_of, replacement
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.decisions import GroupAction, GroupStep, decide, is_there, wanted_on_each
@@ -43,10 +43,12 @@ class MultiKueueWorkloadController(Controller):
     name = "multikueue workloads"
     concurrency = 8
 
-    def __init__(self, hub: Cluster, metrics: Metrics, *, groups: WorkloadGroups, measures: MultiKueueMetrics) -> None:
+    def __init__(
+        self, hub: Cluster, metrics: Metrics, *, groups: WorkloadGroups, multikueue_metrics: MultiKueueMetrics
+    ) -> None:
         super().__init__(hub, metrics)
         self.groups = groups
-        self.measures = measures
+        self.multikueue_metrics = multikueue_metrics
         self.events = SeriesRecorder(hub.client, WORKLOAD_CONTROLLER)
         store = hub.informer(kueue.QueuedWorkload).store
         store.add_index(BY_CHECK, lambda view: [check.name for check in view.status.admission_checks])
@@ -77,7 +79,7 @@ class MultiKueueWorkloadController(Controller):
         if step.act is GroupAction.WAIT:
             raise errors.RetryLater(step.seconds, "a worker is given up then")
 
-    def heard(self, key: str, is_progress: bool) -> None:
+    def on_event(self, key: str, is_progress: bool) -> None:
         """Hear that something changed on a worker; the progress of a job can wait a little."""
         if self.groups.local(key) is None:
             return  # what is left of it is looked for from time to time
@@ -130,7 +132,7 @@ class MultiKueueWorkloadController(Controller):
         await self._apply(raw, admissionChecks=checks, clusterName=cluster, nominatedClusterNames=None)
         admission = group.local.status.admission
         queue = admission.cluster_queue if admission is not None else ""
-        self.measures.admitted.labels(queue, cluster, ROLE).inc()
+        self.multikueue_metrics.admitted.labels(queue, cluster, ROLE).inc()
         log.info("workload placed", workload=group.local.key, cluster=cluster)
         await self.events.normal(group.local, EVENT, message)
 
@@ -163,10 +165,7 @@ class MultiKueueWorkloadController(Controller):
 
     async def _write_job(self, group: WorkloadGroup, job: Manifest, status: Manifest) -> None:
         metadata = job["metadata"]
-        patch = {
-            "metadata": {name: metadata[name] for name in ("uid", "resourceVersion")},
-            "status": replacement(job.get("status") or {}, status),
-        }
+        patch = {"metadata": precondition_of(metadata), "status": replacement(job.get("status") or {}, status)}
         resource, namespace = group.adapter.kind.resource, metadata["namespace"]
         await self.hub.client.merge(resource, metadata["name"], namespace, patch, subresource="status")
 

@@ -80,7 +80,7 @@ class KubeletController(Controller):
         self.programs = ProgramPods(hub, programs or NO_PROGRAMS, self.wake)
         hub.informer(Pod).store.add_index(BY_NODE, lambda pod: [pod.spec.node_name] if pod.spec.node_name else [])
         self.addresses = Addresses()
-        self._play: dict[str, Callable[[Pod, Manifest], Manifest]] = {
+        self._statuses: dict[str, Callable[[Pod, Manifest], Manifest]] = {
             "Creating": self._creating,
             "Running": self._running,
             "Ended": self._ended,
@@ -138,7 +138,7 @@ class KubeletController(Controller):
             await self._remove(pod)
             return
         live = live_status(self.hub, pod)
-        patch = {"metadata": pod.precondition, "status": self._play[stage.next](pod, live)}
+        patch = {"metadata": pod.precondition, "status": self._statuses[stage.next](pod, live)}
         await self.hub.client.merge(Pod.resource, pod.name, pod.namespace, patch, subresource="status")
 
     async def _remove(self, pod: Pod) -> None:

@@ -23,14 +23,11 @@ from fleetqueue.embedded.nodes.fitting import NodeRefusal, explain, load, needs_
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.events import SeriesRecorder
-from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 
 ROUND: Final = "round"
 """The one key: all that wait are looked at together, the most important first."""
 WAITING: Final = "waiting"
-
-log = Log("scheduler")
 
 
 @dataclass(frozen=True, slots=True)

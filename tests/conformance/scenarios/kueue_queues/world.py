@@ -7,12 +7,12 @@ import orjson
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.client import Client
-from fleetqueue.embedded.kueue.metrics import SchedulerMetrics
+from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.scheduling.amounts import written as quantity
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.queue_usage import Quantities
-from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
-from fleetqueue.embedded.kueue.scheduling.wiring import controllers
+from fleetqueue.embedded.kueue.scheduling.scheduler import KueueSchedulerController
+from fleetqueue.embedded.kueue.settings import SchedulingSettings
 from fleetqueue.fleets.embedded import InProcessCluster
 from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.cluster import Cluster
@@ -42,7 +42,7 @@ async def run_on_ours() -> Ends:
 
     def manager(hub: InProcessCluster) -> Manager:
         cluster, metrics = Cluster("hub", hub.client()), Metrics()
-        return Manager(cluster, controllers(cluster, metrics, kept, SchedulerMetrics(metrics.registry)))
+        return Manager(cluster, [KueueSchedulerController(cluster, metrics, kept, KueueMetrics(metrics.registry))])
 
     async def look(name: str) -> Standing:
         return _our_standing(kept, name)

@@ -90,7 +90,7 @@ class FakeWorker:
 
     def objects(self) -> list[str]:
         """Return what was added to the accounts and roles that every cluster has."""
-        return [found for found in self._objects() if found not in self._first_objects]
+        return [entry for entry in self._objects() if entry not in self._first_objects]
 
     def _objects(self) -> list[str]:
         kinds = (core.ServiceAccount, ClusterRole, ClusterRoleBinding)

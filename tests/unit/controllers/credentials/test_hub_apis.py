@@ -27,17 +27,17 @@ async def test_bare_hub_has_nothing(api):
 
 
 @pytest.mark.parametrize(
-    ("served", "found"),
+    ("served", "is_served"),
     [
         pytest.param([MSA], False, id="only accounts"),
         pytest.param([PERMISSION], False, id="only permissions"),
         pytest.param([MSA, PERMISSION], True, id="both"),
     ],
 )
-async def test_managed_accounts_need_both_apis(api, served, found):
+async def test_managed_accounts_need_both_apis(api, served, is_served):
     lack(api, *{MSA, PERMISSION}.difference(served))
 
-    assert (await discover(Client(api))).managed_accounts is found
+    assert (await discover(Client(api))).managed_accounts is is_served
 
 
 async def test_only_fields_that_the_crd_knows_are_filled(api):

@@ -377,9 +377,9 @@ async def test_nothing_secret_is_logged_or_said(world, caplog):
             worker.api.cut()
             await advance(3600)
 
-    said = world.notes() + "".join(str(record.__dict__) for record in caplog.records)
+    output = world.notes() + "".join(str(record.__dict__) for record in caplog.records)
     assert len(worker.tokens) > 1
-    assert not [token for token in (*worker.tokens, "admin-token") if token in said]
+    assert not [token for token in (*worker.tokens, "admin-token") if token in output]
 
 
 async def test_a_secret_that_a_purge_let_go_is_taken_back_and_renewed(world):

@@ -38,6 +38,6 @@ async def test_a_kind_is_named_where_it_is_served(api, served, kinds):
 
 
 async def test_a_worker_is_asked_what_it_serves(api):
-    found = await served_job_kinds(Client(api))
+    kinds = await served_job_kinds(Client(api))
 
-    assert found == [*OWN, "jobset.x-k8s.io/jobset"]
+    assert kinds == [*OWN, "jobset.x-k8s.io/jobset"]

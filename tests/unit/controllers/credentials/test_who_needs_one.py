@@ -108,6 +108,6 @@ def test_cluster_of_secret(name, clusters):
 def test_clusters_of_decision():
     status = {"decisions": [{"clusterName": "b", "reason": ""}, {"clusterName": "a", "reason": ""}]}
 
-    found = PlacementDecision.view(PlacementDecision.manifest("d", "ns", status=status))
+    decision = PlacementDecision.view(PlacementDecision.manifest("d", "ns", status=status))
 
-    assert clusters_of_decision(found) == ["b", "a"]
+    assert clusters_of_decision(decision) == ["b", "a"]

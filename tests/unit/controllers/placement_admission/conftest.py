@@ -122,7 +122,7 @@ def a_check():
     return lambda *args, **options: _view(kueue.AdmissionCheck, check_manifest(*args, **options))
 
 
-class Scene:
+class Environment:
     """What stands on the hub and the workers, in the words of the tests.
 
     A member is called `gpu-c1`: Placement gpu, cluster c1. Nothing here is recorded in `writes`.
@@ -177,9 +177,9 @@ class Scene:
         )
 
     def score(self, name, value, score="gpuClusterAvailable"):
-        found = self.api.get(cluster.AddOnPlacementScore, "resource-usage-score", name)
+        score_object = self.api.get(cluster.AddOnPlacementScore, "resource-usage-score", name)
         status = {"scores": [{"name": score, "value": value}]}
-        if found is None:
+        if score_object is None:
             self.api.add(cluster.AddOnPlacementScore.manifest("resource-usage-score", name, status=status))
         else:
             self.api.change(cluster.AddOnPlacementScore, "resource-usage-score", name, status=status)
@@ -206,7 +206,7 @@ class Scene:
 
     def connect(self, *members, status="True", since=MOMENT):
         """Let Kueue say that it is (or is not) connected to members; all that there are where none is named."""
-        for member in members or [found.name for found in self.api.list(kueue.MultiKueueCluster)]:
+        for member in members or [existing.name for existing in self.api.list(kueue.MultiKueueCluster)]:
             conditions = [condition("Active", status, since)]
             self.api.change(kueue.MultiKueueCluster, member, status={"conditions": conditions})
 
@@ -274,8 +274,8 @@ class Scene:
         return [write for write in self.api.writes if " events/" not in write]
 
     def lists(self, config="gpu"):
-        found = self.api.get(kueue.MultiKueueConfig, config)
-        return list(found.spec.clusters) if found is not None else None
+        listed = self.api.get(kueue.MultiKueueConfig, config)
+        return list(listed.spec.clusters) if listed is not None else None
 
     def members(self):
         return [member.name for member in self.api.list(kueue.MultiKueueCluster)]
@@ -283,7 +283,7 @@ class Scene:
     def says(self, kind, check="ac"):
         """Return a condition of a check; None where it has none."""
         conditions = self.api.get(kueue.AdmissionCheck, check).status.conditions
-        return next((found for found in conditions if found.type == kind), None)
+        return next((condition for condition in conditions if condition.type == kind), None)
 
     def state(self, check="ac", workload="job"):
         return self.api.get(kueue.Workload, workload, "team-a").check(check).state
@@ -293,8 +293,8 @@ class Scene:
 
     def events(self, reason):
         """Return the notes of all events with a reason."""
-        found = [self.api.raw(Event, event.name, event.namespace) for event in self.api.list(Event)]
-        return [event["note"] for event in found if event["reason"] == reason]
+        events = [self.api.raw(Event, event.name, event.namespace) for event in self.api.list(Event)]
+        return [event["note"] for event in events if event["reason"] == reason]
 
 
 def _decisions(names):
@@ -302,10 +302,10 @@ def _decisions(names):
 
 
 @pytest.fixture
-async def scene(api: ArrangedApi, hub: Cluster, new_api: Callable[[], ArrangedApi]) -> AsyncIterator[Scene]:
-    scene = Scene(api, hub, new_api)
-    yield scene
-    await scene.close()
+async def env(api: ArrangedApi, hub: Cluster, new_api: Callable[[], ArrangedApi]) -> AsyncIterator[Environment]:
+    env = Environment(api, hub, new_api)
+    yield env
+    await env.close()
 
 
 @pytest.fixture

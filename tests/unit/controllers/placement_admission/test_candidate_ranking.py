@@ -106,7 +106,7 @@ def test_what_others_could_lend_is_not_guessed():
 
 
 @pytest.mark.parametrize(
-    ("quota", "borrowed", "needed", "said"),
+    ("quota", "borrowed", "needed", "message"),
     [
         pytest.param({"cpu": "8"}, {}, {"cpu": "8"}, "", id="all of it"),
         pytest.param({"cpu": "8"}, {}, {"cpu": "64"}, "has 8 cpu, and the job needs 64", id="more than it has"),
@@ -134,11 +134,11 @@ def test_what_others_could_lend_is_not_guessed():
         pytest.param({"cpu": "8"}, {}, {}, "", id="a job that needs nothing"),
     ],
 )
-def test_what_a_quota_can_never_hold(quota, borrowed, needed, said):
+def test_what_a_quota_can_never_hold(quota, borrowed, needed, message):
     own = parse_all(quota)
     limits = add([own, {name: Decimal(amount) for name, amount in borrowed.items()}])
 
-    assert shortage(own, limits, parse_all(needed)) == said
+    assert shortage(own, limits, parse_all(needed)) == message
 
 
 @pytest.mark.parametrize(
@@ -169,10 +169,10 @@ def test_the_explanation_names_everybody_in_the_order_of_the_choice():
 
 def test_that_every_cluster_is_too_small_is_said_first():
     small = [Candidate(name, excluded="has 8 cpu, and the job needs 64", is_too_small=True) for name in ("b", "a")]
-    each = "a: has 8 cpu, and the job needs 64; b: has 8 cpu, and the job needs 64"
+    reasons = "a: has 8 cpu, and the job needs 64; b: has 8 cpu, and the job needs 64"
 
-    assert explain(small, ONE_GPU) == f"no selected cluster's quota holds this job; {each}"
-    assert explain([*small, OUT], ONE_GPU) == f"{each}; out: draining"
+    assert explain(small, ONE_GPU) == f"no selected cluster's quota holds this job; {reasons}"
+    assert explain([*small, OUT], ONE_GPU) == f"{reasons}; out: draining"
 
 
 def test_a_config_without_clusters_is_explained_too():

@@ -68,99 +68,99 @@ def test_what_a_job_lacks(job, lacks):
 
 
 @pytest.fixture
-async def evicted(scene):
+async def evicted(env):
     """A job that ran on c1; its copy is gone, and Kueue has stopped it on the hub."""
-    scene.fleet("c1", "c2")
-    scene.placement("gpu", "c1", "c2")
-    scene.check()
-    scene.api.add(job_manifest())
-    uid = scene.api.get(Job, "job", "team-a").uid
-    scene.workload(checks=RESET, evicted=True, owner="Job", owner_uid=uid)
+    env.fleet("c1", "c2")
+    env.placement("gpu", "c1", "c2")
+    env.check()
+    env.api.add(job_manifest())
+    uid = env.api.get(Job, "job", "team-a").uid
+    env.workload(checks=RESET, evicted=True, owner="Job", owner_uid=uid)
 
 
-def counted(scene):
-    return scene.api.get(Job, "job", "team-a").status.active
+def counted(env):
+    return env.api.get(Job, "job", "team-a").status.active
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_the_job_gets_its_last_status_and_the_user_a_reason(scene):
-    async with scene.beating() as heart:
+async def test_the_job_gets_its_last_status_and_the_user_a_reason(env):
+    async with env.beating() as heart:
         await advance(6)
 
-        assert counted(scene) == 0
-        assert "no cluster has a copy any more" in scene.events("EvictionFinished")[0]
+        assert counted(env) == 0
+        assert "no cluster has a copy any more" in env.events("EvictionFinished")[0]
         assert heart.evictions.admission_metrics.evictions_finished._value.get() == 1
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_the_second_time_it_is_quiet(scene):
-    async with scene.beating():
+async def test_the_second_time_it_is_quiet(env):
+    async with env.beating():
         await advance(6)
-        assert STATUS_WRITE in scene.writes
-        scene.api.writes.clear()
+        assert STATUS_WRITE in env.writes
+        env.api.writes.clear()
         await advance(600)
 
-        assert STATUS_WRITE not in scene.writes
+        assert STATUS_WRITE not in env.writes
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_a_copy_is_waited_for(scene):
-    scene.copy("c2")
+async def test_a_copy_is_waited_for(env):
+    env.copy("c2")
 
-    async with scene.beating():
+    async with env.beating():
         await advance(60)
-        assert counted(scene) == 1
-        scene.remove_copy("c2")
+        assert counted(env) == 1
+        env.remove_copy("c2")
         await advance(12)
 
-        assert counted(scene) == 0
+        assert counted(env) == 0
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_a_cluster_that_cannot_be_asked_is_waited_for(scene):
-    scene.workers["c2"].cut()
+async def test_a_cluster_that_cannot_be_asked_is_waited_for(env):
+    env.workers["c2"].cut()
 
-    async with scene.beating():
+    async with env.beating():
         await advance(60)
-        assert counted(scene) == 1
-        assert "gpu-c2 cannot be asked" in scene.events("WaitingForCluster")[0]
-        scene.workers["c2"].heal()
+        assert counted(env) == 1
+        assert "gpu-c2 cannot be asked" in env.events("WaitingForCluster")[0]
+        env.workers["c2"].heal()
         await advance(30)
 
-        assert counted(scene) == 0
+        assert counted(env) == 0
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_a_cluster_that_was_given_up_unasked_is_named(scene):
-    scene.change_workload(on="gpu-c2", checks={"mk": "Ready", "ac": "Ready"})
-    scene.workers["c2"].cut()
+async def test_a_cluster_that_was_given_up_unasked_is_named(env):
+    env.change_workload(on="gpu-c2", checks={"mk": "Ready", "ac": "Ready"})
+    env.workers["c2"].cut()
 
-    async with scene.beating():
-        scene.select("c1")
-        scene.change_workload(checks=RESET, evicted=True)
+    async with env.beating():
+        env.select("c1")
+        env.change_workload(checks=RESET, evicted=True)
         await advance(60)
-        assert counted(scene) == 1
-        scene.api.change(kueue.MultiKueueCluster, "gpu-c2", metadata={"annotations": {GIVEN_UP: "true"}})
+        assert counted(env) == 1
+        env.api.change(kueue.MultiKueueCluster, "gpu-c2", metadata={"annotations": {GIVEN_UP: "true"}})
         await advance(30)
 
-        assert counted(scene) == 0
-        (said,) = scene.events("EvictionFinished")
-        assert said.startswith(
+        assert counted(env) == 0
+        (note,) = env.events("EvictionFinished")
+        assert note.startswith(
             "no cluster that answers has a copy any more (gpu-c2: given up unasked, the job may still"
         )
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_kueue_has_a_few_seconds_to_end_it_itself(scene):
-    scene.change_workload(checks=RESET)
+async def test_kueue_has_a_few_seconds_to_end_it_itself(env):
+    env.change_workload(checks=RESET)
 
-    async with scene.beating():
-        scene.change_workload(checks=RESET, evicted=True, evicted_since=timestamp(clock.now()))
+    async with env.beating():
+        env.change_workload(checks=RESET, evicted=True, evicted_since=timestamp(clock.now()))
         await advance(4)
-        assert counted(scene) == 1
+        assert counted(env) == 1
         await advance(2)
 
-        assert counted(scene) == 0
+        assert counted(env) == 0
 
 
 @pytest.mark.usefixtures("evicted")
@@ -173,13 +173,13 @@ async def test_kueue_has_a_few_seconds_to_end_it_itself(scene):
         pytest.param({"evicted": True, "checks": {"ac": "Pending"}}, id="no MultiKueue check"),
     ],
 )
-async def test_other_workloads_are_left_alone(scene, change):
-    scene.change_workload(**{"checks": RESET, **change})
+async def test_other_workloads_are_left_alone(env, change):
+    env.change_workload(**{"checks": RESET, **change})
 
-    async with scene.beating():
+    async with env.beating():
         await advance(60)
 
-        assert counted(scene) == 1
+        assert counted(env) == 1
 
 
 @pytest.mark.usefixtures("evicted")
@@ -188,63 +188,63 @@ async def test_other_workloads_are_left_alone(scene, change):
     [("fleetqueue.dev/dispatcher", 0), ("kueue.x-k8s.io/multikueue-dispatcher-all-at-once", 1)],
     ids=["ours: Kueue has no way out", "Kueue's own: it nominates again"],
 )
-async def test_a_workload_without_a_check_of_ours_is_finished_where_we_dispatch(scene, dispatcher, left):
-    scene.dispatcher(dispatcher)
-    scene.change_workload(checks={"mk": "Pending"}, evicted=True)
+async def test_a_workload_without_a_check_of_ours_is_finished_where_we_dispatch(env, dispatcher, left):
+    env.dispatcher(dispatcher)
+    env.change_workload(checks={"mk": "Pending"}, evicted=True)
 
-    async with scene.beating():
+    async with env.beating():
         await advance(60)
 
-        assert counted(scene) == left
+        assert counted(env) == left
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_a_job_of_the_same_name_that_came_later_is_left_alone(scene):
-    scene.api.remove(Job, "job", "team-a")
-    scene.api.add(job_manifest())
+async def test_a_job_of_the_same_name_that_came_later_is_left_alone(env):
+    env.api.remove(Job, "job", "team-a")
+    env.api.add(job_manifest())
 
-    async with scene.beating():
+    async with env.beating():
         await advance(60)
 
-        assert counted(scene) == 1
+        assert counted(env) == 1
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_a_job_that_is_gone_needs_nothing(scene):
-    scene.api.remove(Job, "job", "team-a")
+async def test_a_job_that_is_gone_needs_nothing(env):
+    env.api.remove(Job, "job", "team-a")
 
-    async with scene.beating():
+    async with env.beating():
         await advance(60)
 
-        assert STATUS_WRITE not in scene.writes
+        assert STATUS_WRITE not in env.writes
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_of_other_kinds_the_user_learns_what_to_do(scene):
-    scene.api.remove(kueue.Workload, "job", "team-a")
-    scene.workload(checks=RESET, evicted=True, owner="RayJob")
+async def test_of_other_kinds_the_user_learns_what_to_do(env):
+    env.api.remove(kueue.Workload, "job", "team-a")
+    env.workload(checks=RESET, evicted=True, owner="RayJob")
 
-    async with scene.beating():
+    async with env.beating():
         await advance(6)
 
-        assert "Kueue still waits for RayJob job to stop" in scene.events("EvictionStuck")[0]
+        assert "Kueue still waits for RayJob job to stop" in env.events("EvictionStuck")[0]
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_without_the_config_nobody_knows_where_to_look(scene):
-    scene.api.change(kueue.AdmissionCheck, "mk", spec={"parameters": {"name": "missing"}})
+async def test_without_the_config_nobody_knows_where_to_look(env):
+    env.api.change(kueue.AdmissionCheck, "mk", spec={"parameters": {"name": "missing"}})
 
-    async with scene.beating():
+    async with env.beating():
         await advance(60)
 
-        assert counted(scene) == 1
+        assert counted(env) == 1
 
 
 @pytest.mark.usefixtures("evicted")
-async def test_a_write_that_failed_is_tried_again(scene):
-    scene.api.fail_on(STATUS_WRITE, errors.Conflict("the Job changed meanwhile"), times=1)
+async def test_a_write_that_failed_is_tried_again(env):
+    env.api.fail_on(STATUS_WRITE, errors.Conflict("the Job changed meanwhile"), times=1)
 
-    async with scene.beating():
+    async with env.beating():
         await advance(12)
 
-        assert counted(scene) == 0
+        assert counted(env) == 0

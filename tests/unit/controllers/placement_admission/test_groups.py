@@ -46,89 +46,87 @@ def test_the_cluster_of_a_group(a_workload):
 
 
 @pytest.fixture
-async def two_clusters(scene):
-    scene.fleet("c1", "c2")
-    scene.placement("gpu", "c1", "c2")
-    scene.check()
+async def two_clusters(env):
+    env.fleet("c1", "c2")
+    env.placement("gpu", "c1", "c2")
+    env.check()
 
 
 @pytest.mark.usefixtures("two_clusters")
-async def test_the_others_go_where_the_first_went(scene):
-    async with scene.beating():
-        await scene.connected()
-        scene.workload("first", **of_group(0, checks=ASKED))
-        scene.workload("second", **of_group(1, checks=ASKED))
+async def test_the_others_go_where_the_first_went(env):
+    async with env.beating():
+        await env.connected()
+        env.workload("first", **of_group(0, checks=ASKED))
+        env.workload("second", **of_group(1, checks=ASKED))
         await settle()
-        assert scene.nominated("first") == ["gpu-c1"]
-        assert scene.nominated("second") == []
-        assert scene.events("NoClusterToNominate") == [
+        assert env.nominated("first") == ["gpu-c1"]
+        assert env.nominated("second") == []
+        assert env.events("NoClusterToNominate") == [
             "it goes where the first Workload of its job goes, which has no cluster yet"
         ]
 
-        scene.change_workload("first", on="gpu-c1", checks=RUNNING)
+        env.change_workload("first", on="gpu-c1", checks=RUNNING)
         await settle()
 
-        assert scene.nominated("second") == ["gpu-c1"]
-        assert scene.state(workload="second") == "Ready"
-        assert "gpu-c1; the other Workloads of its job are on gpu-c1" in scene.events("Nominated")
+        assert env.nominated("second") == ["gpu-c1"]
+        assert env.state(workload="second") == "Ready"
+        assert "gpu-c1; the other Workloads of its job are on gpu-c1" in env.events("Nominated")
 
 
 @pytest.mark.usefixtures("two_clusters")
-async def test_one_that_belongs_to_a_draining_cluster_is_sent_there_and_not_taken_back(scene):
-    scene.workload("first", **of_group(0, on="gpu-c1", checks=RUNNING))
-    scene.copy("c1", "first", admitted=True)
+async def test_one_that_belongs_to_a_draining_cluster_is_sent_there_and_not_taken_back(env):
+    env.workload("first", **of_group(0, on="gpu-c1", checks=RUNNING))
+    env.copy("c1", "first", admitted=True)
 
-    async with scene.beating():
-        await scene.connected()
-        scene.select("c2")
+    async with env.beating():
+        await env.connected()
+        env.select("c2")
         await settle()
-        scene.workload("second", **of_group(1, checks=ASKED))
+        env.workload("second", **of_group(1, checks=ASKED))
         await advance(600)
 
-        assert scene.nominated("second") == ["gpu-c1"]
-        assert scene.state(workload="second") == "Ready"
-        assert scene.events("TakenBack") == []
+        assert env.nominated("second") == ["gpu-c1"]
+        assert env.state(workload="second") == "Ready"
+        assert env.events("TakenBack") == []
 
 
 @pytest.mark.usefixtures("two_clusters")
-async def test_when_the_drain_times_out_none_is_sent_back_to_where_the_others_still_are(scene):
-    scene.workload("first", **of_group(0, on="gpu-c1", checks=RUNNING))
-    scene.copy("c1", "first", admitted=True)
+async def test_when_the_drain_times_out_none_is_sent_back_to_where_the_others_still_are(env):
+    env.workload("first", **of_group(0, on="gpu-c1", checks=RUNNING))
+    env.copy("c1", "first", admitted=True)
 
-    async with scene.beating(drain_timeout=60):
-        await scene.connected()
-        scene.select("c2")
+    async with env.beating(drain_timeout=60):
+        await env.connected()
+        env.select("c2")
         await advance(70)
-        assert scene.state(workload="first") == "Retry"
-        scene.workload("second", **of_group(1, checks=ASKED))
+        assert env.state(workload="first") == "Retry"
+        env.workload("second", **of_group(1, checks=ASKED))
         await settle()
-        assert scene.nominated("second") == []
-        assert scene.events("NoClusterToNominate") == [
-            "the other Workloads of its job are being taken back from gpu-c1"
-        ]
+        assert env.nominated("second") == []
+        assert env.events("NoClusterToNominate") == ["the other Workloads of its job are being taken back from gpu-c1"]
 
-        scene.remove_copy("c1", "first")
-        scene.change_workload("first", checks=ASKED, evicted=False)
+        env.remove_copy("c1", "first")
+        env.change_workload("first", checks=ASKED, evicted=False)
         await advance(5)
 
-        assert scene.nominated("first") == ["gpu-c2"]
+        assert env.nominated("first") == ["gpu-c2"]
 
 
 @pytest.mark.usefixtures("two_clusters")
-async def test_one_that_waits_for_a_cluster_that_is_not_connected_says_so(scene):
-    scene.workload("first", **of_group(0, on="gpu-c1", checks=RUNNING))
+async def test_one_that_waits_for_a_cluster_that_is_not_connected_says_so(env):
+    env.workload("first", **of_group(0, on="gpu-c1", checks=RUNNING))
 
-    async with scene.beating():
-        await scene.connected()
-        scene.disconnect("gpu-c1")
-        scene.workload("second", **of_group(1, checks=ASKED))
+    async with env.beating():
+        await env.connected()
+        env.disconnect("gpu-c1")
+        env.workload("second", **of_group(1, checks=ASKED))
         await settle()
-        assert scene.nominated("second") == []
-        assert scene.events("NoClusterToNominate") == [
+        assert env.nominated("second") == []
+        assert env.events("NoClusterToNominate") == [
             "the other Workloads of its job are on gpu-c1, which is not connected"
         ]
 
-        scene.connect("gpu-c1")
+        env.connect("gpu-c1")
         await settle()
 
-        assert scene.nominated("second") == ["gpu-c1"]
+        assert env.nominated("second") == ["gpu-c1"]

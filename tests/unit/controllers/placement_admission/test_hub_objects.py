@@ -51,16 +51,16 @@ def test_without_a_config_nothing_drains():
 
 
 @pytest.fixture
-async def objects(scene, follow):
-    scene.fleet("c1", "c2")
+async def objects(env, follow):
+    env.fleet("c1", "c2")
     labels = {**OURS, "fleetqueue.dev/cluster": "c1"}
     source = {"kubeConfig": {"locationType": "Secret", "location": "kueue-admin-c1-kubeconfig"}}
     by_path = {"kubeConfig": {"locationType": "Path", "location": "/etc/kubeconfig"}}
-    scene.api.add(
+    env.api.add(
         kueue.MultiKueueCluster.manifest("gpu-c1", labels=labels, spec={"clusterSource": source}),
         kueue.MultiKueueCluster.manifest("foreign", spec={"clusterSource": by_path}),
     )
-    heart = scene.heart()
+    heart = env.heart()
     await follow(*heart.controllers)
     return heart.configs.objects
 
@@ -78,17 +78,17 @@ async def test_the_cluster_behind_a_member(objects, member, name):
 
 
 @pytest.mark.parametrize(
-    ("member", "found"),
+    ("member", "secret_name"),
     [
         pytest.param("gpu-c1", "kueue-admin-c1-kubeconfig", id="its secret"),
         pytest.param("foreign", None, id="a file that only Kueue has"),
         pytest.param("gpu-c2", None, id="a deleted one"),
     ],
 )
-async def test_the_kubeconfig_of_a_member(objects, member, found):
+async def test_the_kubeconfig_of_a_member(objects, member, secret_name):
     secret = objects.kubeconfig_of(member)
 
-    assert (secret.name if secret else None) == found
+    assert (secret.name if secret else None) == secret_name
 
 
 @pytest.mark.parametrize(
@@ -104,32 +104,32 @@ async def test_whether_a_cluster_has_left_the_fleet(objects, member, answer):
     assert objects.has_left(member, "gpu") is answer
 
 
-async def test_a_cluster_that_is_removed_has_left(scene, objects):
-    scene.api.remove(cluster.ManagedCluster, "c1")
+async def test_a_cluster_that_is_removed_has_left(env, objects):
+    env.api.remove(cluster.ManagedCluster, "c1")
     await settle()
 
     assert objects.has_left("gpu-c1", "gpu")
 
 
-async def test_kueues_configuration_is_read_once_for_every_version(scene, objects):
+async def test_kueues_configuration_is_read_once_for_every_version(env, objects):
     before = objects.kueue.written
 
     assert objects.kueue.written is before
-    scene.dispatcher(kueue.INCREMENTAL)
+    env.dispatcher(kueue.INCREMENTAL)
     await settle()
     assert objects.kueue.written.dispatcher_name == kueue.INCREMENTAL
-    scene.api.remove(core.ConfigMap, "kueue-manager-config", "kueue-system")
+    env.api.remove(core.ConfigMap, "kueue-manager-config", "kueue-system")
     await settle()
     assert objects.kueue.written.dispatcher_name == kueue.ALL_AT_ONCE
 
 
-async def test_the_workloads_on_a_member_are_the_live_ones_of_its_config(scene, objects):
-    scene.multikueue_check("mk-cpu", "cpu")
-    scene.workload("runs", on="gpu-c1")
-    scene.workload("waits", nominated=["gpu-c2", "gpu-c1"])
-    scene.workload("ended", on="gpu-c1", finished=True)
-    scene.workload("going", on="gpu-c1", deleting=True)
-    scene.workload("elsewhere", on="gpu-c1", checks={"mk-cpu": "Ready"})
+async def test_the_workloads_on_a_member_are_the_live_ones_of_its_config(env, objects):
+    env.multikueue_check("mk-cpu", "cpu")
+    env.workload("runs", on="gpu-c1")
+    env.workload("waits", nominated=["gpu-c2", "gpu-c1"])
+    env.workload("ended", on="gpu-c1", finished=True)
+    env.workload("going", on="gpu-c1", deleting=True)
+    env.workload("elsewhere", on="gpu-c1", checks={"mk-cpu": "Ready"})
     await settle()
 
     assert [workload.name for workload in objects.workloads_on("gpu-c1", "gpu")] == ["runs", "waits"]

@@ -52,12 +52,12 @@ def with_condition(raw, kind, status):
 class StandIn:
     """Kueue on the hub and on the workers."""
 
-    def __init__(self, scene, chance, *, run_for):
-        self.scene = scene
+    def __init__(self, env, chance, *, run_for):
+        self.env = env
         self.chance = chance
         self.run_for = run_for
-        self.hub = Client(scene.api)
-        self.remote = {name: Client(scene.workers[name], timeout=3.0) for name in scene.workers}
+        self.hub = Client(env.api)
+        self.remote = {name: Client(env.workers[name], timeout=3.0) for name in env.workers}
         self.connected = {}
         self.failing_since = {}
         self.started = {}
@@ -67,7 +67,7 @@ class StandIn:
         async with asyncio.TaskGroup() as tasks:
             for part in (self.connect, self.schedule, self.evict, self.dispatch):
                 tasks.create_task(self.repeat(part, 1.0))
-            for name in self.scene.workers:
+            for name in self.env.workers:
                 tasks.create_task(self.repeat(lambda name=name: self.work(name), 0.7))
 
     async def repeat(self, part, seconds):
@@ -107,7 +107,7 @@ class StandIn:
                 )
 
     async def connect(self):
-        for member in self.scene.api.list(kueue.MultiKueueCluster):
+        for member in self.env.api.list(kueue.MultiKueueCluster):
             name = member.metadata.labels["fleetqueue.dev/cluster"]
             try:
                 await self.remote[name].list(kueue.Workload.resource)
@@ -121,7 +121,7 @@ class StandIn:
                 reached = True
             if self.connected.get(member.name) is not reached or not member.status.conditions:
                 self.connected[member.name] = reached
-                self.scene.connect(member.name, status=str(reached))
+                self.env.connect(member.name, status=str(reached))
 
     async def dispatch(self):
         for raw in await self.workloads():
@@ -132,7 +132,7 @@ class StandIn:
 
     async def reconcile(self, local):
         """Do what the reconciler of one Workload does, by its numbers; what it read may be old."""
-        config = self.scene.api.get(kueue.MultiKueueConfig, "gpu")
+        config = self.env.api.get(kueue.MultiKueueConfig, "gpu")
         if config is None:
             return
         listed = config.spec.clusters
@@ -190,9 +190,9 @@ class StandIn:
         await self.status(local, admissionChecks=checks, **fields)
 
     async def workloads(self):
-        found = (await self.hub.list(kueue.Workload.resource)).items
-        self.chance.shuffle(found)
-        return found
+        workloads = (await self.hub.list(kueue.Workload.resource)).items
+        self.chance.shuffle(workloads)
+        return workloads
 
     async def status(self, raw, **fields):
         metadata = {"resourceVersion": raw["metadata"]["resourceVersion"]}
@@ -245,7 +245,7 @@ class StandIn:
 
     async def work(self, name):
         """Admit, one after the other, and let Jobs end."""
-        api = self.scene.workers[name]
+        api = self.env.workers[name]
         copies = api.list(kueue.Workload)
         running = [c for c in copies if c.is_true("Admitted") and not c.is_finished]
         for copy in copies:
@@ -265,7 +265,7 @@ class StandIn:
         """Return the workers on which a Job is there and has not ended."""
         return [
             worker
-            for worker, api in self.scene.workers.items()
+            for worker, api in self.env.workers.items()
             if api.get(Job, name, NAMESPACE) is not None
             and not ((copy := api.get(kueue.Workload, name, NAMESPACE)) and copy.is_finished)
         ]
@@ -306,18 +306,18 @@ class LateStream:
 class Chaos:
     """What may happen to the fleet, by chance."""
 
-    def __init__(self, scene, chance, settings):
-        self.scene = scene
+    def __init__(self, env, chance, settings):
+        self.env = env
         self.chance = chance
         self.settings = settings
         self.process = AsyncExitStack()
-        self.door = LateDoor(scene.api)
+        self.door = LateDoor(env.api)
         self.selected = list(NAMES)
 
     async def start(self):
         """Start our own process, with nothing in its memory."""
         hub = Cluster("hub", Client(self.door))
-        heart = PlacementAdmission(hub, Metrics(), self.settings, dial=self.scene._dial)
+        heart = PlacementAdmission(hub, Metrics(), self.settings, dial=self.env._dial)
         self.process.push_async_callback(heart.close)
         await self.process.enter_async_context(running(Manager(hub, heart.controllers).run()))
 
@@ -328,7 +328,7 @@ class Chaos:
     async def strike(self):
         events = ["select", "select", "cut", "hang", "heal", "fail", "kill", "slow", "hand", "late", "leave", "return"]
         event, name = self.chance.choice(events), self.chance.choice(NAMES)
-        worker = self.scene.workers[name]
+        worker = self.env.workers[name]
         if event == "select":
             self.select(*self.chance.sample(NAMES, self.chance.randint(0, len(NAMES))))
         elif event in ("cut", "hang"):
@@ -343,11 +343,11 @@ class Chaos:
             )
             error = self.chance.choice([errors.ServerError("boom"), errors.Unreachable("lost"), errors.Conflict("old")])
             applied = self.chance.random() < 0.5 and not isinstance(error, errors.Conflict)
-            self.scene.api.fail_on(what, error, times=self.chance.randint(1, 3), applied=applied)
+            self.env.api.fail_on(what, error, times=self.chance.randint(1, 3), applied=applied)
         elif event == "hand":
             self.meddle()
-        elif event == "leave" and self.scene.api.get(cluster.ManagedCluster, name) is not None:
-            self.scene.api.remove(cluster.ManagedCluster, name)
+        elif event == "leave" and self.env.api.get(cluster.ManagedCluster, name) is not None:
+            self.env.api.remove(cluster.ManagedCluster, name)
         elif event == "return":
             self.return_all()
         elif event == "late":
@@ -359,7 +359,7 @@ class Chaos:
 
     def meddle(self):
         """Be somebody who deletes what is ours, or edits it."""
-        api = self.scene.api
+        api = self.env.api
         members = api.list(kueue.MultiKueueCluster)
         config = api.get(kueue.MultiKueueConfig, "gpu")
         what = self.chance.choice(["config", "member", "mark", "list"])
@@ -375,31 +375,31 @@ class Chaos:
     def return_all(self):
         """Register the clusters again whose ManagedCluster was deleted."""
         for name in NAMES:
-            if self.scene.api.get(cluster.ManagedCluster, name) is None:
-                self.scene.api.add(cluster.ManagedCluster.manifest(name, spec={"hubAcceptsClient": True}))
+            if self.env.api.get(cluster.ManagedCluster, name) is None:
+                self.env.api.add(cluster.ManagedCluster.manifest(name, spec={"hubAcceptsClient": True}))
 
     def select(self, *names):
         self.selected = sorted(names)
-        self.scene.select(*names)
+        self.env.select(*names)
 
     def end(self):
         self.door.late_until = 0.0
-        for api in (self.scene.api, *self.scene.workers.values()):
+        for api in (self.env.api, *self.env.workers.values()):
             api.heal()
             api.seconds_per_request = 0.0
 
 
-async def play(scene, seed, **settings):
+async def play(env, seed, **settings):
     chance = random.Random(seed)
-    scene.fleet(*NAMES)
-    scene.placement("gpu", *NAMES)
-    scene.check()
-    stand_in = StandIn(scene, chance, run_for=chance.choice([20.0, 120.0]))
-    chaos = Chaos(scene, chance, PlacementAdmissionSettings(lost_timeout=1e9, nomination_timeout=20.0, **settings))
+    env.fleet(*NAMES)
+    env.placement("gpu", *NAMES)
+    env.check()
+    stand_in = StandIn(env, chance, run_for=chance.choice([20.0, 120.0]))
+    chaos = Chaos(env, chance, PlacementAdmissionSettings(lost_timeout=1e9, nomination_timeout=20.0, **settings))
     async with running(stand_in.run()):
         await chaos.start()
         for job in JOBS:
-            scene.workload(job, quota=False, checks={"mk": "Pending", "ac": "Pending"})
+            env.workload(job, quota=False, checks={"mk": "Pending", "ac": "Pending"})
             for _ in range(6):
                 await asyncio.sleep(chance.uniform(0, 8))
                 await chaos.strike()
@@ -408,7 +408,7 @@ async def play(scene, seed, **settings):
         chaos.select("c2")
         for _ in range(60):
             await asyncio.sleep(20)
-            if all(workload.is_finished for workload in scene.api.list(kueue.Workload)):
+            if all(workload.is_finished for workload in env.api.list(kueue.Workload)):
                 break
         await asyncio.sleep(60)
         await chaos.kill()
@@ -429,14 +429,14 @@ async def play(scene, seed, **settings):
         ),
     ],
 )
-async def test_a_job_runs_once_at_a_time_and_every_drain_ends(scene, seed, settings):
-    stand_in, chaos = await play(scene, seed, **settings)
+async def test_a_job_runs_once_at_a_time_and_every_drain_ends(env, seed, settings):
+    stand_in, chaos = await play(env, seed, **settings)
 
     assert {job: stand_in.most[job] for job in JOBS} == dict.fromkeys(JOBS, 1)
-    assert [workload.name for workload in scene.api.list(kueue.Workload) if not workload.is_finished] == []
-    assert scene.lists() == [chaos.settings.member("gpu", name) for name in chaos.selected]
-    assert scene.members() == scene.lists()
-    assert scene.says("Draining") is None
-    for worker in scene.workers.values():
+    assert [workload.name for workload in env.api.list(kueue.Workload) if not workload.is_finished] == []
+    assert env.lists() == [chaos.settings.member("gpu", name) for name in chaos.selected]
+    assert env.members() == env.lists()
+    assert env.says("Draining") is None
+    for worker in env.workers.values():
         assert worker.list(kueue.Workload) == []
         assert [job.name for job in worker.list(Job) if job.name != strangers.NAME] == []

@@ -13,86 +13,84 @@ WRITE = f"patch secrets/kueue-system/{SECRET}"
 
 
 @pytest.fixture
-async def one_cluster(scene):
-    scene.fleet()
-    scene.cluster("c1", secret=False)
-    scene.secret("c1", labels=OURS, annotations={CLUSTER_UID: "uid-of-c1"})
-    scene.placement("gpu", "c1")
-    scene.check()
-    scene.workload()
+async def one_cluster(env):
+    env.fleet()
+    env.cluster("c1", secret=False)
+    env.secret("c1", labels=OURS, annotations={CLUSTER_UID: "uid-of-c1"})
+    env.placement("gpu", "c1")
+    env.check()
+    env.workload()
 
 
-def secret_of(scene):
-    return scene.api.get(core.Secret, SECRET, "kueue-system")
+def secret_of(env):
+    return env.api.get(core.Secret, SECRET, "kueue-system")
 
 
-def renew(scene):
+def renew(env):
     """Do what the controller of credentials does."""
-    scene.workers["c1"].heal()
-    scene.api.change(core.Secret, SECRET, "kueue-system", metadata={"annotations": {REFUSED: None}})
+    env.workers["c1"].heal()
+    env.api.change(core.Secret, SECRET, "kueue-system", metadata={"annotations": {REFUSED: None}})
 
 
-def refuse(scene):
+def refuse(env):
     """Let the worker answer 401; watches that are open stay open."""
-    scene.workers["c1"].fail_on("get *", errors.Unauthorized("Unauthorized"))
+    env.workers["c1"].fail_on("get *", errors.Unauthorized("Unauthorized"))
 
 
 @pytest.mark.usefixtures("one_cluster")
-async def test_secret_is_marked_when_a_nominated_worker_answers_401(scene):
-    async with scene.beating():
-        await scene.connected()
-        assert scene.nominated() == ["gpu-c1"]
-        assert not is_refused(secret_of(scene))
-        refuse(scene)
+async def test_secret_is_marked_when_a_nominated_worker_answers_401(env):
+    async with env.beating():
+        await env.connected()
+        assert env.nominated() == ["gpu-c1"]
+        assert not is_refused(secret_of(env))
+        refuse(env)
         await advance(61)
 
-        assert is_refused(secret_of(scene))
-        assert any("Unauthorized" in note for note in scene.events("WaitingForCluster"))
+        assert is_refused(secret_of(env))
+        assert any("Unauthorized" in note for note in env.events("WaitingForCluster"))
 
 
 @pytest.mark.usefixtures("one_cluster")
-async def test_mark_is_written_once_and_again_no_sooner_than_after_a_minute(scene):
-    async with scene.beating():
-        await scene.connected()
-        refuse(scene)
+async def test_mark_is_written_once_and_again_no_sooner_than_after_a_minute(env):
+    async with env.beating():
+        await env.connected()
+        refuse(env)
         await advance(61)
-        scene.api.writes.clear()
+        env.api.writes.clear()
         await advance(120)
-        assert scene.writes.count(WRITE) == 0
+        assert env.writes.count(WRITE) == 0
 
         for _ in range(4):
-            scene.api.change(core.Secret, SECRET, "kueue-system", metadata={"annotations": {REFUSED: None}})
+            env.api.change(core.Secret, SECRET, "kueue-system", metadata={"annotations": {REFUSED: None}})
             await advance(16)
-        assert scene.writes.count(WRITE) <= 2
-        renew(scene)
+        assert env.writes.count(WRITE) <= 2
+        renew(env)
         await settle()
 
 
 @pytest.mark.usefixtures("one_cluster")
-async def test_marked_cluster_is_no_candidate_until_its_credential_is_good_again(scene):
-    async with scene.beating():
-        scene.api.change(
-            core.Secret, SECRET, "kueue-system", metadata={"annotations": {REFUSED: "2026-01-01T00:00:00Z"}}
-        )
-        await scene.connected()
-        assert scene.nominated() == []
+async def test_marked_cluster_is_no_candidate_until_its_credential_is_good_again(env):
+    async with env.beating():
+        env.api.change(core.Secret, SECRET, "kueue-system", metadata={"annotations": {REFUSED: "2026-01-01T00:00:00Z"}})
+        await env.connected()
+        assert env.nominated() == []
         why = f"gpu-c1: answers Unauthorized to the credential of secret {SECRET}"
-        assert any(why in note for note in scene.events("NoClusterToNominate"))
-        renew(scene)
+        assert any(why in note for note in env.events("NoClusterToNominate"))
+        renew(env)
         await settle()
 
-        assert scene.nominated() == ["gpu-c1"]
+        assert env.nominated() == ["gpu-c1"]
 
 
-async def test_secret_of_somebody_else_is_not_marked(scene):
-    scene.fleet("c1")
-    scene.placement("gpu", "c1")
-    scene.check()
-    scene.workload()
+async def test_secret_of_somebody_else_is_not_marked(env):
+    env.fleet("c1")
+    env.placement("gpu", "c1")
+    env.check()
+    env.workload()
 
-    async with scene.beating():
-        await scene.connected()
-        refuse(scene)
+    async with env.beating():
+        await env.connected()
+        refuse(env)
         await advance(61)
 
-        assert not is_refused(secret_of(scene))
+        assert not is_refused(secret_of(env))

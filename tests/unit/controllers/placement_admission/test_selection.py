@@ -143,9 +143,9 @@ CPU = "ResourceAllocatableCPU"
     ],
 )
 def test_what_clusters_have_to_allocate_is_recomputed(of, cpus, scores):
-    found = recomputed_scores(built_in(*of), list(cpus), lambda *_: 100, having(**cpus))
+    recomputed = recomputed_scores(built_in(*of), list(cpus), lambda *_: 100, having(**cpus))
 
-    assert found == scores
+    assert recomputed == scores
     assert add_on_scores(built_in(*of)) == []
 
 

@@ -227,9 +227,9 @@ async def test_the_queue_of_a_workload(workers, dialled, a_workload, objects, na
     workers.follow(secret())
     await settle()
 
-    found = workers.queue(secret(), a_workload())
+    local_queue = workers.queue(secret(), a_workload())
 
-    assert (found.name if found else None) == name
+    assert (local_queue.name if local_queue else None) == name
 
 
 async def test_nothing_is_known_of_a_worker_that_is_not_followed(workers, a_workload):
@@ -270,14 +270,14 @@ async def test_a_forgotten_worker_is_not_followed(workers, dialled):
 
 
 @pytest.mark.parametrize(
-    ("origins", "found"),
+    ("origins", "expected"),
     [
         pytest.param({"multikueue"}, {"team-a/ours"}, id="one"),
         pytest.param({"multikueue", "before"}, {"team-a/ours", "team-a/older"}, id="two"),
         pytest.param(set(), {"team-a/ours", "team-a/older", "team-a/other"}, id="not known: every copy counts"),
     ],
 )
-async def test_copies_are_told_by_their_origins(workers, dialled, origins, found):
+async def test_copies_are_told_by_their_origins(workers, dialled, origins, expected):
     for name, origin in (("ours", "multikueue"), ("older", "before"), ("other", "elsewhere")):
         dialled.worker.add(
             kueue.Workload.manifest(name, "team-a", labels={kueue.ORIGIN_LABEL: origin}, spec={}),
@@ -286,4 +286,4 @@ async def test_copies_are_told_by_their_origins(workers, dialled, origins, found
 
     held = await workers.held(secret(), origins)
 
-    assert {key for key in held if key.startswith("team-a/")} == found
+    assert {key for key in held if key.startswith("team-a/")} == expected

@@ -13,11 +13,11 @@ from .conftest import crd
 
 
 async def test_a_hub_with_everything_is_enough(installed):
-    found = await detect(Client(installed))
+    capabilities = await detect(Client(installed))
 
-    assert found.listed_clusters == 20
-    assert found.limit == "a MultiKueueConfig may list 20 clusters"
-    assert not found.credentials.managed_accounts
+    assert capabilities.listed_clusters == 20
+    assert capabilities.limit == "a MultiKueueConfig may list 20 clusters"
+    assert not capabilities.credentials.managed_accounts
 
 
 async def test_without_kueue_the_error_says_what_to_install(api):
@@ -39,22 +39,22 @@ async def test_without_ocm_the_error_says_what_to_install(api):
 async def test_a_forbidden_crd_means_the_limit_that_every_kueue_takes(installed):
     installed.fail_on("get customresourcedefinitions/*", errors.Forbidden("no"))
 
-    found = await detect(Client(installed))
+    capabilities = await detect(Client(installed))
 
-    assert found.listed_clusters == OLD_LIMIT
-    assert found.limit == "this kubeconfig may not read how many clusters a MultiKueueConfig may list"
+    assert capabilities.listed_clusters == OLD_LIMIT
+    assert capabilities.limit == "this kubeconfig may not read how many clusters a MultiKueueConfig may list"
 
 
 @pytest.mark.parametrize(
-    ("limit", "found"),
+    ("limit", "clusters"),
     [
         pytest.param(20, 20, id="Kueue 0.16 and newer"),
         pytest.param(10, 10, id="older"),
         pytest.param(None, OLD_LIMIT, id="the schema does not say"),
     ],
 )
-def test_the_limit_is_read_from_the_crd(limit, found):
-    assert listed_clusters(crd(limit)["spec"]) == found
+def test_the_limit_is_read_from_the_crd(limit, clusters):
+    assert listed_clusters(crd(limit)["spec"]) == clusters
 
 
 def test_a_crd_without_our_version_has_the_old_limit():

@@ -68,9 +68,9 @@ def add_on() -> Manifest:
 
 
 def score(api: ArrangedApi) -> AddOnPlacementScore:
-    found = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
-    assert found is not None
-    return found
+    published = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
+    assert published is not None
+    return published
 
 
 def gpus(api: ArrangedApi) -> int | None:
@@ -99,12 +99,12 @@ async def test_scores_are_published_at_the_start(
     worker.add(*nodes)
 
     async with agent(worker, api):
-        found, seconds = score(api), left(api)
+        published, seconds = score(api), left(api)
 
-    assert [item.name for item in found.status.scores][5] == "gpuClusterAvailable"
-    assert found.value("gpuClusterAvailable") == found.value("gpuNodeAvailable") == points
-    assert found.metadata.labels == OURS
-    assert conditions.is_true(found.status.conditions, FRESH)
+    assert [item.name for item in published.status.scores][5] == "gpuClusterAvailable"
+    assert published.value("gpuClusterAvailable") == published.value("gpuNodeAvailable") == points
+    assert published.metadata.labels == OURS
+    assert conditions.is_true(published.status.conditions, FRESH)
     assert seconds == 300
 
 
@@ -261,8 +261,8 @@ async def test_an_empty_worker_is_measured_too(api: ArrangedApi, worker: Arrange
         await advance(10)
 
         since = conditions.timestamp(clock.now())
-        said = {"reason": "AgentSilent", "message": "m", "lastTransitionTime": since}
-        lowered = [{"type": FRESH, "status": "False", **said}]
+        details = {"reason": "AgentSilent", "message": "m", "lastTransitionTime": since}
+        lowered = [{"type": FRESH, "status": "False", **details}]
         api.change(AddOnPlacementScore, SCORE_RESOURCE, "cluster1", status={"conditions": lowered})
         await settle()
 

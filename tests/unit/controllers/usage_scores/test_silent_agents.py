@@ -54,12 +54,12 @@ def score(
     if left is not None:
         status["validUntil"] = timestamp(now + timedelta(seconds=left))
     if fresh is not None:
-        said = {
+        details = {
             "reason": "Published" if fresh else "AgentSilent",
             "message": "m",
             "lastTransitionTime": timestamp(START),
         }
-        status["conditions"] = [{"type": FRESH, "status": str(fresh), **said}]
+        status["conditions"] = [{"type": FRESH, "status": str(fresh), **details}]
     manifest = AddOnPlacementScore.manifest(SCORE_RESOURCE, "cluster1", labels=OURS if ours else None, status=status)
     if deleting:
         manifest["metadata"] |= {"deletionTimestamp": timestamp(START), "finalizers": ["a/b"]}
@@ -72,7 +72,7 @@ def empty() -> Manifest:
 
 
 @pytest.mark.parametrize(
-    ("known", "found", "act", "again"),
+    ("known", "score_manifest", "act", "again"),
     [
         pytest.param(cluster(), None, ScoreAction.CREATE, None, id="never scored"),
         pytest.param(cluster(), empty(), ScoreAction.LOWER, None, id="created, and nothing said yet"),
@@ -99,10 +99,10 @@ def empty() -> Manifest:
         ),
     ],
 )
-def test_decide(known: Manifest | None, found: Manifest | None, act: ScoreAction, again: float | None) -> None:
+def test_decide(known: Manifest | None, score_manifest: Manifest | None, act: ScoreAction, again: float | None) -> None:
     verdict = decide(
         ManagedCluster.view(known) if known else None,
-        AddOnPlacementScore.view(found) if found else None,
+        AddOnPlacementScore.view(score_manifest) if score_manifest else None,
         NOW,
         SETTINGS,
     )
@@ -143,17 +143,17 @@ def agent(api: ArrangedApi, new_api: Callable[[], ArrangedApi]) -> Agent:
 
 
 def published(api: ArrangedApi) -> AddOnPlacementScore:
-    found = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
-    assert found is not None
-    return found
+    score = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
+    assert score is not None
+    return score
 
 
 def as_ocm_counts(api: ArrangedApi) -> int:
     """Return the score as OCM's placement counts it: 0 where it is missing or expired."""
-    found = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
-    if found is None or (found.status.valid_until and clock.now() > found.status.valid_until):
+    score = api.get(AddOnPlacementScore, SCORE_RESOURCE, "cluster1")
+    if score is None or (score.status.valid_until and clock.now() > score.status.valid_until):
         return 0
-    return found.value("gpuClusterAvailable") or 0
+    return score.value("gpuClusterAvailable") or 0
 
 
 def silent_count(metrics: Metrics) -> float | None:
@@ -169,10 +169,10 @@ async def test_a_new_cluster_has_the_lowest_scores_until_its_agent_speaks(api: A
         api.add(cluster())
         await settle()
 
-        found = published(api)
-        assert {item.value for item in found.status.scores} == {-100}
-        assert len(found.status.scores) == 10
-        condition = conditions.find(found.status.conditions, FRESH)
+        score = published(api)
+        assert {item.value for item in score.status.scores} == {-100}
+        assert len(score.status.scores) == 10
+        condition = conditions.find(score.status.conditions, FRESH)
         assert condition is not None
         assert (condition.status, condition.reason) == ("False", "NeverScored")
         assert silent_count(metrics) == 1
@@ -223,11 +223,11 @@ async def test_a_long_silence_is_told_of_once(api: ArrangedApi, agent: Agent) ->
         async with agent():
             await advance(10)
         await advance(3600)
-        told = conditions.find(published(api).status.conditions, FRESH)
+        condition = conditions.find(published(api).status.conditions, FRESH)
 
         await advance(3 * DAY)
 
-        assert conditions.find(published(api).status.conditions, FRESH) == told
+        assert conditions.find(published(api).status.conditions, FRESH) == condition
         assert event_reasons(api) == ["AgentHeard", "AgentSilent"]
 
 

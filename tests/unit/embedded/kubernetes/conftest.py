@@ -18,7 +18,7 @@ from tests.invariants.standing_by import watched_over
 from tests.unit.watched_cluster import WatchedCluster, watched_server
 
 
-class Scene(WatchedCluster):
+class Environment(WatchedCluster):
     """What stands in the cluster, in the words of the tests. What is done here is not recorded in `writes`."""
 
     @asynccontextmanager
@@ -88,10 +88,10 @@ def _now():
 
 
 @pytest.fixture
-async def scene() -> AsyncIterator[Scene]:
-    scene = Scene(await watched_server())
-    async with watched_over({HUB: scene.client}):
-        yield scene
+async def env() -> AsyncIterator[Environment]:
+    env = Environment(await watched_server())
+    async with watched_over({HUB: env.client}):
+        yield env
 
 
 @pytest.fixture

@@ -37,29 +37,29 @@ async def sign(request, seconds):
     return ISSUED
 
 
-def signing(scene):
-    return scene.running(CertificateRequestController, CertificateRequestController={"sign": sign})
+def signing(env):
+    return env.running(CertificateRequestController, CertificateRequestController={"sign": sign})
 
 
-async def ask(scene, *, approve=True, signer=CLIENT_SIGNER, usages=("client auth",), **spec):
+async def ask(env, *, approve=True, signer=CLIENT_SIGNER, usages=("client auth",), **spec):
     body = {"request": REQUEST, "signerName": signer, "usages": list(usages), **spec}
-    await scene.add(CertificateSigningRequest, "agent", spec=body)
+    await env.add(CertificateSigningRequest, "agent", spec=body)
     if approve:
         approved = {"type": "Approved", "status": "True", "reason": "Test", "message": "", "lastUpdateTime": None}
         resource = CertificateSigningRequest.resource
-        await scene.client.merge(resource, "agent", "", {"status": {"conditions": [approved]}}, subresource="approval")
+        await env.client.merge(resource, "agent", "", {"status": {"conditions": [approved]}}, subresource="approval")
     await settle()
 
 
-async def status(scene):
-    return (await scene.get(CertificateSigningRequest, "agent")).get("status") or {}
+async def status(env):
+    return (await env.get(CertificateSigningRequest, "agent")).get("status") or {}
 
 
-async def test_an_approved_request_gets_its_certificate(scene):
-    async with signing(scene):
-        await ask(scene)
+async def test_an_approved_request_gets_its_certificate(env):
+    async with signing(env):
+        await ask(env)
 
-        assert base64.b64decode((await status(scene))["certificate"]) == ISSUED
+        assert base64.b64decode((await status(env))["certificate"]) == ISSUED
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ async def test_an_approved_request_gets_its_certificate(scene):
         pytest.param({"signer": "example.com/other"}, id="another signer's"),
     ],
 )
-async def test_others_are_left_alone(scene, options):
-    async with signing(scene):
-        await ask(scene, **options)
+async def test_others_are_left_alone(env, options):
+    async with signing(env):
+        await ask(env, **options)
 
-        assert scene.writes == []
+        assert env.writes == []
 
 
 @pytest.mark.parametrize(
@@ -83,29 +83,29 @@ async def test_others_are_left_alone(scene, options):
         ({"expirationSeconds": 601}, "not for so long"),
     ],
 )
-async def test_what_cannot_be_signed_fails(scene, options, message):
-    async with signing(scene):
-        await ask(scene, **options)
+async def test_what_cannot_be_signed_fails(env, options, message):
+    async with signing(env):
+        await ask(env, **options)
 
-        failed = next(one for one in (await status(scene))["conditions"] if one["type"] == "Failed")
+        failed = next(one for one in (await status(env))["conditions"] if one["type"] == "Failed")
         assert (failed["reason"], failed["message"]) == ("SignerValidationFailure", message)
-        assert "certificate" not in await status(scene)
+        assert "certificate" not in await status(env)
 
 
-async def test_a_signed_request_is_left_alone(scene):
-    async with signing(scene) as (controller,):
-        await ask(scene)
-        scene.writes.clear()
+async def test_a_signed_request_is_left_alone(env):
+    async with signing(env) as (controller,):
+        await ask(env)
+        env.writes.clear()
         controller.wake("agent")
         await settle()
 
-        assert scene.writes == []
+        assert env.writes == []
 
 
-async def test_a_write_that_fails_is_tried_again(scene):
-    async with signing(scene):
-        scene.fail_once("/status")
-        await ask(scene)
+async def test_a_write_that_fails_is_tried_again(env):
+    async with signing(env):
+        env.fail_once("/status")
+        await ask(env)
         await advance(1)
 
-        assert (await status(scene))["certificate"]
+        assert (await status(env))["certificate"]

@@ -12,66 +12,66 @@ JOBS = {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get"]}
 MADE_OF = {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}
 
 
-async def rules(scene, name="whole"):
-    return (await scene.get(ClusterRole, name)).get("rules")
+async def rules(env, name="whole"):
+    return (await env.get(ClusterRole, name)).get("rules")
 
 
-async def part(scene, name, rule):
-    await scene.add(ClusterRole, name, labels={"part": "yes"}, rules=[rule])
+async def part(env, name, rule):
+    await env.add(ClusterRole, name, labels={"part": "yes"}, rules=[rule])
 
 
-async def test_a_role_holds_the_rules_of_its_parts_by_name(scene):
-    await scene.add(ClusterRole, "whole", aggregationRule=MADE_OF, rules=[])
-    await part(scene, "b", PODS)
-    await part(scene, "a", JOBS)
-    await part(scene, "c", JOBS)
-    await scene.add(ClusterRole, "other", rules=[{**PODS, "verbs": ["*"]}])
+async def test_a_role_holds_the_rules_of_its_parts_by_name(env):
+    await env.add(ClusterRole, "whole", aggregationRule=MADE_OF, rules=[])
+    await part(env, "b", PODS)
+    await part(env, "a", JOBS)
+    await part(env, "c", JOBS)
+    await env.add(ClusterRole, "other", rules=[{**PODS, "verbs": ["*"]}])
 
-    async with scene.running(ClusterRoleController):
-        assert await rules(scene) == [JOBS, PODS]
+    async with env.running(ClusterRoleController):
+        assert await rules(env) == [JOBS, PODS]
 
 
-async def test_it_follows_its_parts(scene):
-    await scene.add(ClusterRole, "whole", aggregationRule=MADE_OF)
+async def test_it_follows_its_parts(env):
+    await env.add(ClusterRole, "whole", aggregationRule=MADE_OF)
 
-    async with scene.running(ClusterRoleController):
-        await part(scene, "a", PODS)
+    async with env.running(ClusterRoleController):
+        await part(env, "a", PODS)
         await settle()
-        assert await rules(scene) == [PODS]
-        await scene.change(ClusterRole, "a", rules=[JOBS])
+        assert await rules(env) == [PODS]
+        await env.change(ClusterRole, "a", rules=[JOBS])
         await settle()
-        assert await rules(scene) == [JOBS]
-        await scene.delete(ClusterRole, "a")
+        assert await rules(env) == [JOBS]
+        await env.delete(ClusterRole, "a")
         await settle()
 
-        assert await rules(scene) in ([], None)
+        assert await rules(env) in ([], None)
 
 
-async def test_a_second_look_writes_nothing(scene):
-    await scene.add(ClusterRole, "whole", aggregationRule=MADE_OF)
-    await part(scene, "a", PODS)
+async def test_a_second_look_writes_nothing(env):
+    await env.add(ClusterRole, "whole", aggregationRule=MADE_OF)
+    await part(env, "a", PODS)
 
-    async with scene.running(ClusterRoleController) as (controller,):
-        scene.writes.clear()
+    async with env.running(ClusterRoleController) as (controller,):
+        env.writes.clear()
         controller.wake("whole")
         await settle()
 
-        assert scene.writes == []
+        assert env.writes == []
 
 
-async def test_a_write_that_fails_is_tried_again(scene):
-    await scene.add(ClusterRole, "whole", aggregationRule=MADE_OF)
+async def test_a_write_that_fails_is_tried_again(env):
+    await env.add(ClusterRole, "whole", aggregationRule=MADE_OF)
 
-    async with scene.running(ClusterRoleController):
-        scene.fail_once("PATCH")
-        await part(scene, "a", PODS)
+    async with env.running(ClusterRoleController):
+        env.fail_once("PATCH")
+        await part(env, "a", PODS)
         await advance(1)
 
-        assert await rules(scene) == [PODS]
+        assert await rules(env) == [PODS]
 
 
-async def test_roles_that_are_not_made_of_others_are_left_alone(scene):
-    await part(scene, "a", PODS)
+async def test_roles_that_are_not_made_of_others_are_left_alone(env):
+    await part(env, "a", PODS)
 
-    async with scene.running(ClusterRoleController):
-        assert not [line for line in scene.writes if line.endswith("/a")]
+    async with env.running(ClusterRoleController):
+        assert not [line for line in env.writes if line.endswith("/a")]

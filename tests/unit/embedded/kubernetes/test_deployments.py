@@ -20,35 +20,35 @@ SPEC = {"selector": {"matchLabels": {"app": "web"}}, "template": template()}
 
 
 class Rollout:
-    def __init__(self, scene):
-        self.scene = scene
+    def __init__(self, env):
+        self.env = env
         self.fewest = self.most = None
 
     async def make(self, **spec):
-        await self.scene.add(Deployment, "web", spec={**SPEC, **spec})
+        await self.env.add(Deployment, "web", spec={**SPEC, **spec})
         await settle()
 
     async def change(self, **spec):
-        await self.scene.change(Deployment, "web", spec=spec)
+        await self.env.change(Deployment, "web", spec=spec)
         await settle()
 
     async def finish(self):
         """Let every pod get ready, one after the other, and note how many were there meanwhile."""
         ready = []
         for _ in range(40):
-            pods = await self.scene.pods()
+            pods = await self.env.pods()
             states = {pod["metadata"]["name"]: pod.get("status", {}).get("phase") == "Running" for pod in pods}
             ready.append(sum(states.values()))
             self.fewest, self.most = min(ready), max(self.most or 0, len(states))
             waiting = [name for name, is_running in states.items() if not is_running]
             if not waiting:
                 return
-            await self.scene.run_pod(waiting[0])
+            await self.env.run_pod(waiting[0])
             await settle()
         raise AssertionError("the rollout does not end")
 
     async def status(self):
-        return (await self.scene.get(Deployment, "web"))["status"]
+        return (await self.env.get(Deployment, "web"))["status"]
 
     async def says(self, kind):
         return next(
@@ -56,25 +56,25 @@ class Rollout:
         )
 
     async def images(self):
-        return sorted(pod["spec"]["containers"][0]["image"] for pod in await self.scene.pods())
+        return sorted(pod["spec"]["containers"][0]["image"] for pod in await self.env.pods())
 
     async def sets(self):
-        found = await self.scene.list(ReplicaSet)
+        found = await self.env.list(ReplicaSet)
         found.sort(key=lambda one: int(one["metadata"]["annotations"][REVISION]))
         return [(one["metadata"]["name"], one["spec"]["replicas"]) for one in found]
 
 
 @pytest.fixture
-def rollout(scene):
-    return Rollout(scene)
+def rollout(env):
+    return Rollout(env)
 
 
 @pytest.fixture
-def rolling(scene):
-    return lambda: scene.running(DeploymentController, ReplicaSetController)
+def rolling(env):
+    return lambda: env.running(DeploymentController, ReplicaSetController)
 
 
-async def test_a_new_deployment_comes_up(scene, rollout, rolling):
+async def test_a_new_deployment_comes_up(env, rollout, rolling):
     async with rolling():
         await rollout.make(replicas=3)
         ((name, size),) = await rollout.sets()
@@ -104,15 +104,15 @@ async def test_a_new_deployment_comes_up(scene, rollout, rolling):
             "availableReplicas": 3,
         }
         assert "unavailableReplicas" not in status
-        found = await scene.get(Deployment, "web")
+        found = await env.get(Deployment, "web")
         assert status["observedGeneration"] == found["metadata"]["generation"]
         assert found["metadata"]["annotations"][REVISION] == "1"
-        (pod, *_) = await scene.pods()
+        (pod, *_) = await env.pods()
         assert pod["metadata"]["labels"]["pod-template-hash"] == name.removeprefix("web-")
-        assert await scene.events("ScalingReplicaSet") == [f"Scaled up replica set {name} from 0 to 3"]
+        assert await env.events("ScalingReplicaSet") == [f"Scaled up replica set {name} from 0 to 3"]
 
 
-async def test_a_new_template_replaces_the_pods_within_its_bounds(scene, rollout, rolling):
+async def test_a_new_template_replaces_the_pods_within_its_bounds(env, rollout, rolling):
     async with rolling():
         await rollout.make(replicas=4)
         await rollout.finish()
@@ -121,13 +121,13 @@ async def test_a_new_template_replaces_the_pods_within_its_bounds(scene, rollout
 
         assert await rollout.images() == ["nginx:2"] * 4
         assert [size for _, size in await rollout.sets()] == [0, 4]
-        assert (await scene.get(Deployment, "web"))["metadata"]["annotations"][REVISION] == "2"
+        assert (await env.get(Deployment, "web"))["metadata"]["annotations"][REVISION] == "2"
         assert rollout.fewest >= 3
         assert rollout.most <= 5
         assert (await rollout.says("Progressing"))[1] == "NewReplicaSetAvailable"
 
 
-async def test_recreate_lets_the_old_pods_go_first(scene, rollout, rolling):
+async def test_recreate_lets_the_old_pods_go_first(env, rollout, rolling):
     async with rolling():
         await rollout.make(replicas=2, strategy={"type": "Recreate", "rollingUpdate": None})
         await rollout.finish()
@@ -138,20 +138,20 @@ async def test_recreate_lets_the_old_pods_go_first(scene, rollout, rolling):
         assert rollout.most == 2
 
 
-async def test_it_scales(scene, rollout, rolling):
+async def test_it_scales(env, rollout, rolling):
     async with rolling():
         await rollout.make(replicas=1)
         await rollout.finish()
         await rollout.change(replicas=3)
         await rollout.finish()
-        assert len(await scene.pods()) == 3
+        assert len(await env.pods()) == 3
         await rollout.change(replicas=0)
 
-        assert await scene.pods() == []
+        assert await env.pods() == []
         assert len(await rollout.sets()) == 1
 
 
-async def test_a_rollout_that_does_not_get_on_is_given_up(scene, rollout, rolling):
+async def test_a_rollout_that_does_not_get_on_is_given_up(env, rollout, rolling):
     async with rolling():
         await rollout.make(replicas=1, progressDeadlineSeconds=60)
         await advance(59)
@@ -161,7 +161,7 @@ async def test_a_rollout_that_does_not_get_on_is_given_up(scene, rollout, rollin
         assert (await rollout.says("Progressing"))[:2] == ("False", "ProgressDeadlineExceeded")
 
 
-async def test_old_replica_sets_are_kept_up_to_a_limit(scene, rollout, rolling):
+async def test_old_replica_sets_are_kept_up_to_a_limit(env, rollout, rolling):
     async with rolling():
         await rollout.make(replicas=1, revisionHistoryLimit=1)
         for number in (2, 3, 4):
@@ -173,7 +173,7 @@ async def test_old_replica_sets_are_kept_up_to_a_limit(scene, rollout, rolling):
         assert len(await rollout.sets()) == 2
 
 
-async def test_a_paused_deployment_does_not_roll(scene, rollout, rolling):
+async def test_a_paused_deployment_does_not_roll(env, rollout, rolling):
     async with rolling():
         await rollout.make(replicas=1)
         await rollout.finish()
@@ -185,23 +185,23 @@ async def test_a_paused_deployment_does_not_roll(scene, rollout, rolling):
         assert await rollout.images() == ["nginx:2"]
 
 
-async def test_a_second_look_writes_nothing(scene, rollout, rolling):
+async def test_a_second_look_writes_nothing(env, rollout, rolling):
     async with rolling() as (controller, _):
         await rollout.make(replicas=2)
         await rollout.finish()
-        scene.writes.clear()
+        env.writes.clear()
         controller.wake("default/web")
         await settle()
 
-        assert scene.writes == []
+        assert env.writes == []
 
 
-async def test_a_replica_set_that_cannot_be_made_is_tried_again(scene, rollout, rolling):
+async def test_a_replica_set_that_cannot_be_made_is_tried_again(env, rollout, rolling):
     async with rolling():
-        scene.refuse("POST /apis/apps/v1/namespaces/default/replicasets")
+        env.refuse("POST /apis/apps/v1/namespaces/default/replicasets")
         await rollout.make(replicas=1)
         assert await rollout.sets() == []
-        scene.refuse("")
+        env.refuse("")
         await advance(5)
 
         assert len(await rollout.sets()) == 1

@@ -51,8 +51,8 @@ async def test_a_version_that_does_not_answer_does_not_hide_the_others():
     assert found.failures == ["/apis/example.com/v2: not found"]
 
 
-async def test_our_own_server_is_understood(scene):
-    found = await discover(scene.client)
+async def test_our_own_server_is_understood(env):
+    found = await discover(env.client)
 
     by_name = {str(kind.resource): kind for kind in found.kinds}
     assert by_name["jobs.batch"].can("delete", "list", "watch")

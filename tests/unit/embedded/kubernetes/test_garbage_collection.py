@@ -32,275 +32,275 @@ WIDGETS = {
 
 
 @pytest.fixture
-def collecting(scene):
-    return lambda: scene.running(GarbageCollectionController)
+def collecting(env):
+    return lambda: env.running(GarbageCollectionController)
 
 
-async def owner(scene, **options):
-    return await scene.add(ConfigMap, "owner", **options)
+async def owner(env, **options):
+    return await env.add(ConfigMap, "owner", **options)
 
 
 # Background
 
 
-async def test_what_a_deleted_owner_leaves_behind_is_deleted(scene, collecting, owner_of):
-    reference = owner_of(await owner(scene))
-    await scene.add(Secret, "mine", owners=[reference])
-    await scene.add(Secret, "other")
+async def test_what_a_deleted_owner_leaves_behind_is_deleted(env, collecting, owner_of):
+    reference = owner_of(await owner(env))
+    await env.add(Secret, "mine", owners=[reference])
+    await env.add(Secret, "other")
 
     async with collecting():
-        assert await scene.names(Secret) == ["mine", "other"]
-        await scene.delete(ConfigMap, "owner")
+        assert await env.names(Secret) == ["mine", "other"]
+        await env.delete(ConfigMap, "owner")
         await settle()
 
-        assert await scene.names(Secret) == ["other"]
+        assert await env.names(Secret) == ["other"]
 
 
-async def test_it_goes_down_all_generations(scene, collecting, owner_of):
-    child = await scene.add(Secret, "child", owners=[owner_of(await owner(scene))])
-    await scene.add(ConfigMap, "grandchild", owners=[owner_of(child)])
+async def test_it_goes_down_all_generations(env, collecting, owner_of):
+    child = await env.add(Secret, "child", owners=[owner_of(await owner(env))])
+    await env.add(ConfigMap, "grandchild", owners=[owner_of(child)])
 
     async with collecting():
-        await scene.delete(ConfigMap, "owner")
+        await env.delete(ConfigMap, "owner")
         await settle()
 
-        assert await scene.names(Secret) == []
-        assert await scene.names(ConfigMap, "default") == []
+        assert await env.names(Secret) == []
+        assert await env.names(ConfigMap, "default") == []
 
 
-async def test_an_owner_that_was_gone_before_we_began_counts_too(scene, collecting):
-    await scene.add(Secret, "mine", owners=[GONE])
-
-    async with collecting():
-        assert await scene.names(Secret) == []
-
-
-async def test_an_owner_made_anew_is_another_one(scene, collecting, owner_of):
-    reference = owner_of(await owner(scene))
-    await scene.add(Secret, "mine", owners=[reference])
-    await scene.delete(ConfigMap, "owner")
-    await owner(scene)
+async def test_an_owner_that_was_gone_before_we_began_counts_too(env, collecting):
+    await env.add(Secret, "mine", owners=[GONE])
 
     async with collecting():
-        assert await scene.names(Secret) == []
+        assert await env.names(Secret) == []
 
 
-async def test_one_of_two_owners_is_enough_and_the_other_is_forgotten(scene, collecting, owner_of):
-    await scene.add(Secret, "mine", owners=[owner_of(await owner(scene)), GONE])
+async def test_an_owner_made_anew_is_another_one(env, collecting, owner_of):
+    reference = owner_of(await owner(env))
+    await env.add(Secret, "mine", owners=[reference])
+    await env.delete(ConfigMap, "owner")
+    await owner(env)
 
     async with collecting():
-        secret = await scene.get(Secret, "mine")
+        assert await env.names(Secret) == []
+
+
+async def test_one_of_two_owners_is_enough_and_the_other_is_forgotten(env, collecting, owner_of):
+    await env.add(Secret, "mine", owners=[owner_of(await owner(env)), GONE])
+
+    async with collecting():
+        secret = await env.get(Secret, "mine")
         assert [one["name"] for one in secret["metadata"]["ownerReferences"]] == ["owner"]
 
 
-async def test_an_owner_in_another_namespace_is_none(scene, collecting, owner_of):
-    await scene.add(Namespace, "team")
-    await scene.add(Secret, "mine", "team", owners=[owner_of(await owner(scene))])
+async def test_an_owner_in_another_namespace_is_none(env, collecting, owner_of):
+    await env.add(Namespace, "team")
+    await env.add(Secret, "mine", "team", owners=[owner_of(await owner(env))])
 
     async with collecting():
-        assert await scene.names(Secret) == []
+        assert await env.names(Secret) == []
 
 
-async def test_an_owner_without_namespace_may_own_what_is_in_one(scene, collecting, owner_of):
-    reference = owner_of(await scene.add(Node, "node"))
-    await scene.add(Secret, "mine", owners=[reference])
+async def test_an_owner_without_namespace_may_own_what_is_in_one(env, collecting, owner_of):
+    reference = owner_of(await env.add(Node, "node"))
+    await env.add(Secret, "mine", owners=[reference])
 
     async with collecting():
-        assert await scene.names(Secret) == ["mine"]
-        await scene.delete(Node, "node")
+        assert await env.names(Secret) == ["mine"]
+        await env.delete(Node, "node")
         await settle()
 
-        assert await scene.names(Secret) == []
+        assert await env.names(Secret) == []
 
 
-async def test_what_has_no_namespace_cannot_have_an_owner_in_one_and_stays(scene, collecting, owner_of):
-    await scene.add(Node, "node", owners=[owner_of(await owner(scene), uid="other")])
+async def test_what_has_no_namespace_cannot_have_an_owner_in_one_and_stays(env, collecting, owner_of):
+    await env.add(Node, "node", owners=[owner_of(await owner(env), uid="other")])
 
     async with collecting():
-        assert await scene.names(Node) == ["node"]
+        assert await env.names(Node) == ["node"]
 
 
-async def test_an_owner_of_a_kind_that_nobody_serves_is_not_taken_for_gone(scene, collecting):
-    await scene.add(Secret, "mine", owners=[{**GONE, "apiVersion": "example.com/v1", "kind": "Widget"}])
+async def test_an_owner_of_a_kind_that_nobody_serves_is_not_taken_for_gone(env, collecting):
+    await env.add(Secret, "mine", owners=[{**GONE, "apiVersion": "example.com/v1", "kind": "Widget"}])
 
     async with collecting():
         await advance(60)
 
-        assert await scene.names(Secret) == ["mine"]
+        assert await env.names(Secret) == ["mine"]
 
 
 # Foreground
 
 
-async def test_in_the_foreground_the_owner_goes_last(scene, collecting, owner_of):
-    reference = owner_of(await owner(scene), blocking=True)
-    await scene.add(Secret, "mine", owners=[reference], finalizers=["test/hold"])
+async def test_in_the_foreground_the_owner_goes_last(env, collecting, owner_of):
+    reference = owner_of(await owner(env), blocking=True)
+    await env.add(Secret, "mine", owners=[reference], finalizers=["test/hold"])
 
     async with collecting():
-        await scene.delete(ConfigMap, "owner", propagation="Foreground")
+        await env.delete(ConfigMap, "owner", propagation="Foreground")
         await settle()
-        assert (await scene.get(Secret, "mine"))["metadata"]["deletionTimestamp"]
-        assert (await scene.get(ConfigMap, "owner"))["metadata"]["finalizers"] == ["foregroundDeletion"]
+        assert (await env.get(Secret, "mine"))["metadata"]["deletionTimestamp"]
+        assert (await env.get(ConfigMap, "owner"))["metadata"]["finalizers"] == ["foregroundDeletion"]
 
-        await scene.change(Secret, "mine", metadata={"finalizers": None})
+        await env.change(Secret, "mine", metadata={"finalizers": None})
         await settle()
 
-        assert await scene.get(ConfigMap, "owner") is None
+        assert await env.get(ConfigMap, "owner") is None
 
 
-async def test_who_does_not_block_is_not_waited_for(scene, collecting, owner_of):
-    await scene.add(Secret, "mine", owners=[owner_of(await owner(scene))], finalizers=["test/hold"])
+async def test_who_does_not_block_is_not_waited_for(env, collecting, owner_of):
+    await env.add(Secret, "mine", owners=[owner_of(await owner(env))], finalizers=["test/hold"])
 
     async with collecting():
-        await scene.delete(ConfigMap, "owner", propagation="Foreground")
+        await env.delete(ConfigMap, "owner", propagation="Foreground")
         await settle()
 
-        assert await scene.get(ConfigMap, "owner") is None
-        assert (await scene.get(Secret, "mine"))["metadata"]["deletionTimestamp"]
+        assert await env.get(ConfigMap, "owner") is None
+        assert (await env.get(Secret, "mine"))["metadata"]["deletionTimestamp"]
 
 
-async def test_in_the_foreground_it_goes_down_all_generations(scene, collecting, owner_of):
-    child = await scene.add(Secret, "child", owners=[owner_of(await owner(scene), blocking=True)])
-    await scene.add(ConfigMap, "grandchild", owners=[owner_of(child, blocking=True)])
+async def test_in_the_foreground_it_goes_down_all_generations(env, collecting, owner_of):
+    child = await env.add(Secret, "child", owners=[owner_of(await owner(env), blocking=True)])
+    await env.add(ConfigMap, "grandchild", owners=[owner_of(child, blocking=True)])
 
     async with collecting():
-        await scene.delete(ConfigMap, "owner", propagation="Foreground")
+        await env.delete(ConfigMap, "owner", propagation="Foreground")
         await settle()
 
-        assert await scene.names(Secret) == []
-        assert await scene.names(ConfigMap, "default") == []
+        assert await env.names(Secret) == []
+        assert await env.names(ConfigMap, "default") == []
 
 
-async def test_two_that_own_each_other_both_go(scene, collecting, owner_of):
-    first = await owner(scene)
-    second = await scene.add(Secret, "second", owners=[owner_of(first, blocking=True)])
-    await scene.change(ConfigMap, "owner", metadata={"ownerReferences": [owner_of(second, blocking=True)]})
+async def test_two_that_own_each_other_both_go(env, collecting, owner_of):
+    first = await owner(env)
+    second = await env.add(Secret, "second", owners=[owner_of(first, blocking=True)])
+    await env.change(ConfigMap, "owner", metadata={"ownerReferences": [owner_of(second, blocking=True)]})
 
     async with collecting():
-        await scene.delete(ConfigMap, "owner", propagation="Foreground")
+        await env.delete(ConfigMap, "owner", propagation="Foreground")
         await settle()
 
-        assert await scene.get(ConfigMap, "owner") is None
-        assert await scene.get(Secret, "second") is None
+        assert await env.get(ConfigMap, "owner") is None
+        assert await env.get(Secret, "second") is None
 
 
-async def test_who_has_another_owner_does_not_go_in_the_foreground(scene, collecting, owner_of):
-    references = [owner_of(await owner(scene), blocking=True), owner_of(await scene.add(ConfigMap, "second"))]
-    await scene.add(Secret, "mine", owners=references)
+async def test_who_has_another_owner_does_not_go_in_the_foreground(env, collecting, owner_of):
+    references = [owner_of(await owner(env), blocking=True), owner_of(await env.add(ConfigMap, "second"))]
+    await env.add(Secret, "mine", owners=references)
 
     async with collecting():
-        await scene.delete(ConfigMap, "owner", propagation="Foreground")
+        await env.delete(ConfigMap, "owner", propagation="Foreground")
         await settle()
 
-        assert await scene.get(ConfigMap, "owner") is None
-        assert [one["name"] for one in (await scene.get(Secret, "mine"))["metadata"]["ownerReferences"]] == ["second"]
+        assert await env.get(ConfigMap, "owner") is None
+        assert [one["name"] for one in (await env.get(Secret, "mine"))["metadata"]["ownerReferences"]] == ["second"]
 
 
 # Orphans
 
 
-async def test_orphans_stay_and_forget_their_owner(scene, collecting, owner_of):
-    await scene.add(Secret, "mine", owners=[owner_of(await owner(scene))])
+async def test_orphans_stay_and_forget_their_owner(env, collecting, owner_of):
+    await env.add(Secret, "mine", owners=[owner_of(await owner(env))])
 
     async with collecting():
-        await scene.delete(ConfigMap, "owner", propagation="Orphan")
+        await env.delete(ConfigMap, "owner", propagation="Orphan")
         await settle()
 
-        assert await scene.get(ConfigMap, "owner") is None
-        assert "ownerReferences" not in (await scene.get(Secret, "mine"))["metadata"]
+        assert await env.get(ConfigMap, "owner") is None
+        assert "ownerReferences" not in (await env.get(Secret, "mine"))["metadata"]
 
 
-async def test_an_owner_stays_while_an_orphan_cannot_be_told(scene, collecting, owner_of):
-    await scene.add(Secret, "mine", owners=[owner_of(await owner(scene))])
+async def test_an_owner_stays_while_an_orphan_cannot_be_told(env, collecting, owner_of):
+    await env.add(Secret, "mine", owners=[owner_of(await owner(env))])
 
     async with collecting():
-        scene.refuse("PATCH /api/v1/namespaces/default/secrets/mine")
-        await scene.delete(ConfigMap, "owner", propagation="Orphan")
+        env.refuse("PATCH /api/v1/namespaces/default/secrets/mine")
+        await env.delete(ConfigMap, "owner", propagation="Orphan")
         await settle()
-        assert (await scene.get(ConfigMap, "owner"))["metadata"]["finalizers"] == ["orphan"]
-        scene.refuse("")
+        assert (await env.get(ConfigMap, "owner"))["metadata"]["finalizers"] == ["orphan"]
+        env.refuse("")
         await advance(5)
 
-        assert await scene.get(ConfigMap, "owner") is None
-        assert await scene.names(Secret) == ["mine"]
+        assert await env.get(ConfigMap, "owner") is None
+        assert await env.names(Secret) == ["mine"]
 
 
 # Kinds
 
 
-async def define_widgets(scene):
+async def define_widgets(env):
     """Serve a new kind; that its definition alone does it is the server's own business."""
-    scene.server.resources.add(Served(Widget.resource, ANY, list_kind="WidgetList", is_custom=True))
-    await scene.add(CustomResourceDefinition, "widgets.example.com", spec=WIDGETS)
+    env.server.resources.add(Served(Widget.resource, ANY, list_kind="WidgetList", is_custom=True))
+    await env.add(CustomResourceDefinition, "widgets.example.com", spec=WIDGETS)
     await advance(1)
 
 
-async def test_custom_kinds_own_and_are_owned(scene, collecting, owner_of):
+async def test_custom_kinds_own_and_are_owned(env, collecting, owner_of):
     async with collecting():
-        await define_widgets(scene)
-        widget = await scene.add(Widget, "widget")
-        await scene.add(Secret, "mine", owners=[owner_of(widget)])
+        await define_widgets(env)
+        widget = await env.add(Widget, "widget")
+        await env.add(Secret, "mine", owners=[owner_of(widget)])
         await settle()
-        assert await scene.names(Secret) == ["mine"]
-        await scene.delete(Widget, "widget")
+        assert await env.names(Secret) == ["mine"]
+        await env.delete(Widget, "widget")
         await settle()
 
-        assert await scene.names(Secret) == []
+        assert await env.names(Secret) == []
 
 
-async def test_an_owner_is_known_by_any_version_in_which_it_is_served(scene, collecting, owner_of):
+async def test_an_owner_is_known_by_any_version_in_which_it_is_served(env, collecting, owner_of):
     older = Resource("example.com", "v1alpha1", "Widget", "widgets")
-    scene.server.resources.add(Served(older, ANY, list_kind="WidgetList", is_custom=True))
+    env.server.resources.add(Served(older, ANY, list_kind="WidgetList", is_custom=True))
 
     async with collecting():
-        await define_widgets(scene)
-        widget = await scene.add(Widget, "widget")
-        await scene.add(Secret, "mine", owners=[owner_of(widget, apiVersion=older.api_version)])
+        await define_widgets(env)
+        widget = await env.add(Widget, "widget")
+        await env.add(Secret, "mine", owners=[owner_of(widget, apiVersion=older.api_version)])
         await settle()
-        assert await scene.names(Secret) == ["mine"]
-        await scene.delete(Widget, "widget")
+        assert await env.names(Secret) == ["mine"]
+        await env.delete(Widget, "widget")
         await settle()
 
-        assert await scene.names(Secret) == []
+        assert await env.names(Secret) == []
 
 
-async def test_the_kind_of_an_owner_may_come_later(scene, collecting):
-    await scene.add(Secret, "mine", owners=[{**GONE, "apiVersion": "example.com/v1", "kind": "Widget"}])
+async def test_the_kind_of_an_owner_may_come_later(env, collecting):
+    await env.add(Secret, "mine", owners=[{**GONE, "apiVersion": "example.com/v1", "kind": "Widget"}])
 
     async with collecting():
         await advance(1)
-        assert await scene.names(Secret) == ["mine"]
-        await define_widgets(scene)
+        assert await env.names(Secret) == ["mine"]
+        await define_widgets(env)
 
-        assert await scene.names(Secret) == []
+        assert await env.names(Secret) == []
 
 
 # Calm
 
 
-async def test_when_nothing_is_owned_nobody_is_woken(scene, collecting, owner_of):
+async def test_when_nothing_is_owned_nobody_is_woken(env, collecting, owner_of):
     async with collecting() as (controller,):
         await settle()
-        scene.writes.clear()
-        worked = scene.metrics.reconciles.labels(controller.name, "done")._value.get()
-        reference = owner_of(await owner(scene))
-        await scene.add(Secret, "mine", owners=[reference])
-        await scene.change(Secret, "mine", metadata={"labels": {"a": "b"}})
+        env.writes.clear()
+        worked = env.metrics.reconciles.labels(controller.name, "done")._value.get()
+        reference = owner_of(await owner(env))
+        await env.add(Secret, "mine", owners=[reference])
+        await env.change(Secret, "mine", metadata={"labels": {"a": "b"}})
         await advance(600)
 
-        assert scene.writes == []
-        assert scene.metrics.reconciles.labels(controller.name, "done")._value.get() == worked
+        assert env.writes == []
+        assert env.metrics.reconciles.labels(controller.name, "done")._value.get() == worked
 
 
-async def test_a_deletion_that_fails_is_tried_again(scene, collecting, owner_of):
-    await scene.add(Secret, "mine", owners=[owner_of(await owner(scene))])
+async def test_a_deletion_that_fails_is_tried_again(env, collecting, owner_of):
+    await env.add(Secret, "mine", owners=[owner_of(await owner(env))])
 
     async with collecting():
-        scene.fail_once("DELETE /api/v1/namespaces/default/secrets/mine")
-        await scene.delete(ConfigMap, "owner")
+        env.fail_once("DELETE /api/v1/namespaces/default/secrets/mine")
+        await env.delete(ConfigMap, "owner")
         await advance(1)
 
-        assert await scene.names(Secret) == []
+        assert await env.names(Secret) == []
 
 
 Thing = owned_object_class(Secret.resource)

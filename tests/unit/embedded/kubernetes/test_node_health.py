@@ -108,123 +108,123 @@ def test_taints_of_others_stay_and_ours_keep_their_time():
     assert found == [theirs, ours]
 
 
-async def add_node(scene, name, *, ready="True"):
+async def add_node(env, name, *, ready="True"):
     now = timestamp(clock.now())
     said = {"type": "Ready", "status": ready, "lastHeartbeatTime": now, "lastTransitionTime": now}
-    await scene.add(core.Node, name, status={"conditions": [said]} if ready else None)
+    await env.add(core.Node, name, status={"conditions": [said]} if ready else None)
 
 
-async def renew(scene, name):
+async def renew(env, name):
     spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": f"{clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"}
-    if await scene.get(Lease, name, "kube-node-lease") is None:
-        await scene.add(Lease, name, "kube-node-lease", spec=spec)
+    if await env.get(Lease, name, "kube-node-lease") is None:
+        await env.add(Lease, name, "kube-node-lease", spec=spec)
     else:
-        await scene.change(Lease, name, "kube-node-lease", spec=spec)
+        await env.change(Lease, name, "kube-node-lease", spec=spec)
 
 
-async def live_for(scene, seconds, *names):
+async def live_for(env, seconds, *names):
     """Let time pass in which these nodes renew their leases."""
     for _ in range(seconds // 10):
         for name in names:
-            await renew(scene, name)
+            await renew(env, name)
         await advance(10)
 
 
-async def ready(scene, name):
-    conditions = (await scene.get(core.Node, name))["status"].get("conditions") or ()
+async def ready(env, name):
+    conditions = (await env.get(core.Node, name))["status"].get("conditions") or ()
     return next((one["status"] for one in conditions if one["type"] == "Ready"), None)
 
 
-async def taints(scene, name):
-    return [(one["key"], one["effect"]) for one in (await scene.get(core.Node, name))["spec"].get("taints") or ()]
+async def taints(env, name):
+    return [(one["key"], one["effect"]) for one in (await env.get(core.Node, name))["spec"].get("taints") or ()]
 
 
-async def add_pod(scene, name, node):
+async def add_pod(env, name, node):
     spec = {"nodeName": node, "containers": [{"name": "main", "image": "x"}]}
-    await scene.add(core.Pod, name, spec=spec)
-    await scene.run_pod(name)
+    await env.add(core.Pod, name, spec=spec)
+    await env.run_pod(name)
 
 
-async def test_a_node_that_renews_its_lease_stays_well(scene):
-    await add_node(scene, "a")
-    async with scene.running(NodeHealthController, **HEALTH):
-        await live_for(scene, 300, "a")
+async def test_a_node_that_renews_its_lease_stays_well(env):
+    await add_node(env, "a")
+    async with env.running(NodeHealthController, **HEALTH):
+        await live_for(env, 300, "a")
 
-        assert (await ready(scene, "a"), await taints(scene, "a")) == ("True", [])
-        assert await scene.events("RegisteredNode") == ["Node a event: Registered Node a in Controller"]
+        assert (await ready(env, "a"), await taints(env, "a")) == ("True", [])
+        assert await env.events("RegisteredNode") == ["Node a event: Registered Node a in Controller"]
 
 
-async def test_a_silent_node_is_given_up_after_fifty_seconds(scene):
-    await add_node(scene, "a")
-    await add_node(scene, "b")
-    await add_pod(scene, "on-b", "b")
-    async with scene.running(NodeHealthController, **HEALTH):
-        await live_for(scene, 50, "a", "b")
-        await live_for(scene, 30, "a")
-        before = await ready(scene, "b")
-        await live_for(scene, 30, "a")
+async def test_a_silent_node_is_given_up_after_fifty_seconds(env):
+    await add_node(env, "a")
+    await add_node(env, "b")
+    await add_pod(env, "on-b", "b")
+    async with env.running(NodeHealthController, **HEALTH):
+        await live_for(env, 50, "a", "b")
+        await live_for(env, 30, "a")
+        before = await ready(env, "b")
+        await live_for(env, 30, "a")
 
-        assert (before, await ready(scene, "b")) == ("True", "Unknown")
-        assert await taints(scene, "b") == [(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")]
-        assert await taints(scene, "a") == []
-        assert await scene.events("NodeNotReady") == [
+        assert (before, await ready(env, "b")) == ("True", "Unknown")
+        assert await taints(env, "b") == [(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")]
+        assert await taints(env, "a") == []
+        assert await env.events("NodeNotReady") == [
             "Node b status is now: NodeNotReady",
             "Node is not ready",
         ]
-        (condition,) = (await scene.get(core.Pod, "on-b"))["status"]["conditions"]
+        (condition,) = (await env.get(core.Pod, "on-b"))["status"]["conditions"]
         assert (condition["type"], condition["status"]) == ("Ready", "False")
 
 
-async def test_a_node_that_never_said_anything_has_a_minute(scene):
-    await add_node(scene, "a")
-    await add_node(scene, "mute", ready=None)
-    async with scene.running(NodeHealthController, **HEALTH):
-        await live_for(scene, 50, "a")
-        before = await ready(scene, "mute")
-        await live_for(scene, 20, "a")
+async def test_a_node_that_never_said_anything_has_a_minute(env):
+    await add_node(env, "a")
+    await add_node(env, "mute", ready=None)
+    async with env.running(NodeHealthController, **HEALTH):
+        await live_for(env, 50, "a")
+        before = await ready(env, "mute")
+        await live_for(env, 20, "a")
 
-        assert (before, await ready(scene, "mute")) == (None, "Unknown")
+        assert (before, await ready(env, "mute")) == (None, "Unknown")
 
 
-async def test_a_node_that_comes_back_loses_its_taints(scene):
-    await add_node(scene, "a")
-    await add_node(scene, "b")
-    async with scene.running(NodeHealthController, **HEALTH):
-        await live_for(scene, 120, "a")
+async def test_a_node_that_comes_back_loses_its_taints(env):
+    await add_node(env, "a")
+    await add_node(env, "b")
+    async with env.running(NodeHealthController, **HEALTH):
+        await live_for(env, 120, "a")
         said = {"type": "Ready", "status": "True", "lastHeartbeatTime": timestamp(clock.now())}
-        await scene.set_status(core.Node, "b", conditions=[{**said, "lastTransitionTime": timestamp(clock.now())}])
-        await live_for(scene, 60, "a", "b")
+        await env.set_status(core.Node, "b", conditions=[{**said, "lastTransitionTime": timestamp(clock.now())}])
+        await live_for(env, 60, "a", "b")
 
-        assert (await ready(scene, "b"), await taints(scene, "b")) == ("True", [])
+        assert (await ready(env, "b"), await taints(env, "b")) == ("True", [])
 
 
-async def test_where_all_are_silent_no_pod_has_to_leave(scene):
-    await add_node(scene, "a")
-    await add_node(scene, "b")
-    async with scene.running(NodeHealthController, **HEALTH):
-        await live_for(scene, 60, "a")
-        some = await taints(scene, "b")
+async def test_where_all_are_silent_no_pod_has_to_leave(env):
+    await add_node(env, "a")
+    await add_node(env, "b")
+    async with env.running(NodeHealthController, **HEALTH):
+        await live_for(env, 60, "a")
+        some = await taints(env, "b")
         await advance(120)
 
         assert (UNREACHABLE, "NoExecute") in some
-        assert await taints(scene, "a") == await taints(scene, "b") == [(UNREACHABLE, "NoSchedule")]
+        assert await taints(env, "a") == await taints(env, "b") == [(UNREACHABLE, "NoSchedule")]
 
 
-async def test_a_write_that_fails_is_made_later(scene):
-    await add_node(scene, "a")
-    async with scene.running(NodeHealthController, **HEALTH):
-        scene.fail_once("/nodes/a/status")
+async def test_a_write_that_fails_is_made_later(env):
+    await add_node(env, "a")
+    async with env.running(NodeHealthController, **HEALTH):
+        env.fail_once("/nodes/a/status")
         await advance(60)
 
-        assert await ready(scene, "a") == "Unknown"
+        assert await ready(env, "a") == "Unknown"
 
 
-async def test_it_is_quiet_while_nothing_happens(scene):
-    await add_node(scene, "a")
-    async with scene.running(NodeHealthController, **HEALTH) as (health,):
+async def test_it_is_quiet_while_nothing_happens(env):
+    await add_node(env, "a")
+    async with env.running(NodeHealthController, **HEALTH) as (health,):
         await advance(120)
-        scene.writes.clear()
+        env.writes.clear()
         health.wake("a")
         await settle()
 
-        assert scene.writes == []
+        assert env.writes == []

@@ -16,94 +16,94 @@ def keeping(ended=12500):
     return {"PodGarbageController": {"settings": KubernetesSettings(ended_pods=ended)}}
 
 
-async def add_pod(scene, name="pod", node="", **more):
+async def add_pod(env, name="pod", node="", **more):
     spec = {"containers": [{"name": "main", "image": "x"}], **({"nodeName": node} if node else {})}
-    await scene.add(core.Pod, name, spec=spec, **more)
+    await env.add(core.Pod, name, spec=spec, **more)
 
 
-async def test_the_pods_of_a_node_that_is_gone_fail_and_go_after_a_while(scene):
-    await scene.add(core.Node, "node")
-    await add_pod(scene, node="node", finalizers=HOLD)
-    await add_pod(scene, "free", node="node")
-    async with scene.running(PodGarbageController, **keeping()):
-        await scene.delete(core.Node, "node")
+async def test_the_pods_of_a_node_that_is_gone_fail_and_go_after_a_while(env):
+    await env.add(core.Node, "node")
+    await add_pod(env, node="node", finalizers=HOLD)
+    await add_pod(env, "free", node="node")
+    async with env.running(PodGarbageController, **keeping()):
+        await env.delete(core.Node, "node")
         await advance(39)
-        before = await scene.names(core.Pod)
+        before = await env.names(core.Pod)
         await advance(2)
 
         assert before == ["free", "pod"]
-        assert await scene.names(core.Pod) == ["pod"]
-        found = await scene.get(core.Pod, "pod")
+        assert await env.names(core.Pod) == ["pod"]
+        found = await env.get(core.Pod, "pod")
         assert found["status"]["phase"] == "Failed"
         (condition,) = found["status"]["conditions"]
         assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "DeletionByPodGC")
         assert condition["message"] == "PodGC: node no longer exists"
 
 
-async def test_a_node_that_comes_back_in_time_keeps_its_pods(scene):
-    await add_pod(scene, node="late")
-    async with scene.running(PodGarbageController, **keeping()):
+async def test_a_node_that_comes_back_in_time_keeps_its_pods(env):
+    await add_pod(env, node="late")
+    async with env.running(PodGarbageController, **keeping()):
         await advance(30)
-        await scene.add(core.Node, "late")
+        await env.add(core.Node, "late")
         await advance(3600)
 
-        assert (await scene.names(core.Pod), scene.writes) == (["pod"], [])
+        assert (await env.names(core.Pod), env.writes) == (["pod"], [])
 
 
-async def test_a_node_that_goes_a_second_time_is_waited_for_again(scene):
-    await add_pod(scene, node="late")
-    async with scene.running(PodGarbageController, **keeping()):
+async def test_a_node_that_goes_a_second_time_is_waited_for_again(env):
+    await add_pod(env, node="late")
+    async with env.running(PodGarbageController, **keeping()):
         await advance(30)
-        await scene.add(core.Node, "late")
+        await env.add(core.Node, "late")
         await advance(3600)
-        await scene.delete(core.Node, "late")
+        await env.delete(core.Node, "late")
         await advance(30)
 
-        assert await scene.names(core.Pod) == ["pod"]
+        assert await env.names(core.Pod) == ["pod"]
 
 
-async def test_a_pod_without_a_node_that_is_deleted_fails(scene):
-    await add_pod(scene, finalizers=HOLD)
-    async with scene.running(PodGarbageController, **keeping()):
-        await scene.delete(core.Pod, "pod")
+async def test_a_pod_without_a_node_that_is_deleted_fails(env):
+    await add_pod(env, finalizers=HOLD)
+    async with env.running(PodGarbageController, **keeping()):
+        await env.delete(core.Pod, "pod")
         await settle()
 
-        assert (await scene.get(core.Pod, "pod"))["status"]["phase"] == "Failed"
-        scene.writes.clear()
+        assert (await env.get(core.Pod, "pod"))["status"]["phase"] == "Failed"
+        env.writes.clear()
         await advance(3600)
-        assert scene.writes == []
+        assert env.writes == []
 
 
-async def test_the_oldest_ended_pods_beyond_a_number_go(scene):
-    async with scene.running(PodGarbageController, **keeping(ended=2)):
+async def test_the_oldest_ended_pods_beyond_a_number_go(env):
+    async with env.running(PodGarbageController, **keeping(ended=2)):
         for name in "abcd":
-            await add_pod(scene, name, node="")
+            await add_pod(env, name, node="")
             await advance(1)
         for name in "dcb":
-            await scene.end_pod(name)
+            await env.end_pod(name)
             await settle()
 
-        assert await scene.names(core.Pod) == ["a", "c", "d"]
+        assert await env.names(core.Pod) == ["a", "c", "d"]
 
 
-async def test_a_terminating_pod_of_a_node_out_of_service_is_removed(scene):
+async def test_a_terminating_pod_of_a_node_out_of_service_is_removed(env):
     taint = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
-    await scene.add(core.Node, "node")
-    await add_pod(scene, node="node")
-    async with scene.running(PodGarbageController, **keeping()):
-        await scene.delete(core.Pod, "pod")
+    await env.add(core.Node, "node")
+    await add_pod(env, node="node")
+    async with env.running(PodGarbageController, **keeping()):
+        await env.delete(core.Pod, "pod")
         await advance(60)
-        before = await scene.names(core.Pod)
-        await scene.change(core.Node, "node", spec={"taints": [taint]})
+        before = await env.names(core.Pod)
+        await env.change(core.Node, "node", spec={"taints": [taint]})
         await settle()
 
-        assert (before, await scene.names(core.Pod)) == (["pod"], [])
+        assert (before, await env.names(core.Pod)) == (["pod"], [])
 
 
-async def test_a_write_that_fails_is_made_later(scene):
-    await add_pod(scene, node="gone")
-    scene.fail_once("DELETE")
-    async with scene.running(PodGarbageController, **keeping()):
+async def test_a_write_that_fails_is_made_later(env):
+    await add_pod(env, node="gone")
+    env.fail_once("DELETE")
+    async with env.running(PodGarbageController, **keeping()):
         await advance(45)
 
-        assert await scene.names(core.Pod) == []
+        assert await env.names(core.Pod) == []

@@ -43,91 +43,89 @@ def test_eviction_time(tolerations, keys, seconds):
     assert eviction_time(tolerations, taints) == expected
 
 
-async def add_pod(scene, name="pod", tolerations=(), node="node"):
+async def add_pod(env, name="pod", tolerations=(), node="node"):
     spec = {"nodeName": node, "containers": [{"name": "main", "image": "x"}], "tolerations": list(tolerations)}
-    await scene.add(core.Pod, name, spec=spec)
+    await env.add(core.Pod, name, spec=spec)
     await settle()
 
 
-async def is_leaving(scene, name="pod"):
-    return "deletionTimestamp" in (await scene.get(core.Pod, name))["metadata"]
+async def is_leaving(env, name="pod"):
+    return "deletionTimestamp" in (await env.get(core.Pod, name))["metadata"]
 
 
-async def test_a_pod_leaves_at_once_and_says_why(scene):
-    await scene.add(core.Node, "node")
-    await add_pod(scene)
-    async with scene.running(TaintEvictionController):
-        await scene.change(core.Node, "node", spec={"taints": [EVICT]})
+async def test_a_pod_leaves_at_once_and_says_why(env):
+    await env.add(core.Node, "node")
+    await add_pod(env)
+    async with env.running(TaintEvictionController):
+        await env.change(core.Node, "node", spec={"taints": [EVICT]})
         await settle()
 
-        found = await scene.get(core.Pod, "pod")
+        found = await env.get(core.Pod, "pod")
         assert "deletionTimestamp" in found["metadata"]
         (condition,) = found["status"]["conditions"]
         assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "DeletionByTaintManager")
         assert condition["observedGeneration"] == 1
-        assert await scene.events("TaintManagerEviction") == ["Marking for deletion Pod default/pod"]
+        assert await env.events("TaintManagerEviction") == ["Marking for deletion Pod default/pod"]
 
 
-async def test_a_pod_leaves_when_its_patience_is_over(scene):
-    await scene.add(core.Node, "node", spec={"taints": [EVICT]})
-    await add_pod(
-        scene, tolerations=[{"key": OWN, "operator": "Exists", "tolerationSeconds": 60, "effect": "NoExecute"}]
-    )
-    async with scene.running(TaintEvictionController):
+async def test_a_pod_leaves_when_its_patience_is_over(env):
+    await env.add(core.Node, "node", spec={"taints": [EVICT]})
+    await add_pod(env, tolerations=[{"key": OWN, "operator": "Exists", "tolerationSeconds": 60, "effect": "NoExecute"}])
+    async with env.running(TaintEvictionController):
         await advance(59)
-        before = await is_leaving(scene)
+        before = await is_leaving(env)
         await advance(2)
 
-        assert (before, await is_leaving(scene)) == (False, True)
+        assert (before, await is_leaving(env)) == (False, True)
 
 
-async def test_a_taint_that_goes_in_time_is_forgiven(scene):
-    await scene.add(core.Node, "node", spec={"taints": [{**EVICT, "key": LOST}]})
-    await add_pod(scene)
-    async with scene.running(TaintEvictionController):
+async def test_a_taint_that_goes_in_time_is_forgiven(env):
+    await env.add(core.Node, "node", spec={"taints": [{**EVICT, "key": LOST}]})
+    await add_pod(env)
+    async with env.running(TaintEvictionController):
         await advance(200)
-        await scene.change(core.Node, "node", spec={"taints": None})
+        await env.change(core.Node, "node", spec={"taints": None})
         await advance(3600)
 
-        assert not await is_leaving(scene)
-        assert await scene.events("TaintManagerEviction") == ["Cancelling deletion of Pod default/pod"]
+        assert not await is_leaving(env)
+        assert await env.events("TaintManagerEviction") == ["Cancelling deletion of Pod default/pod"]
 
 
-async def test_a_pod_that_comes_later_leaves_too(scene):
-    await scene.add(core.Node, "node", spec={"taints": [EVICT]})
-    await scene.add(core.Node, "other")
-    async with scene.running(TaintEvictionController):
-        await add_pod(scene)
-        await add_pod(scene, "elsewhere", node="other")
+async def test_a_pod_that_comes_later_leaves_too(env):
+    await env.add(core.Node, "node", spec={"taints": [EVICT]})
+    await env.add(core.Node, "other")
+    async with env.running(TaintEvictionController):
+        await add_pod(env)
+        await add_pod(env, "elsewhere", node="other")
 
-        assert (await is_leaving(scene), await is_leaving(scene, "elsewhere")) == (True, False)
+        assert (await is_leaving(env), await is_leaving(env, "elsewhere")) == (True, False)
 
 
-async def test_taints_that_only_keep_pods_out_evict_none(scene):
-    await scene.add(core.Node, "node", spec={"taints": [{**EVICT, "effect": "NoSchedule"}]})
-    async with scene.running(TaintEvictionController):
-        await add_pod(scene)
+async def test_taints_that_only_keep_pods_out_evict_none(env):
+    await env.add(core.Node, "node", spec={"taints": [{**EVICT, "effect": "NoSchedule"}]})
+    async with env.running(TaintEvictionController):
+        await add_pod(env)
         await advance(3600)
 
-        assert scene.writes == []
+        assert env.writes == []
 
 
-async def test_a_write_that_fails_is_made_later(scene):
-    await scene.add(core.Node, "node", spec={"taints": [EVICT]})
-    await add_pod(scene)
-    scene.fail_once("DELETE")
-    async with scene.running(TaintEvictionController):
+async def test_a_write_that_fails_is_made_later(env):
+    await env.add(core.Node, "node", spec={"taints": [EVICT]})
+    await add_pod(env)
+    env.fail_once("DELETE")
+    async with env.running(TaintEvictionController):
         await advance(1)
 
-        assert await is_leaving(scene)
+        assert await is_leaving(env)
 
 
-async def test_a_pod_is_deleted_once(scene):
-    await scene.add(core.Node, "node", spec={"taints": [EVICT]})
-    await add_pod(scene)
-    async with scene.running(TaintEvictionController) as (evictions,):
-        scene.writes.clear()
+async def test_a_pod_is_deleted_once(env):
+    await env.add(core.Node, "node", spec={"taints": [EVICT]})
+    await add_pod(env)
+    async with env.running(TaintEvictionController) as (evictions,):
+        env.writes.clear()
         evictions.wake("node")
         await settle()
 
-        assert scene.writes == []
+        assert env.writes == []

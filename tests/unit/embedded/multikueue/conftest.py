@@ -35,7 +35,7 @@ from .objects import (
 COUNTED = (kueue.Workload,)
 
 
-class Stage:
+class Environment:
     """What a test arranges and looks at."""
 
     def __init__(self, fleet):
@@ -182,10 +182,10 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(fleet, broken):
+async def env(fleet, broken):
     clients = {name: cluster.client() for name, cluster in fleet._fleet.clusters.items()}
     async with watched_over(clients, without=COUNTED, broken=broken):
-        yield Stage(fleet)
+        yield Environment(fleet)
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from fleetqueue.testing.builders import pod_template
 from .objects import CHECK, NAMESPACE, QUEUE
 
 
-def arrange(stage, cpus="9"):
+def arrange(env, cpus="9"):
     """Make queues everywhere; the hub's has the check."""
-    stage.arrange()
-    for cluster in stage.fleet:
+    env.arrange()
+    for cluster in env.fleet:
         resources = [{"name": "cpu", "nominalQuota": cpus}]
         groups = [{"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": resources}]}]
-        checks = {"admissionChecksStrategy": {"admissionChecks": [{"name": CHECK}]}} if cluster is stage.hub else {}
+        checks = {"admissionChecksStrategy": {"admissionChecks": [{"name": CHECK}]}} if cluster is env.hub else {}
         cluster.add(
             kueue.ResourceFlavor.manifest("default", spec={}),
             kueue.ClusterQueue.manifest("q", spec={"namespaceSelector": {}, "resourceGroups": groups, **checks}),
@@ -26,5 +26,5 @@ def endless(name="j"):
     return Job.manifest(name, NAMESPACE, labels={kueue.QUEUE_LABEL: QUEUE}, spec={"template": template})
 
 
-def the_workload(stage, cluster="hub"):
-    return stage.fleet[cluster].list(kueue.Workload)[0]
+def the_workload(env, cluster="hub"):
+    return env.fleet[cluster].list(kueue.Workload)[0]

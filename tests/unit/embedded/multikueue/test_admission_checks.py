@@ -49,19 +49,19 @@ def test_active(parameters, listed, clusters, expected):
 
 
 @pytest.mark.fleet(parts=False)
-async def test_it_follows_the_clusters_and_the_config(stage):
-    stage.arrange()
-    async with stage.multikueue():
-        seen = [stage.active(kueue.AdmissionCheck, CHECK)]
-        stage.fleet.cut("cluster2")
-        await stage.fleet.advance(10)
-        seen.append(stage.active(kueue.AdmissionCheck, CHECK))
-        stage.hub.remove(kueue.MultiKueueCluster, "cluster2")
-        await stage.fleet.settle()
-        seen.append(stage.active(kueue.AdmissionCheck, CHECK))
-        stage.hub.remove(kueue.MultiKueueConfig, "mk-config")
-        await stage.fleet.settle()
-        seen.append(stage.active(kueue.AdmissionCheck, CHECK))
+async def test_it_follows_the_clusters_and_the_config(env):
+    env.arrange()
+    async with env.multikueue():
+        seen = [env.active(kueue.AdmissionCheck, CHECK)]
+        env.fleet.cut("cluster2")
+        await env.fleet.advance(10)
+        seen.append(env.active(kueue.AdmissionCheck, CHECK))
+        env.hub.remove(kueue.MultiKueueCluster, "cluster2")
+        await env.fleet.settle()
+        seen.append(env.active(kueue.AdmissionCheck, CHECK))
+        env.hub.remove(kueue.MultiKueueConfig, "mk-config")
+        await env.fleet.settle()
+        seen.append(env.active(kueue.AdmissionCheck, CHECK))
 
     assert seen == [
         "True Active: The admission check is active",
@@ -72,10 +72,10 @@ async def test_it_follows_the_clusters_and_the_config(stage):
 
 
 @pytest.mark.fleet(parts=False)
-async def test_it_can_say_what_old_versions_said_too(stage):
-    stage.arrange()
-    async with stage.multikueue(old_conditions=True):
+async def test_it_can_say_what_old_versions_said_too(env):
+    env.arrange()
+    async with env.multikueue(old_conditions=True):
         pass
 
-    found = {each.type: each.status for each in stage.hub.get(kueue.AdmissionCheck, CHECK).status.conditions}
+    found = {each.type: each.status for each in env.hub.get(kueue.AdmissionCheck, CHECK).status.conditions}
     assert found == {"Active": "True", "SingleInstanceInClusterQueue": "True", "FlavorIndependent": "True"}

@@ -23,45 +23,45 @@ OTHER = {"cluster1": "cluster2", "cluster2": "cluster1"}
 class Story:
     """A job on a worker that is cut off before the hub's Kueue is started anew."""
 
-    def __init__(self, stage):
-        self.stage = stage
+    def __init__(self, env):
+        self.env = env
         self.worker = ""
 
     async def begin(self):
-        arrange(self.stage)
-        async with self.stage.hub_kueue(worker_lost_timeout=TIMEOUT):
-            await self.stage.fleet.advance(3)
-            self.stage.hub.add(endless())
-            await self.stage.fleet.advance(5)
-            self.worker = the_workload(self.stage).status.cluster_name
-            self.stage.fleet.cut(self.worker)
+        arrange(self.env)
+        async with self.env.hub_kueue(worker_lost_timeout=TIMEOUT):
+            await self.env.fleet.advance(3)
+            self.env.hub.add(endless())
+            await self.env.fleet.advance(5)
+            self.worker = the_workload(self.env).status.cluster_name
+            self.env.fleet.cut(self.worker)
 
     async def evict(self):
         """Stop the hub's queue, and let it go on."""
         for policy in ("HoldAndDrain", "None"):
-            self.stage.hub.change(kueue.ClusterQueue, "q", spec={"stopPolicy": policy})
-            await self.stage.fleet.advance(5)
+            self.env.hub.change(kueue.ClusterQueue, "q", spec={"stopPolicy": policy})
+            await self.env.fleet.advance(5)
 
     @property
     def place(self):
-        return the_workload(self.stage).status.cluster_name
+        return the_workload(self.env).status.cluster_name
 
 
 @pytest.fixture
-async def story(stage):
-    async with stage.workers_kueue():
-        story = Story(stage)
+async def story(env):
+    async with env.workers_kueue():
+        story = Story(env)
         await story.begin()
-        async with stage.hub_kueue(worker_lost_timeout=TIMEOUT):
-            await stage.fleet.advance(3)
+        async with env.hub_kueue(worker_lost_timeout=TIMEOUT):
+            await env.fleet.advance(3)
             yield story
 
 
 @pytest.mark.breaks(ONCE, why=GIVEN_UP)
 async def test_as_in_kueue_a_job_stays_with_a_worker_that_was_not_seen_for_the_lost_timeout_from_the_restart(story):
-    await story.stage.fleet.advance(TIMEOUT - 20)
+    await story.env.fleet.advance(TIMEOUT - 20)
     before = story.place
-    await story.stage.fleet.advance(60)
+    await story.env.fleet.advance(60)
 
     assert before == story.worker
     assert story.place == OTHER[story.worker]
@@ -70,9 +70,9 @@ async def test_as_in_kueue_a_job_stays_with_a_worker_that_was_not_seen_for_the_l
 @pytest.mark.breaks(ONCE, why=GIVEN_UP)
 async def test_an_evicted_job_waits_as_long_where_kueue_would_start_a_second_copy_at_once(story):
     await story.evict()
-    await story.stage.fleet.advance(TIMEOUT - 40)
-    before = story.place, story.stage.has_job()
-    await story.stage.fleet.advance(80)
+    await story.env.fleet.advance(TIMEOUT - 40)
+    before = story.place, story.env.has_job()
+    await story.env.fleet.advance(80)
 
     assert before == ("", [story.worker])
     assert story.place == OTHER[story.worker]
@@ -80,8 +80,8 @@ async def test_an_evicted_job_waits_as_long_where_kueue_would_start_a_second_cop
 
 async def test_an_evicted_job_waits_no_longer_when_the_worker_is_seen_again(story):
     await story.evict()
-    story.stage.fleet.heal(story.worker)
-    await story.stage.fleet.advance(60)
+    story.env.fleet.heal(story.worker)
+    await story.env.fleet.advance(60)
 
     assert story.place
-    assert story.stage.has_job() == [story.place]
+    assert story.env.has_job() == [story.place]

@@ -27,18 +27,18 @@ JOBS = tuple(f"job-{number}" for number in range(5))
 
 
 class Chance:
-    def __init__(self, stage, seed):
-        self.stage = stage
+    def __init__(self, env, seed):
+        self.env = env
         self.random = random.Random(seed)
         self.most = Counter()
-        self.names = [worker.name for worker in stage.workers]
+        self.names = [worker.name for worker in env.workers]
 
     async def watch(self):
         """Count where each job lives, all the time."""
         while True:
             alive = Counter(
                 job.name
-                for worker in self.stage.workers
+                for worker in self.env.workers
                 for job in worker.list(Job)
                 if not job.spec.suspend and not job.has_ended and not job.is_deleting
             )
@@ -53,7 +53,7 @@ class Chance:
             trouble = self.random.choice(
                 [self.cut, self.slow, self.refuse, self.break_watches, self.unlist, self.stop_queue, self.deactivate]
             )
-            await trouble(self.stage.fleet[self.random.choice(self.names)])
+            await trouble(self.env.fleet[self.random.choice(self.names)])
 
     async def cut(self, worker):
         worker.cut(silently=self.random.random() < 0.5)
@@ -70,16 +70,16 @@ class Chance:
             [errors.Conflict("stale"), errors.ServerError("broken"), errors.Unreachable("reset"), errors.Gone("old")]
         )
         what = self.random.choice(["create jobs/*", "create workloads/*", "delete *", "patch *", "apply *", "*"])
-        where = self.random.choice([worker, self.stage.hub])
+        where = self.random.choice([worker, self.env.hub])
         where.fail_on(what, error, times=self.random.randint(1, 5), applied=self.random.random() < 0.5)
 
     async def break_watches(self, worker):
-        self.random.choice([worker, self.stage.hub]).end_watches(self.random.choice([None, errors.Gone("compacted")]))
+        self.random.choice([worker, self.env.hub]).end_watches(self.random.choice([None, errors.Gone("compacted")]))
 
     async def unlist(self, worker):
-        self.stage.list_clusters(*[name for name in self.names if name != worker.name])
+        self.env.list_clusters(*[name for name in self.names if name != worker.name])
         await asyncio.sleep(self.random.uniform(0, 10))
-        self.stage.list_clusters(*self.names)
+        self.env.list_clusters(*self.names)
 
     async def stop_queue(self, worker):
         worker.change(kueue.ClusterQueue, "q", spec={"stopPolicy": "HoldAndDrain"})
@@ -87,43 +87,43 @@ class Chance:
         worker.change(kueue.ClusterQueue, "q", spec={"stopPolicy": "None"})
 
     async def deactivate(self, worker):
-        workloads = [each for each in self.stage.hub.list(kueue.Workload) if not each.is_finished]
+        workloads = [each for each in self.env.hub.list(kueue.Workload) if not each.is_finished]
         if workloads:
             chosen = self.random.choice(workloads)
-            self.stage.hub.change(kueue.Workload, chosen.name, NAMESPACE, spec={"active": False})
+            self.env.hub.change(kueue.Workload, chosen.name, NAMESPACE, spec={"active": False})
             await asyncio.sleep(self.random.uniform(0, 10))
-            self.stage.hub.change(kueue.Workload, chosen.name, NAMESPACE, spec={"active": True})
+            self.env.hub.change(kueue.Workload, chosen.name, NAMESPACE, spec={"active": True})
 
     async def live_and_die(self):
         """Let the hub's process die at one of its next writes, and start it again."""
         while True:
             life = Life(dies_at=self.random.randint(5, 60), last_write_arrives=self.random.random() < 0.5)
-            async with self.stage.hub_kueue(life):
+            async with self.env.hub_kueue(life):
                 await life.dead.wait()
             await asyncio.sleep(self.random.uniform(0, 5))
 
 
 @asynccontextmanager
-async def troubled(stage, seed, *, dies):
-    chance = Chance(stage, seed)
-    async with stage.workers_kueue(), running(chance.watch()):
+async def troubled(env, seed, *, dies):
+    chance = Chance(env, seed)
+    async with env.workers_kueue(), running(chance.watch()):
         async with running(chance.trouble()):
             if dies:
                 async with running(chance.live_and_die()):
                     yield chance
             else:
-                async with stage.hub_kueue():
+                async with env.hub_kueue():
                     yield chance
-        for cluster in stage.fleet:
+        for cluster in env.fleet:
             cluster.heal()
-        stage.list_clusters(*chance.names)
-        for worker in stage.workers:
+        env.list_clusters(*chance.names)
+        for worker in env.workers:
             worker.change(kueue.ClusterQueue, "q", spec={"stopPolicy": "None"})
-        for workload in stage.hub.list(kueue.Workload):
+        for workload in env.hub.list(kueue.Workload):
             if not workload.spec.active:
-                stage.hub.change(kueue.Workload, workload.name, NAMESPACE, spec={"active": True})
-        async with stage.hub_kueue():
-            await stage.fleet.advance(900)
+                env.hub.change(kueue.Workload, workload.name, NAMESPACE, spec={"active": True})
+        async with env.hub_kueue():
+            await env.fleet.advance(900)
 
 
 def user_job(name, seconds):
@@ -141,14 +141,14 @@ def user_job(name, seconds):
         pytest.param(9, True, id="it dies, and a cluster is unlisted before it is seen again"),
     ],
 )
-async def test_no_job_runs_twice_and_all_end(stage, fleet_seed, dies):
-    arrange(stage, cpus="3")
-    async with troubled(stage, fleet_seed, dies=dies) as chance:
+async def test_no_job_runs_twice_and_all_end(env, fleet_seed, dies):
+    arrange(env, cpus="3")
+    async with troubled(env, fleet_seed, dies=dies) as chance:
         for name in JOBS:
-            stage.hub.add(user_job(name, chance.random.randint(5, 120)))
-            await stage.fleet.advance(chance.random.uniform(0, 5))
-        await stage.fleet.advance(180)
+            env.hub.add(user_job(name, chance.random.randint(5, 120)))
+            await env.fleet.advance(chance.random.uniform(0, 5))
+        await env.fleet.advance(180)
 
     assert {name: count for name, count in chance.most.items() if count > 1} == {}
-    assert [name for name in JOBS if not stage.job(name).has_ended] == []
-    assert stage.has_anything() == []
+    assert [name for name in JOBS if not env.job(name).has_ended] == []
+    assert env.has_anything() == []

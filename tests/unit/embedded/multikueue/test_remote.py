@@ -19,8 +19,8 @@ async def test_a_connection_that_breaks_in_the_moment_at_which_it_shall_end_ends
         origin="multikueue",
         dial=fleet.dial,
         run_plugin=None,
-        told=lambda name: None,
-        heard=lambda key, is_progress: None,
+        on_connection_change=lambda name: None,
+        on_event=lambda key, is_progress: None,
     )
     life = asyncio.create_task(remote.run(parse(fleet["cluster1"].kubeconfig)))
     await fleet.settle()

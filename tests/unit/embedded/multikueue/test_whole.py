@@ -16,106 +16,106 @@ def user_job(name="j", **spec):
     return Job.manifest(name, NAMESPACE, labels={kueue.QUEUE_LABEL: QUEUE}, spec={"template": template, **spec})
 
 
-async def test_a_users_job_runs_on_one_worker_and_its_end_comes_back(stage):
-    arrange(stage)
-    async with stage.kueue():
-        stage.hub.add(user_job())
-        await stage.fleet.advance(2)
-        placed = the_workload(stage).status.cluster_name
-        await stage.fleet.advance(60)
+async def test_a_users_job_runs_on_one_worker_and_its_end_comes_back(env):
+    arrange(env)
+    async with env.kueue():
+        env.hub.add(user_job())
+        await env.fleet.advance(2)
+        placed = the_workload(env).status.cluster_name
+        await env.fleet.advance(60)
 
-    job = stage.job()
+    job = env.job()
     assert placed in ("cluster1", "cluster2")
     assert job.has_ended, job
-    assert the_workload(stage).is_finished
-    assert stage.has_job() == []
-    assert [len(worker.list(kueue.Workload)) for worker in stage.workers] == [0, 0]
+    assert the_workload(env).is_finished
+    assert env.has_job() == []
+    assert [len(worker.list(kueue.Workload)) for worker in env.workers] == [0, 0]
 
 
-async def test_a_deactivated_job_stops_on_its_worker_gives_its_quota_back_and_can_run_again(stage):
-    arrange(stage)
-    async with stage.kueue():
-        stage.hub.add(endless())
-        await stage.fleet.advance(5)
-        first = the_workload(stage)
-        running_on = stage.has_job()
-        stage.hub.change(kueue.Workload, first.name, NAMESPACE, spec={"active": False})
-        await stage.fleet.advance(20)
-        stopped, left, job = the_workload(stage), stage.has_job(), stage.job()
-        stage.hub.change(kueue.Workload, first.name, NAMESPACE, spec={"active": True})
-        await stage.fleet.advance(20)
+async def test_a_deactivated_job_stops_on_its_worker_gives_its_quota_back_and_can_run_again(env):
+    arrange(env)
+    async with env.kueue():
+        env.hub.add(endless())
+        await env.fleet.advance(5)
+        first = the_workload(env)
+        running_on = env.has_job()
+        env.hub.change(kueue.Workload, first.name, NAMESPACE, spec={"active": False})
+        await env.fleet.advance(20)
+        stopped, left, job = the_workload(env), env.has_job(), env.job()
+        env.hub.change(kueue.Workload, first.name, NAMESPACE, spec={"active": True})
+        await env.fleet.advance(20)
 
     assert len(running_on) == 1
     assert left == []
     assert not stopped.is_true("QuotaReserved")
     assert job.spec.suspend
     assert not job.status.active
-    assert len(stage.has_job()) == 1
-    assert the_workload(stage).is_true("Admitted")
+    assert len(env.has_job()) == 1
+    assert the_workload(env).is_true("Admitted")
 
 
-async def test_a_copy_that_a_worker_evicts_is_tried_again(stage):
-    arrange(stage)
-    async with stage.kueue():
-        stage.hub.add(endless())
-        await stage.fleet.advance(5)
-        workload = the_workload(stage)
+async def test_a_copy_that_a_worker_evicts_is_tried_again(env):
+    arrange(env)
+    async with env.kueue():
+        env.hub.add(endless())
+        await env.fleet.advance(5)
+        workload = the_workload(env)
         worker = workload.status.cluster_name
-        stage.fleet[worker].change(kueue.ClusterQueue, "q", spec={"stopPolicy": "HoldAndDrain"})
-        await stage.fleet.advance(30)
+        env.fleet[worker].change(kueue.ClusterQueue, "q", spec={"stopPolicy": "HoldAndDrain"})
+        await env.fleet.advance(30)
 
     other = {"cluster1": "cluster2", "cluster2": "cluster1"}[worker]
-    assert the_workload(stage).status.cluster_name == other
-    assert stage.has_job() == [other]
+    assert the_workload(env).status.cluster_name == other
+    assert env.has_job() == [other]
 
 
-async def test_a_deleted_job_goes_from_its_worker(stage):
-    arrange(stage)
-    async with stage.kueue():
-        stage.hub.add(endless())
-        await stage.fleet.advance(5)
-        before = stage.has_job()
-        stage.hub.remove(Job, "j", NAMESPACE)
-        await stage.fleet.advance(20)
+async def test_a_deleted_job_goes_from_its_worker(env):
+    arrange(env)
+    async with env.kueue():
+        env.hub.add(endless())
+        await env.fleet.advance(5)
+        before = env.has_job()
+        env.hub.remove(Job, "j", NAMESPACE)
+        await env.fleet.advance(20)
 
     assert len(before) == 1
-    assert stage.has_job() == []
-    assert stage.hub.list(kueue.Workload) == []
-    assert [len(worker.list(kueue.Workload)) for worker in stage.workers] == [0, 0]
+    assert env.has_job() == []
+    assert env.hub.list(kueue.Workload) == []
+    assert [len(worker.list(kueue.Workload)) for worker in env.workers] == [0, 0]
 
 
 @pytest.mark.breaks(ONCE, why="a worker that is away for longer than Kueue waits is given up, and cannot be told")
-async def test_a_job_of_a_lost_worker_is_started_elsewhere_and_the_old_one_goes_when_it_is_back(stage):
-    arrange(stage)
-    async with stage.kueue(worker_lost_timeout=120.0):
-        stage.hub.add(endless())
-        await stage.fleet.advance(5)
-        worker = the_workload(stage).status.cluster_name
+async def test_a_job_of_a_lost_worker_is_started_elsewhere_and_the_old_one_goes_when_it_is_back(env):
+    arrange(env)
+    async with env.kueue(worker_lost_timeout=120.0):
+        env.hub.add(endless())
+        await env.fleet.advance(5)
+        worker = the_workload(env).status.cluster_name
         other = {"cluster1": "cluster2", "cluster2": "cluster1"}[worker]
-        stage.fleet.cut(worker)
-        await stage.fleet.advance(100)
-        still = the_workload(stage).status.cluster_name
-        await stage.fleet.advance(60)
-        moved = the_workload(stage).status.cluster_name
-        both = stage.has_job()
-        stage.fleet.heal(worker)
-        await stage.fleet.advance(400)
+        env.fleet.cut(worker)
+        await env.fleet.advance(100)
+        still = the_workload(env).status.cluster_name
+        await env.fleet.advance(60)
+        moved = the_workload(env).status.cluster_name
+        both = env.has_job()
+        env.fleet.heal(worker)
+        await env.fleet.advance(400)
 
     assert still == worker
     assert moved == other
     assert both == ["cluster1", "cluster2"]
-    assert stage.has_job() == [other]
+    assert env.has_job() == [other]
 
 
-async def test_a_cluster_that_is_unlisted_loses_its_job_before_another_gets_it(stage):
-    arrange(stage)
-    async with stage.kueue():
-        stage.hub.add(endless())
-        await stage.fleet.advance(5)
-        worker = the_workload(stage).status.cluster_name
+async def test_a_cluster_that_is_unlisted_loses_its_job_before_another_gets_it(env):
+    arrange(env)
+    async with env.kueue():
+        env.hub.add(endless())
+        await env.fleet.advance(5)
+        worker = the_workload(env).status.cluster_name
         other = {"cluster1": "cluster2", "cluster2": "cluster1"}[worker]
-        stage.list_clusters(other)
-        await stage.fleet.advance(30)
+        env.list_clusters(other)
+        await env.fleet.advance(30)
 
-    assert the_workload(stage).status.cluster_name == other
-    assert stage.has_job() == [other]
+    assert the_workload(env).status.cluster_name == other
+    assert env.has_job() == [other]

@@ -36,7 +36,7 @@ class UnsafeDoor(WatchedDoor):
         return response
 
 
-class Scene(WatchedCluster):
+class Environment(WatchedCluster):
     """What stands in the cluster, in the words of the tests. What is done here is not recorded in `writes`."""
 
     # Acting
@@ -113,5 +113,5 @@ class Scene(WatchedCluster):
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    return Scene(await watched_server(), UnsafeDoor)
+async def env() -> Environment:
+    return Environment(await watched_server(), UnsafeDoor)

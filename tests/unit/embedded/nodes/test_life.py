@@ -30,10 +30,10 @@ NODES = (
 
 
 @pytest.fixture
-async def cluster(scene):
-    parts = [kind(scene.cluster, scene.metrics) for kind in CONTROLLERS]
-    async with scene.running(scene.leases(*NODES), scene.kubelet(*NODES), scene.scheduler(), *parts):
-        yield scene
+async def cluster(env):
+    parts = [kind(env.cluster, env.metrics) for kind in CONTROLLERS]
+    async with env.running(env.leases(*NODES), env.kubelet(*NODES), env.scheduler(), *parts):
+        yield env
 
 
 def template(seconds="30s", cpu="1", annotations=None):
@@ -44,18 +44,18 @@ def template(seconds="30s", cpu="1", annotations=None):
     }
 
 
-async def submit(scene, name="job", **spec):
-    await scene.client.create(Job.resource, Job.manifest(name, "default", spec={"template": template(), **spec}))
+async def submit(env, name="job", **spec):
+    await env.client.create(Job.resource, Job.manifest(name, "default", spec={"template": template(), **spec}))
     await settle()
 
 
-async def ends(scene, name="job"):
-    status = (await scene.get(Job, name))["status"]
+async def ends(env, name="job"):
+    status = (await env.get(Job, name))["status"]
     return [one["type"] for one in status.get("conditions", ()) if one["status"] == "True"]
 
 
-async def pods(scene):
-    return (await scene.client.list(Pod.resource)).items
+async def pods(env):
+    return (await env.client.list(Pod.resource)).items
 
 
 async def test_a_job_runs_for_its_time_and_is_complete(cluster):

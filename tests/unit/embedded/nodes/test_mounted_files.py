@@ -42,13 +42,13 @@ def part():
 
 
 @pytest.fixture
-async def started(scene, part):
+async def started(env, part):
     """A pod of our part, with a secret, a ConfigMap and one file of it alone."""
-    client = scene.client
+    client = env.client
     await client.create(ServiceAccount.resource, ServiceAccount.manifest("default", "default"))
     await client.create(Secret.resource, Secret.manifest("hub", "default", data=encoded(crt="one", key="uno")))
     await client.create(ConfigMap.resource, ConfigMap.manifest("settings", "default", data={"a": "one"}))
-    programs = Programs({"part": part}, reach=lambda account: Client(AccountDoor(scene.server, account)))
+    programs = Programs({"part": part}, reach=lambda account: Client(AccountDoor(env.server, account)))
     mounts = [
         {"name": "hub", "mountPath": "/hub"},
         {"name": "settings", "mountPath": "/settings"},
@@ -58,9 +58,9 @@ async def started(scene, part):
         {"name": "hub", "secret": {"secretName": "hub"}},
         {"name": "settings", "projected": {"sources": [{"configMap": {"name": "settings"}}]}},
     ]
-    async with scene.running(scene.kubelet(programs=programs)):
+    async with env.running(env.kubelet(programs=programs)):
         container = {"image": "part", "volumeMounts": mounts}
-        await scene.pod(node="node", container=container, volumes=volumes, serviceAccountName="default")
+        await env.pod(node="node", container=container, volumes=volumes, serviceAccountName="default")
         yield part.places[0]
 
 
@@ -68,9 +68,9 @@ def encoded(**texts):
     return {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
 
 
-async def test_a_changed_secret_shows_after_a_while_all_of_it_at_once(scene, started):
-    await scene.change(Secret, "hub", data=encoded(crt="two"))
-    await scene.change(Secret, "hub", data=encoded(key="dos"))
+async def test_a_changed_secret_shows_after_a_while_all_of_it_at_once(env, started):
+    await env.change(Secret, "hub", data=encoded(crt="two"))
+    await env.change(Secret, "hub", data=encoded(key="dos"))
     before = started.text("/hub/crt"), started.text("/hub/key")
     await advance(SYNC_SECONDS)
 
@@ -78,8 +78,8 @@ async def test_a_changed_secret_shows_after_a_while_all_of_it_at_once(scene, sta
     assert (started.text("/hub/crt"), started.text("/hub/key")) == ("two", "dos")
 
 
-async def test_a_changed_config_map_shows_but_not_where_one_file_is_mounted_alone(scene, started):
-    await scene.change(ConfigMap, "settings", data={"a": "two", "b": "new"})
+async def test_a_changed_config_map_shows_but_not_where_one_file_is_mounted_alone(env, started):
+    await env.change(ConfigMap, "settings", data={"a": "two", "b": "new"})
     await advance(SYNC_SECONDS)
 
     assert (started.text("/settings/a"), started.text("/settings/b")) == ("two", "new")
@@ -93,27 +93,27 @@ async def test_the_token_is_changed_in_its_file_too(started):
     assert started.text(TOKEN) == started.account.token != first
 
 
-async def test_what_was_mounted_stays_where_its_object_has_gone(scene, started):
-    await scene.delete(Secret, "hub")
-    await scene.change(ConfigMap, "settings", data={"a": "two"})
+async def test_what_was_mounted_stays_where_its_object_has_gone(env, started):
+    await env.delete(Secret, "hub")
+    await env.change(ConfigMap, "settings", data={"a": "two"})
     await advance(SYNC_SECONDS)
 
     assert started.text("/hub/crt") == "one"
 
 
-async def test_an_object_that_comes_back_shows(scene, started):
-    await scene.delete(Secret, "hub")
-    await scene.client.create(Secret.resource, Secret.manifest("hub", "default", data=encoded(crt="back")))
+async def test_an_object_that_comes_back_shows(env, started):
+    await env.delete(Secret, "hub")
+    await env.client.create(Secret.resource, Secret.manifest("hub", "default", data=encoded(crt="back")))
     await advance(SYNC_SECONDS)
 
     assert started.text("/hub/crt") == "back"
 
 
-async def test_a_server_that_cannot_be_asked_is_asked_again(scene, started):
+async def test_a_server_that_cannot_be_asked_is_asked_again(env, started):
     way = Way()
-    scene.cluster.client.door = FaultyDoor(scene.door, way)
+    env.cluster.client.door = FaultyDoor(env.door, way)
     way.fail_on("get secrets/*", errors.Unreachable("cut"), times=1)
-    await scene.change(Secret, "hub", data=encoded(crt="two"))
+    await env.change(Secret, "hub", data=encoded(crt="two"))
     await advance(SYNC_SECONDS)
     first = started.text("/hub/crt")
     await advance(SYNC_SECONDS)
@@ -121,19 +121,19 @@ async def test_a_server_that_cannot_be_asked_is_asked_again(scene, started):
     assert (first, started.text("/hub/crt")) == ("one", "two")
 
 
-async def test_a_container_that_is_started_again_finds_the_new_files(scene, part, started):
+async def test_a_container_that_is_started_again_finds_the_new_files(env, part, started):
     seen = []
     part.starts = lambda context: seen.append(context.text("/hub/crt"))
-    await scene.change(Secret, "hub", data=encoded(crt="two"))
+    await env.change(Secret, "hub", data=encoded(crt="two"))
     await advance(LIFE)
 
     assert seen == ["two"]
 
 
-async def test_a_file_that_was_mounted_alone_is_another_one_only_at_the_next_start(scene, part, started):
+async def test_a_file_that_was_mounted_alone_is_another_one_only_at_the_next_start(env, part, started):
     seen = []
     part.starts = lambda context: seen.append(context.text("/alone"))
-    await scene.change(ConfigMap, "settings", data={"a": "two"})
+    await env.change(ConfigMap, "settings", data={"a": "two"})
     await advance(LIFE - 1)
     before = started.text("/alone")
     await advance(1)
@@ -141,21 +141,21 @@ async def test_a_file_that_was_mounted_alone_is_another_one_only_at_the_next_sta
     assert (before, seen) == ("one", ["two"])
 
 
-async def test_a_pod_that_mounts_nothing_that_changed_sees_the_same_files(scene, started):
+async def test_a_pod_that_mounts_nothing_that_changed_sees_the_same_files(env, started):
     files = started.files
-    await scene.change(Secret, "hub", metadata={"labels": {"a": "b"}})
-    await scene.client.create(Secret.resource, Secret.manifest("other", "default", data=encoded(crt="x")))
+    await env.change(Secret, "hub", metadata={"labels": {"a": "b"}})
+    await env.client.create(Secret.resource, Secret.manifest("other", "default", data=encoded(crt="x")))
     await advance(SYNC_SECONDS)
 
     assert started.files is files
 
 
-async def test_a_program_can_wait_until_a_file_is_another_one(scene, started):
+async def test_a_program_can_wait_until_a_file_is_another_one(env, started):
     changed = asyncio.create_task(started.until_changed("/hub/crt"))
-    await scene.change(ConfigMap, "settings", data={"a": "two"})
+    await env.change(ConfigMap, "settings", data={"a": "two"})
     await advance(SYNC_SECONDS)
     before = changed.done()
-    await scene.change(Secret, "hub", data=encoded(crt="two"))
+    await env.change(Secret, "hub", data=encoded(crt="two"))
     await advance(SYNC_SECONDS)
 
     assert (before, changed.done()) == (False, True)

@@ -17,15 +17,15 @@ POD = {
 
 
 @pytest.fixture
-async def here(scene):
+async def here(env):
     """Read for a pod with these volumes, beside a ConfigMap `c` and a secret `s`."""
     data = {"a": "1", "b": "2"}
-    await scene.client.create(ConfigMap.resource, ConfigMap.manifest("c", "default", data=data))
+    await env.client.create(ConfigMap.resource, ConfigMap.manifest("c", "default", data=data))
     secret = Secret.manifest("s", "default", data={"a": "c2VjcmV0", "binary": "/w=="})
-    await scene.client.create(Secret.resource, secret)
+    await env.client.create(Secret.resource, secret)
 
     def read(*volumes):
-        return PodEnvironment(scene.client, {**POD, "spec": {**POD["spec"], "volumes": list(volumes)}})
+        return PodEnvironment(env.client, {**POD, "spec": {**POD["spec"], "volumes": list(volumes)}})
 
     return read
 

@@ -12,91 +12,91 @@ pytestmark = pytest.mark.virtual_time
 GPU = "nvidia.com/gpu"
 
 
-async def test_a_pod_gets_a_node(scene):
-    await scene.node()
+async def test_a_pod_gets_a_node(env):
+    await env.node()
 
-    async with scene.running(scene.scheduler()):
-        await scene.pod()
+    async with env.running(env.scheduler()):
+        await env.pod()
 
-        assert await scene.where() == "node"
-        assert (await scene.condition("PodScheduled"))["status"] == "True"
-        assert await scene.events("Scheduled") == ["Successfully assigned default/pod to node"]
+        assert await env.where() == "node"
+        assert (await env.condition("PodScheduled"))["status"] == "True"
+        assert await env.events("Scheduled") == ["Successfully assigned default/pod to node"]
 
 
-async def test_the_least_loaded_is_taken_and_then_the_first_by_name(scene):
+async def test_the_least_loaded_is_taken_and_then_the_first_by_name(env):
     for name in ("b", "a"):
-        await scene.node(name)
+        await env.node(name)
 
-    async with scene.running(scene.scheduler()):
+    async with env.running(env.scheduler()):
         for number in range(4):
-            await scene.pod(f"pod{number}", requests={"cpu": "1"})
+            await env.pod(f"pod{number}", requests={"cpu": "1"})
 
-        assert [await scene.where(f"pod{number}") for number in range(4)] == ["a", "b", "a", "b"]
+        assert [await env.where(f"pod{number}") for number in range(4)] == ["a", "b", "a", "b"]
 
 
-async def test_many_pods_at_once_do_not_chase_one_gpu(scene):
-    await scene.node("a", **{GPU: "1"})
-    await scene.node("b", **{GPU: "1"})
+async def test_many_pods_at_once_do_not_chase_one_gpu(env):
+    await env.node("a", **{GPU: "1"})
+    await env.node("b", **{GPU: "1"})
     for number in range(3):
-        await scene.pod(f"pod{number}", requests={GPU: "1"})
+        await env.pod(f"pod{number}", requests={GPU: "1"})
 
-    async with scene.running(scene.scheduler()):
-        assert sorted([str(await scene.where(f"pod{number}")) for number in range(3)]) == ["None", "a", "b"]
+    async with env.running(env.scheduler()):
+        assert sorted([str(await env.where(f"pod{number}")) for number in range(3)]) == ["None", "a", "b"]
 
 
-async def test_a_pod_that_fits_nowhere_says_why(scene):
-    await scene.node("a")
-    await scene.node("b", taints=[{"key": "k", "effect": "NoSchedule"}])
+async def test_a_pod_that_fits_nowhere_says_why(env):
+    await env.node("a")
+    await env.node("b", taints=[{"key": "k", "effect": "NoSchedule"}])
 
-    async with scene.running(scene.scheduler()):
-        await scene.pod(requests={GPU: "1"})
+    async with env.running(env.scheduler()):
+        await env.pod(requests={GPU: "1"})
 
         why = (
             "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had untolerated taint(s). no new claims "
             "to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
         )
-        condition = await scene.condition("PodScheduled")
+        condition = await env.condition("PodScheduled")
         assert (condition["status"], condition["reason"], condition["message"]) == ("False", "Unschedulable", why)
-        assert await scene.events("FailedScheduling") == [why]
-        assert await scene.phase() == "Pending"
+        assert await env.events("FailedScheduling") == [why]
+        assert await env.phase() == "Pending"
 
 
-async def test_a_waiting_pod_is_placed_when_a_node_changes(scene):
-    await scene.node()
+async def test_a_waiting_pod_is_placed_when_a_node_changes(env):
+    await env.node()
 
-    async with scene.running(scene.scheduler()):
-        await scene.pod(requests={GPU: "1"})
-        await scene.set_status(Node, "node", allocatable={GPU: "3"})
+    async with env.running(env.scheduler()):
+        await env.pod(requests={GPU: "1"})
+        await env.set_status(Node, "node", allocatable={GPU: "3"})
 
-        assert await scene.where() == "node"
-        assert (await scene.condition("PodScheduled"))["status"] == "True"
+        assert await env.where() == "node"
+        assert (await env.condition("PodScheduled"))["status"] == "True"
 
 
 @pytest.mark.parametrize("how", ["ends", "goes"])
-async def test_a_waiting_pod_is_placed_when_another_is_over(scene, how):
-    await scene.node()
+async def test_a_waiting_pod_is_placed_when_another_is_over(env, how):
+    await env.node()
 
-    async with scene.running(scene.scheduler()):
-        await scene.pod("first", requests={"cpu": "4"})
-        await scene.pod("second", requests={"cpu": "4"})
-        assert await scene.where("second") is None
+    async with env.running(env.scheduler()):
+        await env.pod("first", requests={"cpu": "4"})
+        await env.pod("second", requests={"cpu": "4"})
+        assert await env.where("second") is None
         if how == "ends":
-            await scene.set_status(Pod, "first", phase="Succeeded")
+            await env.set_status(Pod, "first", phase="Succeeded")
         else:
-            await scene.set_status(Pod, "first", phase="Failed")
-            await scene.delete(Pod, "first")
+            await env.set_status(Pod, "first", phase="Failed")
+            await env.delete(Pod, "first")
 
-        assert await scene.where("second") == "node"
+        assert await env.where("second") == "node"
 
 
-async def test_the_more_important_pod_comes_first(scene):
-    await scene.pod("small", requests={"cpu": "4"})
-    await scene.pod("great", requests={"cpu": "4"}, priority=10)
-    await scene.node()
+async def test_the_more_important_pod_comes_first(env):
+    await env.pod("small", requests={"cpu": "4"})
+    await env.pod("great", requests={"cpu": "4"}, priority=10)
+    await env.node()
 
-    async with scene.running(scene.scheduler()):
-        assert await scene.where("great") == "node"
-        assert await scene.where("small") is None
+    async with env.running(env.scheduler()):
+        assert await env.where("great") == "node"
+        assert await env.where("small") is None
 
 
 @pytest.mark.parametrize(
@@ -106,48 +106,48 @@ async def test_the_more_important_pod_comes_first(scene):
         pytest.param({"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}, id="gated"),
     ],
 )
-async def test_pods_that_are_not_ours_to_place_are_left_alone(scene, spec):
-    await scene.node()
+async def test_pods_that_are_not_ours_to_place_are_left_alone(env, spec):
+    await env.node()
 
-    async with scene.running(scene.scheduler()):
-        await scene.pod(**spec)
+    async with env.running(env.scheduler()):
+        await env.pod(**spec)
 
-        assert scene.writes == []
+        assert env.writes == []
 
 
-async def test_a_second_look_writes_nothing(scene):
-    await scene.node()
-    scheduler = scene.scheduler()
+async def test_a_second_look_writes_nothing(env):
+    await env.node()
+    scheduler = env.scheduler()
 
-    async with scene.running(scheduler):
-        await scene.pod("placed")
-        await scene.pod("waiting", requests={GPU: "1"})
-        scene.writes.clear()
+    async with env.running(scheduler):
+        await env.pod("placed")
+        await env.pod("waiting", requests={GPU: "1"})
+        env.writes.clear()
         scheduler.wake("round")
         await settle()
 
-        assert scene.writes == []
+        assert env.writes == []
 
 
-async def test_a_binding_that_fails_gives_its_place_back_and_comes_again(scene):
-    await scene.node()
+async def test_a_binding_that_fails_gives_its_place_back_and_comes_again(env):
+    await env.node()
 
-    async with scene.running(scene.scheduler()):
-        scene.fail_once("/pods/pod")
-        await scene.pod(requests={"cpu": "4"})
+    async with env.running(env.scheduler()):
+        env.fail_once("/pods/pod")
+        await env.pod(requests={"cpu": "4"})
         await advance(1)
 
-        assert await scene.where() == "node"
+        assert await env.where() == "node"
 
 
-async def test_after_a_restart_what_runs_still_counts(scene):
-    await scene.node()
-    await scene.pod("first", node="node", requests={"cpu": "3"})
+async def test_after_a_restart_what_runs_still_counts(env):
+    await env.node()
+    await env.pod("first", node="node", requests={"cpu": "3"})
 
-    async with scene.running(scene.scheduler()):
-        await scene.pod("second", requests={"cpu": "2"})
+    async with env.running(env.scheduler()):
+        await env.pod("second", requests={"cpu": "2"})
 
-        assert await scene.where("second") is None
+        assert await env.where("second") is None
 
 
 def a_pod(node="", cpu="1", phase="Pending", uid="u"):

@@ -1,4 +1,4 @@
-"""From a context to its answer: may they, which resource, which verb."""
+"""From a request to its answer: may they, which resource, which verb."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -15,7 +15,7 @@ from fleetqueue.embedded.apiserver.http.request_info import RequestInfo
 from fleetqueue.embedded.apiserver.http.verbs.reading import ReadingVerbs
 from fleetqueue.embedded.apiserver.http.verbs.reviews import Reviews
 from fleetqueue.embedded.apiserver.http.verbs.subresources import Subresources
-from fleetqueue.embedded.apiserver.http.verbs.writing import DeletingVerbs, WritingVerbs
+from fleetqueue.embedded.apiserver.http.verbs.write_verbs import DeletingVerbs, WritingVerbs
 from fleetqueue.embedded.apiserver.registry.reading import Reading
 from fleetqueue.embedded.apiserver.registry.resources import Resources, unknown_path
 from fleetqueue.embedded.apiserver.registry.served import Served
@@ -61,7 +61,7 @@ class Handler:
             raise forbidden(asked)
 
     def find(self, context: RequestContext) -> Ask:
-        """Return what answers a context, which may still be without its body; raises ApiError where nothing does."""
+        """Return what answers a request, which may still be without its body; raises ApiError where nothing does."""
         info = context.info
         if not info.is_resource:
             return self.non_resource_paths.answer

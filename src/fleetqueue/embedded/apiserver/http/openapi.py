@@ -15,7 +15,7 @@ import orjson
 from fleetqueue.api.requests import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.apiserver.http.openapi_schemas import BUILT_IN, META, REFERENCE, Components, mark
-from fleetqueue.embedded.apiserver.http.verbs.writing import STRATEGIC_MERGE_PATCH
+from fleetqueue.embedded.apiserver.http.verbs.write_verbs import STRATEGIC_MERGE_PATCH
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.schema import Schema
 from fleetqueue.embedded.apiserver.kinds.table import UnknownKind, type_of

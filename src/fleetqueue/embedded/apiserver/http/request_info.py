@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from fleetqueue.embedded.apiserver.auth.attributes import Attributes
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.kinds.selectors import parse_fields
+from fleetqueue.embedded.apiserver.registry.list_options import flag
 
 VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 NAMESPACE_PARTS: Final = ("status", "finalize")
@@ -66,7 +67,7 @@ def _of_collection(verb: str, query: Mapping[str, str]) -> tuple[str, str]:
     if verb not in ("get", "watch"):
         return verb, ""
     if verb == "get":
-        verb = "watch" if is_true(query.get("watch")) else "list"
+        verb = "watch" if flag(query.get("watch")) else "list"
     return verb, _only_name(query.get("fieldSelector", ""))
 
 
@@ -77,8 +78,3 @@ def _only_name(selector: str) -> str:
         return ""
     names = [term.value for term in terms if term.path == "metadata.name" and term.is_equal]
     return names[0] if names and "/" not in names[0] else ""
-
-
-def is_true(value: str | None) -> bool:
-    """Read a boolean of a query as Kubernetes does: anything but false and 0 is true, if it is there at all."""
-    return value is not None and value.lower() not in ("false", "0")

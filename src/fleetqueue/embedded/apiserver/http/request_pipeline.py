@@ -28,7 +28,7 @@ from fleetqueue.embedded.apiserver.http.metrics import RequestLabels
 from fleetqueue.embedded.apiserver.http.non_resource_paths import OLD_OPENAPI, OLD_PROTOBUF, not_allowed
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo, request_info
 from fleetqueue.embedded.apiserver.http.verbs.subresources import STREAMED
-from fleetqueue.embedded.apiserver.http.verbs.writing import PATCHES
+from fleetqueue.embedded.apiserver.http.verbs.write_verbs import PATCHES
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.table import BuiltIn
 from fleetqueue.embedded.apiserver.registry.resources import unknown_path

@@ -45,11 +45,6 @@ def kinds() -> tuple[BuiltIn, ...]:
     return table().resources
 
 
-def versions(group: str) -> tuple[str, ...]:
-    """Return the versions of a built-in group, the preferred one first."""
-    return tuple(dict.fromkeys(kind.version for kind in kinds() if kind.group == group))
-
-
 @cache
 def schema(group: str, version: str, kind: str) -> Schema:
     """Return the shape of a kind, of a list kind, or of the options of a request; raises UnknownKind for others.

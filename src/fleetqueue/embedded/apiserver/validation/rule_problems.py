@@ -5,7 +5,7 @@ from typing import Any
 
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, internal, invalid_value, not_supported, required
 from fleetqueue.embedded.apiserver.kinds.go_text import json_text
-from fleetqueue.embedded.apiserver.validation import rule_paths, rules
+from fleetqueue.embedded.apiserver.validation import rules
 from fleetqueue.embedded.apiserver.validation.cel.types import Type, optional_of
 from fleetqueue.embedded.apiserver.validation.rule_types import type_of
 from fleetqueue.embedded.apiserver.validation.structural_schema import shape
@@ -44,8 +44,8 @@ def _of_path(path: str, openapi: Openapi, at: str) -> Iterator[Cause]:
     if _has_newlines(path):
         yield invalid_value(at, path, "must not contain line breaks")
     try:
-        rule_paths.normalized(path, shape(openapi))
-    except rule_paths.BadFieldPath:
+        rules.normalized_path(path, shape(openapi))
+    except rules.BadFieldPath:
         yield invalid_value(at, path, "must be a valid path")
 
 

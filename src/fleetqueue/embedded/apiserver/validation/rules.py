@@ -4,17 +4,20 @@ A rule that uses oldSelf is evaluated only where the part existed before the upd
 the update did not touch does not block it.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from fleetqueue.embedded.apiserver.kinds.schema import Schema
-from fleetqueue.embedded.apiserver.validation import rule_paths
 from fleetqueue.embedded.apiserver.validation.cel import CelError, CompiledExpression, CompileError, compile_expression
 from fleetqueue.embedded.apiserver.validation.cel.errors import InstantiationError
 from fleetqueue.embedded.apiserver.validation.cel.types import BOOL, STRING, Type, optional_of
 from fleetqueue.embedded.apiserver.validation.known_parts import KnownParts
 from fleetqueue.embedded.apiserver.validation.rule_types import converter, type_of
+
+_TOKEN = re.compile(r"'(?:\\.|[^'\\])*'|[.\[\]]|[^.\[\]']+")
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
 
 
 class BadRule(ValueError):
@@ -34,7 +37,7 @@ class ValidationRule:
         self.message = (
             compiled_message(rule["messageExpression"], self.variables) if rule.get("messageExpression") else None
         )
-        self.path = rule_paths.normalized(rule["fieldPath"], schema) if rule.get("fieldPath") else ""
+        self.path = normalized_path(rule["fieldPath"], schema) if rule.get("fieldPath") else ""
 
     @property
     def shown(self) -> str:
@@ -129,3 +132,46 @@ def compiled_rules(schema: Schema) -> RuleNode | None:
     """Compile all rules of a custom kind; None if it has none. Raises BadRule."""
     described = type_of(schema, is_object=True)
     return RuleNode(schema, described) if described is not None and has_rules(schema) else None
+
+
+class BadFieldPath(ValueError):
+    pass
+
+
+def normalized_path(path: str, schema: Schema) -> str:
+    """Return a path as faults show it; raises BadFieldPath where it leads to nothing that the schema knows."""
+    tokens = _TOKEN.findall(path)
+    if "".join(tokens) != path:
+        raise BadFieldPath("unexpected end of JSON path")
+    shown, at = "", 0
+    while at < len(tokens):
+        name, at = _name(tokens, at)
+        shown, schema = _step(shown, schema, name)
+    return shown
+
+
+def _name(tokens: list[str], at: int) -> tuple[str, int]:
+    if tokens[at] == "." and at + 1 < len(tokens):
+        return tokens[at + 1], at + 2
+    if tokens[at] == "[" and at + 2 < len(tokens) and tokens[at + 1].startswith("'") and tokens[at + 2] == "]":
+        return _unescaped(tokens[at + 1][1:-1]), at + 3
+    raise BadFieldPath(f"expected [ or . but got: {tokens[at]}")
+
+
+def _step(shown: str, schema: Schema, name: str) -> tuple[str, Schema]:
+    if schema.properties:
+        child = schema.properties.get(name)
+        if child is not None:
+            return (f"{shown}.{name}" if shown else name), child
+    elif schema.values is not None:
+        return f"{shown}[{name}]", schema.values
+    raise BadFieldPath("does not refer to a valid field")
+
+
+def _unescaped(text: str) -> str:
+    def one(match: "re.Match[str]") -> str:
+        if match[1] not in _ESCAPES:
+            raise BadFieldPath(f"invalid escape char {match.group()}")
+        return _ESCAPES[match[1]]
+
+    return re.sub(r"\\(.)", one, text)

@@ -9,9 +9,8 @@ from typing import Final
 from fleetqueue.api.batch_v1 import COMPLETE, FAILED, Job
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
-from fleetqueue.embedded.kueue.jobs.integration import Ending, StopWrite
+from fleetqueue.embedded.kueue.jobs.integration import Ending, StopWrite, pod_set
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, PodSetInfo, merged, restored
-from fleetqueue.embedded.kueue.jobs.pod_templates import pod_set
 from fleetqueue.embedded.kueue.settings import BATCH_JOB
 
 MAIN: Final = "main"

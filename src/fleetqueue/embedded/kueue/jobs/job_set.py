@@ -8,9 +8,8 @@ from typing import Final
 
 from fleetqueue.api.jobset_v1alpha2 import COMPLETED, FAILED, JOBSET_CONTROLLER, JobSet
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kueue.jobs.integration import Ending, StopWrite
+from fleetqueue.embedded.kueue.jobs.integration import Ending, StopWrite, pod_set
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, PodSetInfo, merged, restored
-from fleetqueue.embedded.kueue.jobs.pod_templates import pod_set
 
 JOB_INDEX: Final = "jobset.sigs.k8s.io/job-index"
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.condition_lists import says
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.meta import Object, owner_reference
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
@@ -109,11 +109,11 @@ def is_equivalent(integration: Integration, job: Manifest, workload: Manifest, f
     if workload["spec"].get("maximumExecutionTimeSeconds") != job_fields.maximum_execution_time(job):
         return False
     pod_sets, is_suspended = integration.pod_sets(job), integration.is_suspended(job)
-    with_tolerations = not says(workload, kueue.ADMITTED)
+    with_tolerations = not is_true(workload, kueue.ADMITTED)
     is_as_asked = are_same(pod_sets, workload["spec"]["podSets"], with_tolerations=with_tolerations)
     if is_suspended and is_as_asked:
         return True
-    running = _running(workload, flavor) if says(workload, kueue.QUOTA_RESERVED) else None
+    running = _running(workload, flavor) if is_true(workload, kueue.QUOTA_RESERVED) else None
     if running is None:
         return is_as_asked
     return are_same(pod_sets, running, with_tolerations=with_tolerations)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.condition_lists import says
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import messages
@@ -79,11 +79,8 @@ class WorkloadMatching:
     async def _is_there(self, job: Manifest) -> bool:
         """Ask the server: where the cache missed a deletion, we and garbage collection would take turns without end."""
         metadata, resource = job["metadata"], self.integration.kind.resource
-        try:
-            live = await self.hub.client.get(resource, metadata["name"], metadata["namespace"])
-        except errors.NotFound:
-            return False
-        return bool(live["metadata"]["uid"] == metadata["uid"])
+        live = await self.hub.client.find(resource, metadata["name"], metadata["namespace"])
+        return live is not None and bool(live["metadata"]["uid"] == metadata["uid"])
 
     async def _adopted(self, job: Manifest, name: str) -> Manifest | None:
         """Take the Workload that was made for a job beforehand, unless it is another's or no longer fits."""
@@ -159,4 +156,4 @@ class WorkloadMatching:
 
 
 def _has_quota(workload: Manifest) -> bool:
-    return says(workload, kueue.QUOTA_RESERVED)
+    return is_true(workload, kueue.QUOTA_RESERVED)

@@ -7,7 +7,7 @@ from typing import Any
 from fleetqueue import clock
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.condition_lists import says
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.conditions import FALSE, TRUE, Condition
 from fleetqueue.api.meta import Object, precondition_of
 from fleetqueue.api.scheme import Manifest
@@ -76,7 +76,7 @@ class WorkloadWrites:
 
     async def finish(self, job: Object | None, workload: Manifest, reason: str, message: str) -> Manifest:
         """Say that a Workload's job has ended."""
-        if says(workload, kueue.FINISHED):
+        if is_true(workload, kueue.FINISHED):
             return workload
         status = finished(workload, reason, message, clock.now())
         written = await apply_admission(self.hub.client, applied_over(workload, status))

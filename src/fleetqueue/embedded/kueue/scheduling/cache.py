@@ -15,8 +15,6 @@ from fleetqueue.embedded.kueue.scheduling.cache_view import CLUSTER_QUEUE, LOCAL
 from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import Summary
 from fleetqueue.embedded.kueue.scheduling.quota import quotas
-from fleetqueue.embedded.kueue.scheduling.seen_workloads import SeenWorkloads
-from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
 from fleetqueue.embedded.kueue.scheduling.workload_info import (
     WorkloadInfo,
     holding,
@@ -26,6 +24,43 @@ from fleetqueue.embedded.kueue.scheduling.workload_info import (
     may_wait,
     waiting,
 )
+from fleetqueue.embedded.kueue.settings import SchedulingSettings
+
+
+class SeenWorkloads:
+    """The Workloads as they were last seen, also by the LocalQueue that they were sent to."""
+
+    def __init__(self) -> None:
+        self._views: dict[str, kueue.QueuedWorkload] = {}
+        self._by_local: dict[str, dict[str, None]] = {}
+
+    def __getitem__(self, key: str) -> kueue.QueuedWorkload:
+        return self._views[key]
+
+    def get(self, key: str) -> kueue.QueuedWorkload | None:
+        return self._views.get(key)
+
+    def of(self, local: str) -> Iterable[str]:
+        """Return the keys of those that were sent to a LocalQueue."""
+        return self._by_local.get(local, ())
+
+    def put(self, view: kueue.QueuedWorkload) -> None:
+        old = self._views.get(view.key)
+        if old is not None and local_queue(old) != local_queue(view):
+            self._unindex(old)
+        self._by_local.setdefault(local_queue(view), {})[view.key] = None
+        self._views[view.key] = view
+
+    def drop(self, key: str) -> None:
+        view = self._views.pop(key, None)
+        if view is not None:
+            self._unindex(view)
+
+    def _unindex(self, view: kueue.QueuedWorkload) -> None:
+        keys = self._by_local.get(local_queue(view), {})
+        keys.pop(view.key, None)
+        if not keys:
+            self._by_local.pop(local_queue(view), None)
 
 
 class Cache(CacheView):
@@ -35,7 +70,7 @@ class Cache(CacheView):
         super().__init__()
         self.settings = settings
         self.seen = SeenWorkloads()
-        self.stir: Callable[[], None] = _nobody
+        self.on_pending: Callable[[], None] = _nobody
         """Called when a Workload is to be tried."""
         self.retry: Callable[[str], None] = _nobody_of
         """Called with a tree of cohorts whose inadmissible Workloads are to be tried again, soon."""
@@ -97,7 +132,7 @@ class Cache(CacheView):
         self._tell(LOCAL_QUEUE, key)
         if target:
             self._tell(CLUSTER_QUEUE, target)
-            self.stir()
+            self.on_pending()
 
     def set_cohort(self, cohort: kueue.Cohort) -> None:
         self.forest.set_cohort(cohort.name, cohort.spec.parent_name, quotas(cohort.spec.resource_groups))
@@ -195,7 +230,7 @@ class Cache(CacheView):
     def wake(self, tree: str) -> None:
         """Requeue the inadmissible Workloads of a tree of cohorts."""
         if self.queue_manager.wake(self.forest.queues_of(tree), self._may_be_tried):
-            self.stir()
+            self.on_pending()
 
     # Within
 
@@ -218,7 +253,7 @@ class Cache(CacheView):
             return
         work = self._waiting(view, target)
         if self.queue_manager.put(work, clock.now()):
-            self.stir()
+            self.on_pending()
         self._tell_of(work)
 
     def _hold(self, view: kueue.QueuedWorkload) -> None:
@@ -249,7 +284,7 @@ class Cache(CacheView):
     def _leave(self, key: str) -> None:
         local, name = self.queue_manager.place(key)
         if self.queue_manager.remove(key):
-            self.stir()
+            self.on_pending()
         if name:
             self._tell(CLUSTER_QUEUE, name)
             self._tell(LOCAL_QUEUE, local)
@@ -278,7 +313,7 @@ class Cache(CacheView):
         """Have the inadmissible Workloads of a tree tried again soon, and the pending ones at once."""
         if tree := self.forest.tree(name):
             self.retry(tree)
-        self.stir()
+        self.on_pending()
 
     def _ask_cohort_again(self, name: str) -> None:
         if queue := self.forest.a_queue_below(name):

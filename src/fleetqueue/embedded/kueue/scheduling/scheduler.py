@@ -5,7 +5,7 @@ inadmissible, or preempts. A head that stays in its queue without any of this, s
 those whom it preempted, is looked at again when something changes; the real scheduler looks every ten milliseconds.
 
 Reads:   Workload, ClusterQueue, LocalQueue, Cohort, ResourceFlavor, AdmissionCheck, Namespace, LimitRange, RuntimeClass
-Writes:  what `writing` names
+Writes:  what `admission_writes` names
 Mirrors: Kueue pkg/scheduler
 Simplified: fair sharing, waiting for the pods of others, workload slices and resource claims are not served.
 """
@@ -22,14 +22,14 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.pod_limits import LimitRange, RuntimeClass
-from fleetqueue.embedded.kueue.metrics import ROLE, SchedulerMetrics
+from fleetqueue.embedded.kueue.metrics import ROLE, KueueMetrics
+from fleetqueue.embedded.kueue.scheduling.admission_writes import IssuedPreemptions, Writer
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.cache_view import CLUSTER_QUEUE
 from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, EntryStatus, SchedulingEntry
 from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import summary
 from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
-from fleetqueue.embedded.kueue.scheduling.writing import IssuedPreemptions, Writer
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
@@ -86,11 +86,11 @@ RETRY: Final = "retry "
 class KueueSchedulerController(Controller):
     name = "kueue-scheduler"
 
-    def __init__(self, hub: Cluster, metrics: Metrics, cache: Cache, measures: SchedulerMetrics) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, cache: Cache, kueue_metrics: KueueMetrics) -> None:
         super().__init__(hub, metrics)
         self.cache = cache
-        self.measures = measures
-        self.writer = Writer(hub, cache, measures)
+        self.kueue_metrics = kueue_metrics
+        self.writer = Writer(hub, cache, kueue_metrics)
         self._tasks: asyncio.TaskGroup | None = None
         self._number = 0
 
@@ -98,13 +98,13 @@ class KueueSchedulerController(Controller):
         return ()
 
     def subscribe(self) -> None:
-        self.cache.stir = lambda: self.wake(CYCLE)
+        self.cache.on_pending = lambda: self.wake(CYCLE)
         self.cache.retry = self._retry_soon
         self.cache.subscribe(self._measure)
         listen(self.hub, self.cache)
 
     async def work(self) -> None:
-        """WorkloadInfo until cancelled; admissions are written while the next cycle is decided."""
+        """Work until cancelled; admissions are written while the next cycle is decided."""
         async with asyncio.TaskGroup() as self._tasks:
             await super().work()
 
@@ -182,15 +182,15 @@ class KueueSchedulerController(Controller):
         if kind == CLUSTER_QUEUE and self.hub.get(kueue.ClusterQueue, key) is not None:
             queue = self.cache.queue_manager.queues.get(key)
             inadmissible, pending = (queue.inadmissible, len(queue)) if queue is not None else (0, 0)
-            self.measures.pending.labels(key, "active", ROLE).set(pending - inadmissible)
-            self.measures.pending.labels(key, "inadmissible", ROLE).set(inadmissible)
+            self.kueue_metrics.pending.labels(key, "active", ROLE).set(pending - inadmissible)
+            self.kueue_metrics.pending.labels(key, "inadmissible", ROLE).set(inadmissible)
 
     def _measure_cycle(self, entries: Sequence[SchedulingEntry], seconds: float) -> None:
         result = "success" if any(entry.status is EntryStatus.ADMITTED for entry in entries) else "inadmissible"
-        self.measures.attempts.labels(result, ROLE).inc()
-        self.measures.attempt_seconds.labels(result, ROLE).observe(seconds)
+        self.kueue_metrics.attempts.labels(result, ROLE).inc()
+        self.kueue_metrics.attempt_seconds.labels(result, ROLE).observe(seconds)
         for name in sorted({entry.work.cluster_queue for entry in entries}):
             skipped = [
                 e for e in entries if e.work.cluster_queue == name and e.status is EntryStatus.SKIPPED and e.targets
             ]
-            self.measures.skips.labels(name, ROLE).set(len(skipped))
+            self.kueue_metrics.skips.labels(name, ROLE).set(len(skipped))

@@ -160,6 +160,13 @@ def queue_time(view: kueue.Workload, *, by_eviction: bool) -> datetime:
     return view.metadata.creation_timestamp or LONG_AGO
 
 
+def queued_seconds(view: kueue.Workload, now: datetime) -> float:
+    """Return for how long a Workload has waited since it was last put into its queue."""
+    requeued = conditions.find(view.status.conditions, kueue.REQUEUED)
+    since = requeued.last_transition_time if requeued is not None else view.metadata.creation_timestamp
+    return (now - since).total_seconds() if since is not None else 0.0
+
+
 def local_queue(view: kueue.Workload) -> str:
     """Return the key of the LocalQueue that a Workload was sent to."""
     return f"{view.namespace}/{view.spec.queue_name}"

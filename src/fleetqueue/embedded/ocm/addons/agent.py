@@ -164,10 +164,8 @@ class CredentialController(Controller):
 
     async def _secret(self, name: str) -> Secret | None:
         namespace, secret = self._kept[name]
-        try:
-            return Secret.view(await self.worker.client.get(Secret.resource, secret, namespace))
-        except errors.NotFound:
-            return None
+        raw = await self.worker.client.find(Secret.resource, secret, namespace)
+        return Secret.view(raw) if raw is not None else None
 
     async def _forget(self, name: str) -> None:
         """Take away the credentials of an add-on that has gone."""
@@ -242,10 +240,8 @@ class LeaseHealthController(Controller):
         raise errors.RetryLater(self.settings.lease_interval, "a lease may end")
 
     async def _lease(self, this: addon.ManagedClusterAddOn) -> Lease | None:
-        try:
-            return Lease.view(await self.worker.client.get(Lease.resource, this.name, this.install_namespace))
-        except errors.NotFound:
-            return None
+        raw = await self.worker.client.find(Lease.resource, this.name, this.install_namespace)
+        return Lease.view(raw) if raw is not None else None
 
 
 def health(name: str, lease: Lease | None, now: datetime, grace: float) -> Condition:

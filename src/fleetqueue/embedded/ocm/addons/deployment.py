@@ -192,10 +192,7 @@ class AddOnDeployController(Controller):
         )
         if not patch:
             return live
-        patch["metadata"] = {
-            **patch.get("metadata", {}),
-            **live.precondition,
-        }
+        patch["metadata"] = {**patch.get("metadata", {}), **live.precondition}
         changed = await self.hub.client.merge(live.resource, live.name, live.namespace, patch)
         log.info("work changed", work=live.name, cluster=live.namespace)
         return ManifestWork.view(changed)

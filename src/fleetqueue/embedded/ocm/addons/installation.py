@@ -67,13 +67,8 @@ class InstallationController(Controller):
         log.info("add-on installed", add_on=this.name, cluster=cluster_name)
 
     async def _delete(self, add_on: addon.ManagedClusterAddOn) -> None:
-        if add_on.is_deleting:
-            return
-        try:
-            await self.hub.client.delete(add_on.resource, add_on.name, add_on.namespace, uid=add_on.uid)
-        except errors.NotFound:
-            return
-        log.info("add-on removed", add_on=add_on.name, cluster=add_on.namespace)
+        if not add_on.is_deleting and await self.hub.client.delete_seen(add_on):
+            log.info("add-on removed", add_on=add_on.name, cluster=add_on.namespace)
 
     async def _own(self, add_on: addon.ManagedClusterAddOn, owner: Manifest) -> None:
         if add_on.is_deleting or any(one.uid == owner["uid"] for one in add_on.metadata.owner_references):
@@ -84,8 +79,5 @@ class InstallationController(Controller):
             for one in raw["metadata"].get("ownerReferences") or ()
             if (one["kind"], one["name"]) != (owner["kind"], owner["name"])
         ]
-        metadata = {
-            **add_on.precondition,
-            "ownerReferences": [*others, owner],
-        }
+        metadata = {**add_on.precondition, "ownerReferences": [*others, owner]}
         await self.hub.client.merge(add_on.resource, add_on.name, add_on.namespace, {"metadata": metadata})

@@ -59,7 +59,7 @@ class ClusterPermissionController(Controller):
             await self._say(permission, [Condition.false(VALIDATION, *problem)])
             return
         try:
-            made = payload.manifests(permission, self._surroundings(namespace))
+            made = payload.manifests(permission, self._references(namespace))
         except BuildProblem as why:
             await self._say(permission, [Condition.false(APPLIED, *messages.not_built(str(why)))], gone=[VALIDATION])
             return
@@ -76,7 +76,7 @@ class ClusterPermissionController(Controller):
             return messages.no_cluster()
         return None
 
-    def _surroundings(self, cluster: str) -> References:
+    def _references(self, cluster: str) -> References:
         add_on = self.hub.get(ManagedClusterAddOn, ADD_ON, cluster)
         return References(
             accounts=frozenset(account.name for account in self.hub.list(ManagedServiceAccount, cluster)),

@@ -80,11 +80,8 @@ class ProfileLifecycleController(Controller):
         return wanted_clusters(bindings, sets, self.hub.list(ManagedCluster))
 
     async def _delete(self, profile: ClusterProfile) -> None:
-        try:
-            await self.hub.client.delete(profile.resource, profile.name, profile.namespace, uid=profile.uid)
-        except errors.NotFound:
-            return
-        log.info("profile removed", cluster=profile.name, namespace=profile.namespace)
+        if await self.hub.client.delete_seen(profile):
+            log.info("profile removed", cluster=profile.name, namespace=profile.namespace)
 
     def _bound_to(self, chosen: ManagedClusterSet) -> Iterable[str]:
         bindings = self.hub.list(ManagedClusterSetBinding)

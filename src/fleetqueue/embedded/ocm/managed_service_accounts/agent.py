@@ -63,7 +63,7 @@ class TokenController(Controller):
         accounts.subscribe(self._see_account)
 
     async def reconcile(self, key: str) -> None:
-        raw = await _found(self.hub, ManagedServiceAccount, key, self.worker.name)
+        raw = await self.hub.client.find(ManagedServiceAccount.resource, key, self.worker.name)
         if raw is None:
             await self._remove_account(key)
             return
@@ -94,7 +94,7 @@ class TokenController(Controller):
             log.info("account made", cluster=self.worker.name, account=name)
 
     async def _remove_account(self, name: str) -> None:
-        raw = await _found(self.worker, ServiceAccount, name, self.settings.namespace)
+        raw = await self.worker.client.find(ServiceAccount.resource, name, self.settings.namespace)
         live = ServiceAccount.view(raw) if raw else None
         if live is None or live.metadata.labels.get(MANAGED_LABEL) != "true":
             return
@@ -133,7 +133,7 @@ class TokenController(Controller):
 
     async def _token_secret(self, account: ManagedServiceAccount) -> Manifest | None:
         try:
-            return await _found(self.hub, Secret, account.name, account.namespace)
+            return await self.hub.client.find(Secret.resource, account.name, account.namespace)
         except (errors.ApiError, errors.Unreachable) as error:
             raise ReportFailed("failed to read current token secret from hub cluster", error) from error
 
@@ -182,13 +182,6 @@ class TokenController(Controller):
             {"metadata": precondition_of(metadata), "status": patch},
             subresource="status",
         )
-
-
-async def _found(cluster: Cluster, kind: type[Object], name: str, namespace: str) -> Manifest | None:
-    try:
-        return await cluster.client.get(kind.resource, name, namespace)
-    except errors.NotFound:
-        return None
 
 
 def _conditions(raw: Manifest) -> list[Manifest]:

@@ -84,11 +84,8 @@ class ProfileSecretController(Controller):
                 or not is_owned(secret, profile)
             ):
                 continue
-            try:
-                await self.hub.client.delete(Secret.resource, secret.name, secret.namespace, uid=secret.uid)
-            except errors.NotFound:
-                continue
-            log.info("copied token removed", cluster=profile.name, secret=secret.key)
+            if await self.hub.client.delete_seen(secret):
+                log.info("copied token removed", cluster=profile.name, secret=secret.key)
 
     def _secrets(self, labels: str) -> Store[Secret]:
         return self.hub.informer(Secret, labels=labels).store

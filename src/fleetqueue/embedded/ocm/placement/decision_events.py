@@ -15,9 +15,9 @@ from fleetqueue.api.events_v1 import NORMAL, WARNING, Event
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.placement import messages
+from fleetqueue.embedded.ocm.placement.decision_writes import WrittenDecisions
 from fleetqueue.embedded.ocm.placement.messages import EventText
 from fleetqueue.embedded.ocm.placement.ranking import ScheduleResult
-from fleetqueue.embedded.ocm.placement.writing import WrittenDecisions
 from fleetqueue.runtime.events import event_name, reference
 from fleetqueue.runtime.logs import Log
 

@@ -81,7 +81,7 @@ class Order:
             del self._sorted[bisect_left(self._sorted, (-total, name))]
 
 
-class Alarms:
+class DueTimes:
     """Moments at which time alone changes something: for each name the next one."""
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Ranking:
         self._reached: Counts[FilterStage] = Counts()
         self._decided: set[str] = set()
         self._counts_read = -1
-        self._alarms = Alarms()
+        self._due_times = DueTimes()
         self.order = Order()
 
     def stands_on(self, placement: Placement, sets: Sequence[ManagedClusterSet]) -> bool:
@@ -171,7 +171,7 @@ class Ranking:
 
     def refresh(self, changed: Iterable[str], now: datetime) -> None:
         """Bring everything up to date, given who may have changed; the first time, everybody."""
-        names = {*changed, *self._alarms.due(now), *self._newly_decided()}
+        names = {*changed, *self._due_times.due(now), *self._newly_decided()}
         for name in names:
             self._judge(name, now)
         for weighted in self.prioritizers:
@@ -192,7 +192,7 @@ class Ranking:
 
     def next_change(self) -> datetime | None:
         """Return when time alone may change something."""
-        return self._alarms.next()
+        return self._due_times.next()
 
     def is_available(self, cluster: ManagedCluster) -> bool:
         return not cluster.is_deleting and any(is_member(cluster, cluster_set) for cluster_set in self.sets)
@@ -231,11 +231,11 @@ class Ranking:
         for weighted in self.prioritizers:
             weighted.prioritizer.enter(cluster, now)
             moments.append(weighted.prioritizer.until(name))
-        self._alarms.set(name, min((moment for moment in moments if moment is not None), default=None))
+        self._due_times.set(name, min((moment for moment in moments if moment is not None), default=None))
 
     def _leave(self, name: str, stage: FilterStage | None) -> None:
         if self._stages.get(name) is FilterStage.PASSED:
-            self._alarms.set(name, None)
+            self._due_times.set(name, None)
             for weighted in self.prioritizers:
                 weighted.prioritizer.leave(name)
         self._reach(name, stage)

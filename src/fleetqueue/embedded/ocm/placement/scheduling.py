@@ -26,17 +26,17 @@ from fleetqueue.api.cluster_v1 import (
     Placement,
     PlacementDecision,
 )
-from fleetqueue.api.meta import split_key
+from fleetqueue.api.meta import key_of, split_key
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.placement.decision_events import DecisionRecorder
+from fleetqueue.embedded.ocm.placement.decision_writes import BY_PLACEMENT, CacheSync, WrittenDecisions, write
 from fleetqueue.embedded.ocm.placement.eligibility import bound_sets, check_sets, eligible_sets
 from fleetqueue.embedded.ocm.placement.enqueuer import BY_NAMESPACE, Enqueuer
-from fleetqueue.embedded.ocm.placement.facts import CachedFacts, count, placements_of
 from fleetqueue.embedded.ocm.placement.plan import DecisionPlan, planned
 from fleetqueue.embedded.ocm.placement.plugins.decision_counts import DecisionCounts
 from fleetqueue.embedded.ocm.placement.plugins.selectors import CompileExpression
 from fleetqueue.embedded.ocm.placement.ranking import Ranking
 from fleetqueue.embedded.ocm.placement.settings import PlacementSettings
-from fleetqueue.embedded.ocm.placement.writing import BY_PLACEMENT, CacheSync, WrittenDecisions, write
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
@@ -44,6 +44,39 @@ from fleetqueue.runtime.metrics import Metrics
 
 NAME: Final = "placement_scheduling"
 BUCKETS: Final = tuple(1e-6 * 10**power for power in range(10))
+
+
+class CachedFacts:
+    """What a controller's caches show."""
+
+    def __init__(self, hub: Cluster, placement: str, decision_counts: DecisionCounts) -> None:
+        self.placement = placement
+        self.decision_counts = decision_counts
+        self._clusters = hub.informer(ManagedCluster).store
+        self._scores = hub.informer(AddOnPlacementScore).store
+
+    def cluster(self, name: str) -> ManagedCluster | None:
+        return self._clusters.get(name)
+
+    def raw_cluster(self, name: str) -> Manifest:
+        return self._clusters.raw(name) or {"metadata": {"name": name}}
+
+    def score(self, cluster: str, resource: str) -> AddOnPlacementScore | None:
+        return self._scores.get(key_of(cluster, resource))
+
+
+def count(decision_counts: DecisionCounts, decision: PlacementDecision) -> None:
+    """Count what a PlacementDecision says."""
+    decision_counts.put(
+        decision.key,
+        decision.placement_key,
+        (cluster_decision.cluster_name for cluster_decision in decision.status.decisions),
+    )
+
+
+def placements_of(decision: PlacementDecision) -> tuple[str, ...]:
+    """Return the key of the Placement that a decision belongs to; nothing where it names none."""
+    return (decision.placement_key,) if decision.placement_key else ()
 
 
 class PlacementMetrics:

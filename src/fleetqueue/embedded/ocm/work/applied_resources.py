@@ -140,11 +140,8 @@ async def _uid(client: Client, result: Result) -> str:
     meta = result.meta
     if not (meta.resource and meta.version and meta.name):
         raise errors.BadRequest(f"resource with key {meta.namespace}/{meta.name} not found")
-    try:
-        live = await client.get(resource_of(meta), meta.name, meta.namespace)
-    except errors.NotFound:
-        return ""
-    return str(live["metadata"]["uid"])
+    live = await client.find(resource_of(meta), meta.name, meta.namespace)
+    return str(live["metadata"]["uid"]) if live is not None else ""
 
 
 def _is_applied_work(owner: Manifest) -> bool:

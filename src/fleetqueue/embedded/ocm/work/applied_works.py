@@ -50,10 +50,7 @@ class WorkFinalizerController(AgentController):
             return False
         if not applied.is_deleting:
             await self._say_deleting(this)
-            try:
-                await self.worker.client.delete(applied.resource, applied.name, uid=applied.uid)
-            except errors.NotFound:
-                return False
+            return await self.worker.client.delete_seen(applied)
         return True
 
     async def _say_deleting(self, this: work.ManifestWork) -> None:

@@ -25,7 +25,7 @@ ATTEMPTS: Final = 4
 _SECRETS: Final = "secrets"
 
 
-Place = tuple[str, str, str]
+ObjectKey = tuple[str, str, str]
 """Resource, namespace and name of an object."""
 
 
@@ -37,7 +37,7 @@ class Appliers:
     def __init__(self, client: Client) -> None:
         self._client = Client(client.door, timeout=client.timeout, manager=FIELD_MANAGER)
         self._client.observe = client.observe
-        self._seen: dict[Place, tuple[str, str]] = {}
+        self._seen: dict[ObjectKey, tuple[str, str]] = {}
         """Which manifest was applied last, and which version came of it: then there is nothing to do."""
 
     async def apply(
@@ -151,10 +151,7 @@ class Appliers:
 
     async def _get(self, resource: Resource, manifest: Manifest) -> Manifest | None:
         metadata = manifest["metadata"]
-        try:
-            return await self._client.get(resource, metadata["name"], metadata.get("namespace", ""))
-        except errors.NotFound:
-            return None
+        return await self._client.find(resource, metadata["name"], metadata.get("namespace", ""))
 
 
 def without_creation_times(value: Any) -> Any:
@@ -193,7 +190,7 @@ def go_text(value: Any) -> str:
     return "<nil>" if value is None else str(value)
 
 
-def _key(resource: Resource, manifest: Manifest) -> Place:
+def _key(resource: Resource, manifest: Manifest) -> ObjectKey:
     metadata = manifest["metadata"]
     return str(resource), metadata.get("namespace", ""), metadata["name"]
 

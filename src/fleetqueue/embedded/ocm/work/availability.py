@@ -39,9 +39,9 @@ from fleetqueue.runtime.statuses import live_status, write_status
 MOST: Final = 50
 """Informers, as upstream's `--max-feedback-watch`."""
 
-Place = tuple[Resource, str]
+KindInNamespace = tuple[Resource, str]
 """A kind and a namespace."""
-Followed = tuple[Place, str]
+Followed = tuple[KindInNamespace, str]
 """An object of it, by name."""
 
 
@@ -57,7 +57,7 @@ class FollowedObjects:
         self._tasks = tasks
         self._wake = wake
         self._of_works: dict[str, frozenset[Followed]] = {}
-        self._running: dict[Place, asyncio.Task[None]] = {}
+        self._running: dict[KindInNamespace, asyncio.Task[None]] = {}
 
     def follow(self, name: str, metas: Iterable[work.ResourceMeta]) -> None:
         """Follow exactly these objects for a work, and no others."""
@@ -67,22 +67,22 @@ class FollowedObjects:
         self._of_works[name] = wanted
         if not wanted:
             del self._of_works[name]
-        places = {place for objects in self._of_works.values() for place, _ in objects}
-        for place in [place for place in self._running if place not in places]:
-            self._running.pop(place).cancel()
-        for place in sorted(places - self._running.keys(), key=str):
+        kinds = {kind for objects in self._of_works.values() for kind, _ in objects}
+        for kind in [kind for kind in self._running if kind not in kinds]:
+            self._running.pop(kind).cancel()
+        for kind in sorted(kinds - self._running.keys(), key=str):
             if len(self._running) < MOST:
-                self._start(place)
+                self._start(kind)
 
-    def _start(self, place: Place) -> None:
-        resource, namespace = place
+    def _start(self, kind: KindInNamespace) -> None:
+        resource, namespace = kind
         informer = Informer(self._worker.client, _kind(resource), WatchScope(namespace), cluster=self._worker.name)
-        informer.subscribe(lambda old, new: self._changed(place, new or old))
-        self._running[place] = self._tasks.create_task(informer.run(), name=f"feedback of {resource} in {namespace}")
+        informer.subscribe(lambda old, new: self._changed(kind, new or old))
+        self._running[kind] = self._tasks.create_task(informer.run(), name=f"feedback of {resource} in {namespace}")
 
-    def _changed(self, place: Place, obj: Object | None) -> None:
+    def _changed(self, kind: KindInNamespace, obj: Object | None) -> None:
         for name, followed in self._of_works.items():
-            if obj is not None and (place, obj.name) in followed:
+            if obj is not None and (kind, obj.name) in followed:
                 self._wake(name)
 
 

@@ -43,13 +43,9 @@ class RestMapper:
 
     async def _learn(self, api_version: str) -> None:
         group, _, version = api_version.rpartition("/")
-        try:
-            document = await self._client.read(f"/apis/{api_version}" if group else f"/api/{version}")
-        except errors.NotFound:
-            return
-        for entry in document.get("resources") or ():
-            if "/" not in entry["name"]:
-                resource = Resource(group, version, entry["kind"], entry["name"], bool(entry["namespaced"]))
+        for plural, entry in (await self._client.served(api_version)).items():
+            if "/" not in plural:
+                resource = Resource(group, version, entry["kind"], plural, bool(entry["namespaced"]))
                 self._known[api_version, entry["kind"]] = resource
 
 

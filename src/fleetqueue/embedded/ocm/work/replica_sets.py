@@ -148,13 +148,9 @@ class ManifestWorkReplicaSetController(Controller):
             await self.hub.client.merge(live.resource, live.name, live.namespace, patch)
             log.info("work changed", replica_set=this.key, cluster=namespace)
 
-    async def _delete(self, add_on: work.ManifestWork) -> None:
-        if not add_on.is_deleting:
-            try:
-                await self.hub.client.delete(add_on.resource, add_on.name, add_on.namespace, uid=add_on.uid)
-            except errors.NotFound:
-                return
-            log.info("work deleted", work=add_on.key)
+    async def _delete(self, manifest_work: work.ManifestWork) -> None:
+        if not manifest_work.is_deleting and await self.hub.client.delete_seen(manifest_work):
+            log.info("work deleted", work=manifest_work.key)
 
     async def _write_status(self, this: work.ManifestWorkReplicaSet, status: ReplicaSetProgress) -> None:
         live = self._raw(work.ManifestWorkReplicaSet, this.key).get("status") or {}

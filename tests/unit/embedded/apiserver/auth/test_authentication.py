@@ -15,6 +15,7 @@ from fleetqueue.embedded.apiserver.auth.authentication import (
 )
 from fleetqueue.embedded.apiserver.auth.service_account_tokens import Bound, ServiceAccountTokens, TokenError
 from fleetqueue.embedded.apiserver.auth.users import ANONYMOUS, User
+from fleetqueue.testing.virtual_time import ShiftedClock
 
 ISSUER = "https://kubernetes.default.svc"
 BOT = ("ns", "bot", "uid-of-bot")
@@ -73,7 +74,7 @@ def test_a_token_that_does_not_hold_is_refused(authentication):
 def test_a_token_ends(accounts):
     token = sign(accounts, seconds=600)
 
-    with clock.use(clock.ShiftedClock(timedelta(seconds=601))), pytest.raises(TokenError, match="expired"):
+    with clock.use(ShiftedClock(timedelta(seconds=601))), pytest.raises(TokenError, match="expired"):
         accounts.verify(token, [ISSUER])
 
 

@@ -28,20 +28,20 @@ async def play(client: Client, cases: Sequence[Case]) -> dict[str, Any]:
     """Return for each case the end of its Job, its pods and its events."""
     await client.create(core.Namespace.resource, core.Namespace.manifest(NAMESPACE))
     await asyncio.sleep(2)  # until the namespace has its account
-    stages = [_Stage(client, case) for case in cases]
-    for stage in stages:
+    runs = [_Run(client, case) for case in cases]
+    for run in runs:
         await client.create(
-            Job.resource, {**stage.case.manifest, "metadata": {"name": stage.case.name, "namespace": NAMESPACE}}
+            Job.resource, {**run.case.manifest, "metadata": {"name": run.case.name, "namespace": NAMESPACE}}
         )
     deadline = clock.monotonic() + PATIENCE
-    while not all(stage.is_over for stage in stages):
+    while not all(run.is_over for run in runs):
         await asyncio.sleep(TICK)
-        await _tick(client, stages)
-        late = [stage.case.name for stage in stages if not stage.is_over]
+        await _tick(client, runs)
+        late = [run.case.name for run in runs if not run.is_over]
         assert clock.monotonic() < deadline, f"not in time: {late}"
     events = await _settled_events(client)
-    await _tick(client, stages)
-    return {stage.case.name: stage.record(events) for stage in stages}
+    await _tick(client, runs)
+    return {run.case.name: run.record(events) for run in runs}
 
 
 async def _settled_events(client: Client) -> list[Manifest]:
@@ -56,16 +56,16 @@ async def _settled_events(client: Client) -> list[Manifest]:
         version = versions
 
 
-async def _tick(client: Client, stages: "Sequence[_Stage]") -> None:
+async def _tick(client: Client, runs: "Sequence[_Run]") -> None:
     jobs = {job["metadata"]["name"]: job for job in (await client.list(Job.resource, NAMESPACE)).items}
     pods = (await client.list(core.Pod.resource, NAMESPACE)).items
-    for stage in stages:
-        name = stage.case.name
+    for run in runs:
+        name = run.case.name
         mine = [pod for pod in pods if pod["metadata"]["labels"].get("job-name") == name]
-        await stage.go_on(jobs.get(name, {}), sorted(mine, key=_age))
+        await run.go_on(jobs.get(name, {}), sorted(mine, key=_age))
 
 
-class _Stage:
+class _Run:
     """One Job, and the one who plays its pods."""
 
     def __init__(self, client: Client, case: Case) -> None:

@@ -9,10 +9,10 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.embedded.kueue.metrics import SchedulerMetrics
+from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
-from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
-from fleetqueue.embedded.kueue.scheduling.wiring import controllers
+from fleetqueue.embedded.kueue.scheduling.scheduler import KueueSchedulerController
+from fleetqueue.embedded.kueue.settings import SchedulingSettings
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests.custom_kinds import crds
@@ -30,7 +30,7 @@ KINDS = {
 }
 
 
-class Stage:
+class Environment:
     """What a test arranges and looks at."""
 
     def __init__(self, fleet):
@@ -51,7 +51,7 @@ class Stage:
         """Let a scheduler run, over a way that may have faults."""
         self.cache, self.metrics = Cache(SchedulingSettings()), Metrics()
         cluster = Cluster("hub", self.fleet.dial(parse(self.fleet.hub.kubeconfig)), metrics=self.metrics)
-        made = controllers(cluster, self.metrics, self.cache, SchedulerMetrics(self.metrics.registry))
+        made = [KueueSchedulerController(cluster, self.metrics, self.cache, KueueMetrics(self.metrics.registry))]
         async with managed(Manager(cluster, made)):
             await advance(1)
             yield
@@ -77,10 +77,10 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(broken):
+async def env(broken):
     """A queue of four cpus that preempts lower priorities, and nobody in it."""
     async with EmbeddedFleet.open(workers=0) as fleet:
-        found = Stage(fleet)
+        found = Environment(fleet)
         for definition in crds("kueue"):
             await found.client.create(CustomResourceDefinition.resource, definition)
         await advance(60)

@@ -6,7 +6,7 @@ from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import summary
 from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsageStats
-from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
+from fleetqueue.embedded.kueue.settings import SchedulingSettings
 
 from .objects import (
     CPU,
@@ -33,7 +33,7 @@ class Heard:
     def __init__(self):
         self.cache = Cache(SchedulingSettings())
         self.stirred, self.retried, self.told = 0, [], set()
-        self.cache.stir = self._stir
+        self.cache.on_pending = self._stir
         self.cache.retry = self.retried.append
         self.cache.subscribe(lambda kind, key: self.told.add((kind, key)))
 

@@ -8,7 +8,7 @@ from fleetqueue.api.pod_templates import pod_sets
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, EntryStatus, can_shrink, largest
 from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
-from fleetqueue.embedded.kueue.scheduling.settings import SchedulingSettings
+from fleetqueue.embedded.kueue.settings import SchedulingSettings
 
 from .objects import (
     CPU,

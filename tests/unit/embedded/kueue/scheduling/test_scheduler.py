@@ -20,200 +20,200 @@ WAITS = {"QuotaReserved": "False Pending"}
 STATUS = "apply workloads/*/{}/status"
 
 
-async def give_back(stage, name):
+async def give_back(env, name):
     """Do what a job's controller does when its job has stopped."""
-    raw = await stage.workload(name)
+    raw = await env.workload(name)
     status = {field: value for field, value in raw["status"].items() if field != "admission"}
     for kind, reason in (("QuotaReserved", "Pending"), ("Admitted", "NoReservation")):
         status = admission_status.with_condition(status, kind, "False", reason, "by test", 1, clock.now())
     patch = applied(raw, status)
-    await stage.client.apply(kueue.Workload.resource, patch, subresource="status", manager=kueue.ADMISSION_MANAGER)
+    await env.client.apply(kueue.Workload.resource, patch, subresource="status", manager=kueue.ADMISSION_MANAGER)
 
 
-async def test_an_admission_is_one_write_in_the_name_of_kueue(stage):
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="3"))
+async def test_an_admission_is_one_write_in_the_name_of_kueue(env):
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="3"))
         await advance(1)
 
-    raw = await stage.workload("a")
-    assert await stage.told("a") == ADMITTED
+    raw = await env.workload("a")
+    assert await env.told("a") == ADMITTED
     assert raw["metadata"]["generation"] == 1
     assert [
         each["manager"] for each in raw["metadata"]["managedFields"] if "status" in each.get("subresource", "")
     ] == ["kueue-admission"]
-    assert await stage.events() == ["a Admitted", "a QuotaReserved"]
+    assert await env.events() == ["a Admitted", "a QuotaReserved"]
 
 
-async def test_who_waits_says_why_and_what_it_asks_for(stage):
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="5"))
+async def test_who_waits_says_why_and_what_it_asks_for(env):
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="5"))
         await advance(1)
 
-    raw = await stage.workload("a")
-    assert await stage.told("a") == WAITS
+    raw = await env.workload("a")
+    assert await env.told("a") == WAITS
     assert raw["status"]["resourceRequests"] == [{"name": "main", "resources": {"cpu": "5"}}]
-    assert await stage.events() == ["a Pending"]
+    assert await env.events() == ["a Pending"]
 
 
-async def test_a_scheduler_without_work_writes_nothing(stage):
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="1"))
+async def test_a_scheduler_without_work_writes_nothing(env):
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="1"))
         await advance(5)
-        before = stage.writes()
+        before = env.writes()
         await advance(120)
 
-        assert stage.writes() == before > 0
+        assert env.writes() == before > 0
 
 
-async def test_a_scheduler_that_starts_again_writes_nothing(stage):
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="1"))
+async def test_a_scheduler_that_starts_again_writes_nothing(env):
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="1"))
         await advance(5)
 
-    async with stage.scheduling():
+    async with env.scheduling():
         await advance(5)
 
-        assert stage.cache.of_cluster_queue("q").reservation == {CPU: 4000}
-        assert stage.cache.of_cluster_queue("q").pending == 1
-        assert stage.writes() == 0
+        assert env.cache.of_cluster_queue("q").reservation == {CPU: 4000}
+        assert env.cache.of_cluster_queue("q").pending == 1
+        assert env.writes() == 0
 
 
-async def test_who_waits_is_admitted_when_there_is_room(stage):
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="1"))
+async def test_who_waits_is_admitted_when_there_is_room(env):
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="1"))
         await advance(5)
-        await stage.client.delete(kueue.Workload.resource, "a", NAMESPACE)
+        await env.client.delete(kueue.Workload.resource, "a", NAMESPACE)
         await advance(2)
 
-        assert await stage.told("b") == ADMITTED
+        assert await env.told("b") == ADMITTED
 
 
-async def test_an_admission_that_fails_is_tried_again_and_gives_its_quota_back_meanwhile(stage):
-    stage.way.failures.append(Failure(STATUS.format("a"), errors.ServerError("no"), times=3))
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="4"))
+async def test_an_admission_that_fails_is_tried_again_and_gives_its_quota_back_meanwhile(env):
+    env.way.failures.append(Failure(STATUS.format("a"), errors.ServerError("no"), times=3))
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="4"))
         await advance(5)
 
-        assert await stage.told("a") == ADMITTED
-        assert stage.cache.of_cluster_queue("q").reservation == {CPU: 4000}
+        assert await env.told("a") == ADMITTED
+        assert env.cache.of_cluster_queue("q").reservation == {CPU: 4000}
 
 
-async def test_an_admission_whose_answer_is_lost_counts_once(stage):
-    stage.way.failures.append(Failure(STATUS.format("a"), errors.Unreachable("lost"), times=1, happens=True))
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="3"), workload_manifest("b", cpu="3"))
+async def test_an_admission_whose_answer_is_lost_counts_once(env):
+    env.way.failures.append(Failure(STATUS.format("a"), errors.Unreachable("lost"), times=1, happens=True))
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="3"), workload_manifest("b", cpu="3"))
         await advance(5)
 
-        assert (await stage.told("a"), await stage.told("b")) == (ADMITTED, WAITS)
-        assert stage.cache.of_cluster_queue("q").reservation == {CPU: 3000}
+        assert (await env.told("a"), await env.told("b")) == (ADMITTED, WAITS)
+        assert env.cache.of_cluster_queue("q").reservation == {CPU: 3000}
 
 
-async def test_a_workload_that_is_deleted_before_its_admission_is_written_holds_nothing(stage):
-    stage.way.slow = 0.5
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="4"))
+async def test_a_workload_that_is_deleted_before_its_admission_is_written_holds_nothing(env):
+    env.way.slow = 0.5
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="4"))
         await advance(0.2)
-        await stage.client.delete(kueue.Workload.resource, "a", NAMESPACE)
+        await env.client.delete(kueue.Workload.resource, "a", NAMESPACE)
         await advance(5)
-        await stage.add(workload_manifest("b", cpu="4"))
-        await advance(5)
-
-        assert await stage.told("b") == ADMITTED
-
-
-async def test_a_reason_that_cannot_be_written_is_written_later(stage):
-    stage.way.failures.append(Failure(STATUS.format("a"), errors.Unreachable("no"), times=2))
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="5"))
+        await env.add(workload_manifest("b", cpu="4"))
         await advance(5)
 
-        assert await stage.told("a") == WAITS
+        assert await env.told("b") == ADMITTED
 
 
-async def test_a_preemptor_waits_for_its_victim_and_then_goes_first(stage):
-    async with stage.scheduling():
-        await stage.add(workload_manifest("low", cpu="4"))
+async def test_a_reason_that_cannot_be_written_is_written_later(env):
+    env.way.failures.append(Failure(STATUS.format("a"), errors.Unreachable("no"), times=2))
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="5"))
+        await advance(5)
+
+        assert await env.told("a") == WAITS
+
+
+async def test_a_preemptor_waits_for_its_victim_and_then_goes_first(env):
+    async with env.scheduling():
+        await env.add(workload_manifest("low", cpu="4"))
         await advance(2)
-        await stage.add(workload_manifest("high", cpu="4", priority=10), workload_manifest("other", cpu="1"))
+        await env.add(workload_manifest("high", cpu="4", priority=10), workload_manifest("other", cpu="1"))
         await advance(5)
-        asked = await stage.told("low"), await stage.told("high")
-        await give_back(stage, "low")
+        asked = await env.told("low"), await env.told("high")
+        await give_back(env, "low")
         await advance(5)
 
         assert asked == ({**ADMITTED, "Evicted": "True Preempted", "Preempted": "True InClusterQueue"}, WAITS)
-        assert await stage.told("high") == ADMITTED
-        assert (await stage.told("low"))["QuotaReserved"] == "False Pending"
-    assert [event for event in await stage.events() if "reempted" in event] == [
+        assert await env.told("high") == ADMITTED
+        assert (await env.told("low"))["QuotaReserved"] == "False Pending"
+    assert [event for event in await env.events() if "reempted" in event] == [
         "high PreemptedWorkload",
         "low EvictedDueToPreempted",
         "low Preempted",
     ]
 
 
-async def test_a_victim_is_asked_once(stage):
-    async with stage.scheduling():
-        await stage.add(workload_manifest("low", cpu="4"))
+async def test_a_victim_is_asked_once(env):
+    async with env.scheduling():
+        await env.add(workload_manifest("low", cpu="4"))
         await advance(2)
-        await stage.add(workload_manifest("high", cpu="4", priority=10))
+        await env.add(workload_manifest("high", cpu="4", priority=10))
         await advance(2)
-        before = (await stage.workload("low"))["metadata"]["resourceVersion"]
-        await stage.add(workload_manifest("higher", cpu="1", priority=20))
+        before = (await env.workload("low"))["metadata"]["resourceVersion"]
+        await env.add(workload_manifest("higher", cpu="1", priority=20))
         await advance(60)
 
-        assert (await stage.workload("low"))["metadata"]["resourceVersion"] == before
+        assert (await env.workload("low"))["metadata"]["resourceVersion"] == before
 
 
-async def test_a_preemption_that_fails_is_tried_again(stage):
-    async with stage.scheduling():
-        await stage.add(workload_manifest("low", cpu="4"))
+async def test_a_preemption_that_fails_is_tried_again(env):
+    async with env.scheduling():
+        await env.add(workload_manifest("low", cpu="4"))
         await advance(2)
-        stage.way.failures.append(Failure(STATUS.format("low"), errors.ServerError("no"), times=2))
-        await stage.add(workload_manifest("high", cpu="4", priority=10))
+        env.way.failures.append(Failure(STATUS.format("low"), errors.ServerError("no"), times=2))
+        await env.add(workload_manifest("high", cpu="4", priority=10))
         await advance(5)
 
-        assert (await stage.told("low"))["Evicted"] == "True Preempted"
-        message = (await stage.workload("high"))["status"]["conditions"][0]["message"]
+        assert (await env.told("low"))["Evicted"] == "True Preempted"
+        message = (await env.workload("high"))["status"]["conditions"][0]["message"]
         assert message.endswith(". Pending the preemption of 1 workload(s)")
 
 
-async def test_a_blocked_strict_queue_stays_quiet(stage):
-    await stage.client.merge(kueue.ClusterQueue.resource, "q", "", {"spec": {"queueingStrategy": "StrictFIFO"}})
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="5"))
+async def test_a_blocked_strict_queue_stays_quiet(env):
+    await env.client.merge(kueue.ClusterQueue.resource, "q", "", {"spec": {"queueingStrategy": "StrictFIFO"}})
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="5"))
         await advance(5)
-        cycles = stage.metrics.reconciles.labels("kueue-scheduler", "done")._value.get()
+        cycles = env.metrics.reconciles.labels("kueue-scheduler", "done")._value.get()
         await advance(600)
 
-        assert stage.metrics.reconciles.labels("kueue-scheduler", "done")._value.get() == cycles
+        assert env.metrics.reconciles.labels("kueue-scheduler", "done")._value.get() == cycles
 
 
-async def test_the_overhead_of_a_runtime_class_is_counted(stage):
+async def test_the_overhead_of_a_runtime_class_is_counted(env):
     slow = RuntimeClass.manifest("slow", handler="slow", overhead={"podFixed": {"cpu": "1"}})
-    await stage.client.create(RuntimeClass.resource, slow)
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", pod_set(requests={"cpu": "1"}, runtimeClassName="slow")))
+    await env.client.create(RuntimeClass.resource, slow)
+    async with env.scheduling():
+        await env.add(workload_manifest("a", pod_set(requests={"cpu": "1"}, runtimeClassName="slow")))
         await advance(1)
 
-        (given,) = (await stage.workload("a"))["status"]["admission"]["podSetAssignments"]
+        (given,) = (await env.workload("a"))["status"]["admission"]["podSetAssignments"]
         assert given["resourceUsage"] == {"cpu": "2"}
 
 
-async def test_a_burst_is_admitted_in_the_order_of_the_queue(stage):
-    async with stage.scheduling():
+async def test_a_burst_is_admitted_in_the_order_of_the_queue(env):
+    async with env.scheduling():
         for number in range(60):
-            await stage.add(workload_manifest(f"w{number:02d}", pod_set(requests={"cpu": "100m"}), priority=number))
+            await env.add(workload_manifest(f"w{number:02d}", pod_set(requests={"cpu": "100m"}), priority=number))
         await advance(5)
 
-        usage = stage.cache.of_cluster_queue("q")
+        usage = env.cache.of_cluster_queue("q")
         assert (usage.pending, usage.admitted, usage.reservation) == (20, 40, {CPU: 4000})
 
 
-async def test_numbers_tell_of_admissions_and_of_who_waits(stage):
-    async with stage.scheduling():
-        await stage.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="1"))
+async def test_numbers_tell_of_admissions_and_of_who_waits(env):
+    async with env.scheduling():
+        await env.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="1"))
         await advance(5)
 
-        read = stage.metrics.registry.get_sample_value
+        read = env.metrics.registry.get_sample_value
         assert read("kueue_admitted_workloads_total", labels("q", priority_class="")) == 1
         assert read("kueue_pending_workloads", labels("q", status="inadmissible")) == 1
 

@@ -18,7 +18,7 @@ from tests.invariants.second_look import managed
 from .objects import NAME, managed_cluster
 
 
-class Stage:
+class Environment:
     def __init__(self, api):
         self.api = api
         api.namespace("c1", "c2")
@@ -80,5 +80,5 @@ def _manifest_status(ordinal, manifest, ready, replicas):
 
 
 @pytest.fixture
-def stage(api):
-    return Stage(api)
+def env(api):
+    return Environment(api)

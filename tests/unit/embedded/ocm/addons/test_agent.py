@@ -15,9 +15,8 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.requests import Request
 from fleetqueue.client import Client
-from fleetqueue.client.certificates import CertificateSubject, content_of, new_request, subject_of_request
+from fleetqueue.client.certificates import content_of, subject_of_request
 from fleetqueue.client.kubeconfig import render
-from fleetqueue.embedded.ocm.addons.certificate_approvals import is_for_agent
 from fleetqueue.embedded.ocm.addons.registration import agent_groups, agent_user
 from fleetqueue.embedded.ocm.addons.settings import AddOnAgentSettings
 from fleetqueue.embedded.ocm.addons.wiring import agent_controllers
@@ -162,27 +161,3 @@ async def test_an_add_on_lives_as_long_as_it_renews_its_lease(worker):
         "ManagedClusterAddOnLeaseUpdateStopped",
         "hello add-on is not available.",
     )
-
-
-THIS = addon.ManagedClusterAddOn.view({"metadata": {"name": NAME, "namespace": "c1"}})
-
-
-@pytest.mark.parametrize(
-    ("name", "groups", "requester", "is_approved"),
-    [
-        pytest.param(agent_user(THIS), agent_groups(THIS), "c1:agent", True, id="its own agent"),
-        pytest.param(agent_user(THIS), agent_groups(THIS), "c2:agent", False, id="asked for by another cluster"),
-        pytest.param("somebody", agent_groups(THIS), "c1:agent", False, id="another user"),
-        pytest.param(agent_user(THIS), agent_groups(THIS)[:2], "c1:agent", False, id="a group is missing"),
-        pytest.param(agent_user(THIS), [*agent_groups(THIS), "system:masters"], "c1:agent", False, id="one group more"),
-    ],
-)
-def test_who_may_have_a_certificate(name, groups, requester, is_approved):
-    _, pem = new_request(CertificateSubject(name, groups))
-    spec = {
-        "request": base64.b64encode(pem).decode(),
-        "username": f"system:open-cluster-management:{requester}",
-    }
-    request = CertificateSigningRequest.view({"metadata": {"name": "r"}, "spec": spec})
-
-    assert is_for_agent(request, THIS) == is_approved

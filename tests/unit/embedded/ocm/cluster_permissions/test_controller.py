@@ -39,7 +39,7 @@ def hint(name):
     return f"\nRun the following command to check the ManifestWork status:\n{command}"
 
 
-class Stage:
+class Environment:
     def __init__(self, api, hub):
         self.api = api
         self.hub = hub
@@ -92,20 +92,20 @@ class Stage:
 
 
 @pytest.fixture
-def stage(api, hub):
-    return Stage(api, hub)
+def env(api, hub):
+    return Environment(api, hub)
 
 
-async def test_work_is_named_and_owned_by_its_permission(stage):
-    stage.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
+async def test_work_is_named_and_owned_by_its_permission(env):
+    env.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
 
-    permission, work = stage.api.get(ClusterPermission, NAME, CLUSTER), stage.work()
+    permission, work = env.api.get(ClusterPermission, NAME, CLUSTER), env.work()
     assert work.name == f"{NAME}-{permission.uid[:5]}"
-    assert stage.kinds() == ["ClusterRole", "ClusterRoleBinding"]
-    [owner] = stage.api.raw(ManifestWork, work.name, CLUSTER)["metadata"]["ownerReferences"]
+    assert env.kinds() == ["ClusterRole", "ClusterRoleBinding"]
+    [owner] = env.api.raw(ManifestWork, work.name, CLUSTER)["metadata"]["ownerReferences"]
     assert owner == {
         "apiVersion": "rbac.open-cluster-management.io/v1alpha1",
         "kind": "ClusterPermission",
@@ -116,20 +116,20 @@ async def test_work_is_named_and_owned_by_its_permission(stage):
     }
 
 
-async def test_permission_says_what_became_of_its_work(stage):
-    stage.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
+async def test_permission_says_what_became_of_its_work(env):
+    env.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        name = stage.work().name
+        name = env.work().name
         not_complete = "Apply RBAC manifestWork not complete" + hint(name)
-        assert stage.said() == {"AppliedRBACManifestWork": ("False", "ApplyRBACManifestWorkNotComplete", not_complete)}
-        stage.report()
+        assert env.said() == {"AppliedRBACManifestWork": ("False", "ApplyRBACManifestWorkNotComplete", not_complete)}
+        env.report()
         await settle()
 
         complete = "Apply manifest work complete" + hint(name)
-        assert stage.said() == {"AppliedRBACManifestWork": ("True", "AppliedManifestWorkComplete", complete)}
-        resources = stage.resources()
+        assert env.said() == {"AppliedRBACManifestWork": ("True", "AppliedManifestWorkComplete", complete)}
+        resources = env.resources()
         assert sorted(resources) == ["clusterRoleBindings", "clusterRoles"]
         [role] = resources["clusterRoles"]
         [applied] = role["condition"]
@@ -142,62 +142,62 @@ async def test_permission_says_what_became_of_its_work(stage):
         )
 
 
-async def test_failed_work_is_told_of(stage):
-    stage.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
+async def test_failed_work_is_told_of(env):
+    env.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        stage.report(applied=False, message="no rights")
+        env.report(applied=False, message="no rights")
         await settle()
 
-        assert stage.said()["AppliedRBACManifestWork"] == (
+        assert env.said()["AppliedRBACManifestWork"] == (
             "False",
             "AppliedManifestWorkComplete",
-            "no rights" + hint(stage.work().name),
+            "no rights" + hint(env.work().name),
         )
-        assert stage.resources()["clusterRoles"][0]["condition"][0]["reason"] == "FailedApplyManifest"
+        assert env.resources()["clusterRoles"][0]["condition"][0]["reason"] == "FailedApplyManifest"
 
 
-async def test_second_look_writes_nothing(stage):
-    stage.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
+async def test_second_look_writes_nothing(env):
+    env.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        stage.report()
+        env.report()
         await settle()
-        stage.api.writes.clear()
-        stage.api.change(ClusterPermission, NAME, CLUSTER, metadata={"annotations": {"look": "again"}})
+        env.api.writes.clear()
+        env.api.change(ClusterPermission, NAME, CLUSTER, metadata={"annotations": {"look": "again"}})
         await advance(60)
 
-        assert stage.api.writes == []
+        assert env.api.writes == []
 
 
-async def test_work_follows_its_permission(stage):
-    stage.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
+async def test_work_follows_its_permission(env):
+    env.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        name = stage.work().name
+        name = env.work().name
         more = {"roleBindings": [{"namespace": "n", "subject": USER, "roleRef": {"kind": "Role"}}]}
-        stage.api.change(ClusterPermission, NAME, CLUSTER, spec={"clusterRole": None, **more})
+        env.api.change(ClusterPermission, NAME, CLUSTER, spec={"clusterRole": None, **more})
         await settle()
 
-        assert stage.work().name == name
-        assert stage.kinds() == ["ClusterRoleBinding", "RoleBinding"]
+        assert env.work().name == name
+        assert env.kinds() == ["ClusterRoleBinding", "RoleBinding"]
 
 
-async def test_work_that_somebody_changed_or_deleted_is_put_right(stage):
-    stage.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
+async def test_work_that_somebody_changed_or_deleted_is_put_right(env):
+    env.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        stage.api.change(ManifestWork, stage.work().name, CLUSTER, spec={"workload": {"manifests": []}})
+        env.api.change(ManifestWork, env.work().name, CLUSTER, spec={"workload": {"manifests": []}})
         await settle()
-        assert stage.kinds() == ["ClusterRole", "ClusterRoleBinding"]
-        stage.api.remove(ManifestWork, stage.work().name, CLUSTER)
+        assert env.kinds() == ["ClusterRole", "ClusterRoleBinding"]
+        env.api.remove(ManifestWork, env.work().name, CLUSTER)
         await settle()
 
-        assert stage.kinds() == ["ClusterRole", "ClusterRoleBinding"]
+        assert env.kinds() == ["ClusterRole", "ClusterRoleBinding"]
 
 
 @pytest.mark.parametrize(
@@ -217,80 +217,80 @@ async def test_work_that_somebody_changed_or_deleted_is_put_right(stage):
         ),
     ],
 )
-async def test_permission_that_is_not_valid_makes_no_work(stage, spec, is_cluster, said):
-    stage.api.add(*([cluster_manifest()] if is_cluster else []), permission_manifest(**spec))
+async def test_permission_that_is_not_valid_makes_no_work(env, spec, is_cluster, said):
+    env.api.add(*([cluster_manifest()] if is_cluster else []), permission_manifest(**spec))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
 
-        assert stage.works() == []
-        assert stage.said() == {"Validation": said}
+        assert env.works() == []
+        assert env.said() == {"Validation": said}
 
 
-async def test_permission_that_becomes_valid_says_so_no_more(stage):
-    stage.api.add(permission_manifest(**SIMPLE))
+async def test_permission_that_becomes_valid_says_so_no_more(env):
+    env.api.add(permission_manifest(**SIMPLE))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        assert list(stage.said()) == ["Validation"]
-        stage.api.add(cluster_manifest())
+        assert list(env.said()) == ["Validation"]
+        env.api.add(cluster_manifest())
         await settle()
 
-        assert list(stage.said()) == ["AppliedRBACManifestWork"]
-        assert stage.kinds() == ["ClusterRole", "ClusterRoleBinding"]
+        assert list(env.said()) == ["AppliedRBACManifestWork"]
+        assert env.kinds() == ["ClusterRole", "ClusterRoleBinding"]
 
 
-async def test_what_a_permission_names_may_come_after_it(stage):
-    stage.api.add(cluster_manifest(), permission_manifest(**BY_ACCOUNT))
+async def test_what_a_permission_names_may_come_after_it(env):
+    env.api.add(cluster_manifest(), permission_manifest(**BY_ACCOUNT))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
         missing = 'ManagedServiceAccount.authentication.open-cluster-management.io "app" not found'
-        assert stage.said() == {"AppliedRBACManifestWork": ("False", "FailedBuildManifestWork", missing)}
-        stage.api.add(account_manifest())
+        assert env.said() == {"AppliedRBACManifestWork": ("False", "FailedBuildManifestWork", missing)}
+        env.api.add(account_manifest())
         await settle()
         missing = 'ManagedClusterAddOn.addon.open-cluster-management.io "managed-serviceaccount" not found'
-        assert stage.said() == {"AppliedRBACManifestWork": ("False", "FailedBuildManifestWork", missing)}
-        stage.api.add(add_on_manifest())
+        assert env.said() == {"AppliedRBACManifestWork": ("False", "FailedBuildManifestWork", missing)}
+        env.api.add(add_on_manifest())
         await settle()
 
-        [binding] = stage.work().spec.workload.manifests
+        [binding] = env.work().spec.workload.manifests
         account = {"kind": "ServiceAccount", "name": "app", "namespace": "open-cluster-management-agent-addon"}
         assert binding["subjects"] == [account]
 
 
-async def test_accounts_move_with_the_add_on(stage):
-    stage.api.add(cluster_manifest(), account_manifest(), add_on_manifest(), permission_manifest(**BY_ACCOUNT))
+async def test_accounts_move_with_the_add_on(env):
+    env.api.add(cluster_manifest(), account_manifest(), add_on_manifest(), permission_manifest(**BY_ACCOUNT))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        stage.api.change(ManagedClusterAddOn, ADD_ON, CLUSTER, status={"namespace": "elsewhere"})
+        env.api.change(ManagedClusterAddOn, ADD_ON, CLUSTER, status={"namespace": "elsewhere"})
         await settle()
 
-        assert stage.work().spec.workload.manifests[0]["subjects"][0]["namespace"] == "elsewhere"
+        assert env.work().spec.workload.manifests[0]["subjects"][0]["namespace"] == "elsewhere"
 
 
-async def test_namespaces_are_chosen_by_the_labels_that_they_have_on_the_hub(stage):
+async def test_namespaces_are_chosen_by_the_labels_that_they_have_on_the_hub(env):
     binding = {"namespaceSelector": EU, "subject": USER, "roleRef": {"kind": "Role"}}
-    stage.api.add(cluster_manifest(), permission_manifest(roleBindings=[binding]))
+    env.api.add(cluster_manifest(), permission_manifest(roleBindings=[binding]))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        assert stage.kinds() == []
-        stage.api.add(Namespace.manifest("paris", labels={"region": "eu"}))
+        assert env.kinds() == []
+        env.api.add(Namespace.manifest("paris", labels={"region": "eu"}))
         await settle()
 
-        assert stage.work().spec.workload.manifests[0]["metadata"]["namespace"] == "paris"
+        assert env.work().spec.workload.manifests[0]["metadata"]["namespace"] == "paris"
 
 
-async def test_roles_that_bindings_name_are_looked_for_where_that_is_wanted(stage):
+async def test_roles_that_bindings_name_are_looked_for_where_that_is_wanted(env):
     spec = {"validate": True, "clusterRoleBinding": {"subject": USER, "roleRef": VIEW}}
-    stage.api.add(cluster_manifest(), permission_manifest(**spec))
+    env.api.add(cluster_manifest(), permission_manifest(**spec))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        work = stage.api.raw(ManifestWork, stage.work().name, CLUSTER)
-        assert stage.kinds() == ["ClusterRoleBinding", "ClusterRole"]
+        work = env.api.raw(ManifestWork, env.work().name, CLUSTER)
+        assert env.kinds() == ["ClusterRoleBinding", "ClusterRole"]
         assert work["spec"]["manifestConfigs"] == [
             {
                 "resourceIdentifier": {
@@ -303,55 +303,55 @@ async def test_roles_that_bindings_name_are_looked_for_where_that_is_wanted(stag
                 "feedbackScrapeType": "Poll",  # the server's own default
             }
         ]
-        stage.report(missing=["view"])
+        env.report(missing=["view"])
         await settle()
-        assert stage.said()["ValidateClusterRolesExist"] == (
+        assert env.said()["ValidateClusterRolesExist"] == (
             "False",
             "ClusterRolesNotFound",
             "The following cluster roles were not found: view",
         )
-        assert stage.said()["ValidateRolesExist"] == ("True", "AllRolesFound", "All referenced roles were found")
-        stage.report()
+        assert env.said()["ValidateRolesExist"] == ("True", "AllRolesFound", "All referenced roles were found")
+        env.report()
         await settle()
 
         found = ("True", "AllClusterRolesFound", "All referenced cluster roles were found")
-        assert stage.said()["ValidateClusterRolesExist"] == found
-        stage.api.writes.clear()
+        assert env.said()["ValidateClusterRolesExist"] == found
+        env.api.writes.clear()
         await advance(60)
-        assert stage.api.writes == []
+        assert env.api.writes == []
 
 
 @pytest.mark.parametrize("arrives", [True, False])
 @pytest.mark.parametrize("write", ["create manifestworks/*", "patch clusterpermissions/*/status"])
-async def test_write_that_is_lost_is_made_good(stage, write, arrives):
-    stage.api.fail_on(write, errors.Unreachable("lost"), times=1, applied=arrives)
-    stage.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
+async def test_write_that_is_lost_is_made_good(env, write, arrives):
+    env.api.fail_on(write, errors.Unreachable("lost"), times=1, applied=arrives)
+    env.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
 
-    async with stage.at_work():
+    async with env.at_work():
         await advance(5)
 
-        assert len(stage.works()) == 1
-        assert stage.said()["AppliedRBACManifestWork"][1] == "ApplyRBACManifestWorkNotComplete"
+        assert len(env.works()) == 1
+        assert env.said()["AppliedRBACManifestWork"][1] == "ApplyRBACManifestWorkNotComplete"
 
 
-async def test_conditions_of_others_stay(stage):
-    stage.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
-    stage.api.change(ClusterPermission, NAME, CLUSTER, status={"conditions": [condition("Theirs")]})
+async def test_conditions_of_others_stay(env):
+    env.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
+    env.api.change(ClusterPermission, NAME, CLUSTER, status={"conditions": [condition("Theirs")]})
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
 
-    found = stage.api.get(ClusterPermission, NAME, CLUSTER).status.conditions
+    found = env.api.get(ClusterPermission, NAME, CLUSTER).status.conditions
     assert conditions.is_true(found, "Theirs")
     assert len(found) == 2
 
 
-async def test_deleted_cluster_is_noticed(stage):
-    stage.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
+async def test_deleted_cluster_is_noticed(env):
+    env.api.add(cluster_manifest(), permission_manifest(**SIMPLE))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        stage.api.remove(ManagedCluster, CLUSTER)
+        env.api.remove(ManagedCluster, CLUSTER)
         await settle()
 
-        assert stage.said()["Validation"][1] == "FailedValidationNotInManagedClusterNamespace"
+        assert env.said()["Validation"][1] == "FailedValidationNotInManagedClusterNamespace"

@@ -18,7 +18,7 @@ from .objects import NAMESPACE, SET, binding_manifest, cluster_manifest, set_man
 PROVIDER = {"name": "fleetqueue", "cluster": {"server": "https://c1:6443"}}
 
 
-class Stage:
+class Environment:
     def __init__(self, api, hub):
         self.api = api
         self.hub = hub
@@ -38,54 +38,52 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(api, hub):
+async def env(api, hub):
     """A hub with a set that is bound, and one cluster in it."""
     api.add(set_manifest(), binding_manifest(), cluster_manifest("c1"))
-    return Stage(api, hub)
+    return Environment(api, hub)
 
 
 @pytest.mark.checklist("ENV-5")
-async def test_each_cluster_of_a_bound_set_has_a_profile_in_that_namespace(stage):
-    stage.api.add(cluster_manifest("c2"), cluster_manifest("c3", set_="other"), binding_manifest(namespace="team-a"))
+async def test_each_cluster_of_a_bound_set_has_a_profile_in_that_namespace(env):
+    env.api.add(cluster_manifest("c2"), cluster_manifest("c3", set_="other"), binding_manifest(namespace="team-a"))
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
 
-        assert stage.profiles() == stage.profiles("team-a") == ["c1", "c2"]
-        assert stage.profiles("ns") == []
-        assert stage.profile()["metadata"]["labels"] == {
+        assert env.profiles() == env.profiles("team-a") == ["c1", "c2"]
+        assert env.profiles("ns") == []
+        assert env.profile()["metadata"]["labels"] == {
             "x-k8s.io/cluster-manager": "open-cluster-management",
             "open-cluster-management.io/cluster-name": "c1",
             "multicluster.x-k8s.io/clusterset": SET,
         }
 
 
-async def test_profile_follows_its_cluster(stage):
-    async with stage.at_work():
+async def test_profile_follows_its_cluster(env):
+    async with env.at_work():
         await settle()
-        stage.health("Unknown")
+        env.health("Unknown")
         claims = [{"name": "platform", "value": "kind"}]
-        stage.api.change(
-            ocm.ManagedCluster, "c1", status={"clusterClaims": claims, "version": {"kubernetes": "v1.36.3"}}
-        )
+        env.api.change(ocm.ManagedCluster, "c1", status={"clusterClaims": claims, "version": {"kubernetes": "v1.36.3"}})
         await settle()
 
-        status = stage.profile()["status"]
+        status = env.profile()["status"]
         assert status["properties"] == claims
         assert status["version"] == {"kubernetes": "v1.36.3"}
         assert [(each["type"], each["status"]) for each in status["conditions"]] == [("ControlPlaneHealthy", "Unknown")]
 
 
-async def test_second_look_writes_nothing(stage):
-    stage.health("True")
+async def test_second_look_writes_nothing(env):
+    env.health("True")
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        stage.api.writes.clear()
-        stage.api.change(ocm.ManagedCluster, "c1", metadata={"annotations": {"look": "again"}})
+        env.api.writes.clear()
+        env.api.change(ocm.ManagedCluster, "c1", metadata={"annotations": {"look": "again"}})
         await advance(60)
 
-        assert stage.api.writes == []
+        assert env.api.writes == []
 
 
 @pytest.mark.parametrize(
@@ -106,95 +104,95 @@ async def test_second_look_writes_nothing(stage):
         ),
     ],
 )
-async def test_profile_goes_when(stage, change):
-    async with stage.at_work():
+async def test_profile_goes_when(env, change):
+    async with env.at_work():
         await settle()
-        assert stage.profiles() == ["c1"]
-        change(stage.api)
-        await settle()
-
-        assert stage.profiles() == []
-
-
-async def test_cluster_that_is_leaving_has_no_profile(stage):
-    stage.api.change(ocm.ManagedCluster, "c1", metadata={"finalizers": ["example.com/wait"]})
-
-    async with stage.at_work():
-        await settle()
-        stage.api.remove(ocm.ManagedCluster, "c1")
+        assert env.profiles() == ["c1"]
+        change(env.api)
         await settle()
 
-        assert stage.profiles() == []
+        assert env.profiles() == []
 
 
-async def test_deleted_profile_comes_back(stage):
-    async with stage.at_work():
+async def test_cluster_that_is_leaving_has_no_profile(env):
+    env.api.change(ocm.ManagedCluster, "c1", metadata={"finalizers": ["example.com/wait"]})
+
+    async with env.at_work():
         await settle()
-        stage.api.remove(ClusterProfile, "c1", NAMESPACE)
+        env.api.remove(ocm.ManagedCluster, "c1")
         await settle()
 
-        assert stage.profiles() == ["c1"]
+        assert env.profiles() == []
 
 
-async def test_profiles_of_other_managers_stay_and_hold_nobody_up(stage):
+async def test_deleted_profile_comes_back(env):
+    async with env.at_work():
+        await settle()
+        env.api.remove(ClusterProfile, "c1", NAMESPACE)
+        await settle()
+
+        assert env.profiles() == ["c1"]
+
+
+async def test_profiles_of_other_managers_stay_and_hold_nobody_up(env):
     spec = {"displayName": "x", "clusterManager": {"name": "other"}}
-    stage.api.add(ClusterProfile.manifest("alone", NAMESPACE, spec=spec), cluster_manifest("c2"))
-    stage.api.add(ClusterProfile.manifest("c1", NAMESPACE, spec=spec))
+    env.api.add(ClusterProfile.manifest("alone", NAMESPACE, spec=spec), cluster_manifest("c2"))
+    env.api.add(ClusterProfile.manifest("c1", NAMESPACE, spec=spec))
 
-    async with stage.at_work():
+    async with env.at_work():
         await advance(5)
 
-        assert stage.profiles() == ["alone", "c1", "c2"]
-        assert stage.profile("c1")["spec"] == spec
-        assert "status" not in stage.profile("c1")
+        assert env.profiles() == ["alone", "c1", "c2"]
+        assert env.profile("c1")["spec"] == spec
+        assert "status" not in env.profile("c1")
 
 
-async def test_nothing_is_made_in_a_namespace_that_ends(stage):
-    stage.api.add(binding_manifest(namespace="ending"))
-    stage.api.change(Namespace, "ending", metadata={"finalizers": ["example.com/wait"]})
-    stage.api.remove(Namespace, "ending")
+async def test_nothing_is_made_in_a_namespace_that_ends(env):
+    env.api.add(binding_manifest(namespace="ending"))
+    env.api.change(Namespace, "ending", metadata={"finalizers": ["example.com/wait"]})
+    env.api.remove(Namespace, "ending")
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
 
-        assert stage.profiles() == ["c1"]
-        assert stage.profiles("ending") == []
+        assert env.profiles() == ["c1"]
+        assert env.profiles("ending") == []
 
 
-async def test_who_says_how_to_reach_the_cluster_is_not_disturbed(stage):
-    stage.health("True")
+async def test_who_says_how_to_reach_the_cluster_is_not_disturbed(env):
+    env.health("True")
 
-    async with stage.at_work():
+    async with env.at_work():
         await settle()
-        stage.api.change(ClusterProfile, "c1", NAMESPACE, status={"accessProviders": [PROVIDER]})
-        stage.health("False")
+        env.api.change(ClusterProfile, "c1", NAMESPACE, status={"accessProviders": [PROVIDER]})
+        env.health("False")
         await settle()
 
-        status = stage.profile()["status"]
+        status = env.profile()["status"]
         assert status["accessProviders"] == [PROVIDER]
         assert status["conditions"][0]["status"] == "False"
 
 
-async def test_write_over_what_was_not_seen_is_made_again(stage):
-    stage.api.fail_on("patch clusterprofiles/*/status", errors.Conflict("stale"), times=2)
-    stage.health("True")
+async def test_write_over_what_was_not_seen_is_made_again(env):
+    env.api.fail_on("patch clusterprofiles/*/status", errors.Conflict("stale"), times=2)
+    env.health("True")
 
-    async with stage.at_work():
+    async with env.at_work():
         await advance(1)
 
-        assert stage.profile()["status"]["conditions"][0]["status"] == "True"
+        assert env.profile()["status"]["conditions"][0]["status"] == "True"
 
 
 @pytest.mark.parametrize("arrives", [True, False])
 @pytest.mark.parametrize(
     "write", [f"create clusterprofiles/{NAMESPACE}/c1", f"patch clusterprofiles/{NAMESPACE}/c1/status"]
 )
-async def test_write_that_is_lost_is_made_good(stage, write, arrives):
-    stage.api.fail_on(write, errors.Unreachable("lost"), times=1, applied=arrives)
-    stage.health("True")
+async def test_write_that_is_lost_is_made_good(env, write, arrives):
+    env.api.fail_on(write, errors.Unreachable("lost"), times=1, applied=arrives)
+    env.health("True")
 
-    async with stage.at_work():
+    async with env.at_work():
         await advance(5)
 
-        assert stage.profile()["status"]["conditions"][0]["type"] == "ControlPlaneHealthy"
-        assert stage.profile()["metadata"]["labels"]["multicluster.x-k8s.io/clusterset"] == SET
+        assert env.profile()["status"]["conditions"][0]["type"] == "ControlPlaneHealthy"
+        assert env.profile()["metadata"]["labels"]["multicluster.x-k8s.io/clusterset"] == SET

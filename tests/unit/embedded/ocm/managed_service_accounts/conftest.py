@@ -30,7 +30,7 @@ def account_manifest(name=NAME, *, validity="1h0m0s", labels=None, **spec):
     )
 
 
-class Stage:
+class Environment:
     """What a test arranges and looks at."""
 
     def __init__(self, fleet):
@@ -89,5 +89,5 @@ class Stage:
 
 
 @pytest.fixture
-def stage(fleet):
-    return Stage(fleet)
+def env(fleet):
+    return Environment(fleet)

@@ -14,14 +14,14 @@ RECORDED = json.loads(RECORD.read_text())
 
 
 @pytest.fixture
-async def ended(stage):
-    await stage.fleet.advance(60)  # the garbage collector looks for new kinds every half minute
-    async with stage.agent(), stage.hub_half():
-        begin(stage)
-        await stage.fleet.advance(8)
-        meddle(stage)
-        await stage.fleet.advance(16)
-        return end_state(stage)
+async def ended(env):
+    await env.fleet.advance(60)  # the garbage collector looks for new kinds every half minute
+    async with env.agent(), env.hub_half():
+        begin(env)
+        await env.fleet.advance(8)
+        meddle(env)
+        await env.fleet.advance(16)
+        return end_state(env)
 
 
 @pytest.mark.fleet(workers=1)

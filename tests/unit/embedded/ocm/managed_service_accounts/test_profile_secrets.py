@@ -18,27 +18,27 @@ COPY = f"{CLUSTER}-{NAME}"
 pytestmark = pytest.mark.fleet(workers=1, parts=False)
 
 
-def report(stage, token="token-1", name=NAME):
+def report(env, token="token-1", name=NAME):
     """Do what the agent does."""
     manifest = secret(name, CLUSTER, {"token": token, "ca.crt": "CA"}, labels={MANAGED_LABEL: "true"})
-    if stage.hub.get(Secret, name, CLUSTER) is None:
-        stage.hub.add(manifest)
+    if env.hub.get(Secret, name, CLUSTER) is None:
+        env.hub.add(manifest)
     else:
-        stage.hub.change(Secret, name, CLUSTER, data=manifest["data"])
+        env.hub.change(Secret, name, CLUSTER, data=manifest["data"])
     reference = {"name": name, "lastRefreshTimestamp": "2026-01-01T00:00:00Z"}
-    stage.hub.change(ManagedServiceAccount, name, CLUSTER, status={"tokenSecretRef": reference})
+    env.hub.change(ManagedServiceAccount, name, CLUSTER, status={"tokenSecretRef": reference})
 
 
-def copied(stage, namespace="kueue-system", name=COPY):
-    found = stage.hub.get(Secret, name, namespace)
+def copied(env, namespace="kueue-system", name=COPY):
+    found = env.hub.get(Secret, name, namespace)
     return found.text("token") if found else None
 
 
 @pytest.fixture
-def asking(stage):
+def asking(env):
     """An account that asks for a copy, and a profile of its cluster."""
-    stage.hub.add(account_manifest(labels={SYNC_LABEL: "true"}), profile_manifest())
-    return stage
+    env.hub.add(account_manifest(labels={SYNC_LABEL: "true"}), profile_manifest())
+    return env
 
 
 async def test_copy_has_all_entries_says_where_it_is_from_and_belongs_to_the_profile(asking):

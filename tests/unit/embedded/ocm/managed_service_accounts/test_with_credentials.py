@@ -44,59 +44,59 @@ pytestmark = pytest.mark.fleet(workers=1, parts=False)
 
 
 @pytest.fixture
-def joined(stage):
+def joined(env):
     """A worker that the hub manages, with the add-on on it, and somebody who wants its credentials."""
-    spec = {"hubAcceptsClient": True, "managedClusterClientConfigs": [{"url": stage.admin.server}]}
-    stage.hub.namespace("kueue-system", "fleetqueue-system")
-    stage.hub.add(
+    spec = {"hubAcceptsClient": True, "managedClusterClientConfigs": [{"url": env.admin.server}]}
+    env.hub.namespace("kueue-system", "fleetqueue-system")
+    env.hub.add(
         ManagedCluster.manifest(CLUSTER, annotations={CREDENTIALS_ANNOTATION: "true"}, spec=spec),
         ManagedClusterAddOn.manifest("managed-serviceaccount", CLUSTER, spec={}),
         profile_manifest(),
     )
-    stage.worker.namespace("kueue-system")
-    return stage
+    env.worker.namespace("kueue-system")
+    return env
 
 
-def hub_parts(stage, settings, capabilities):
+def hub_parts(env, settings, capabilities):
     """Return the three parts on the hub: each is a process of its own, with its own view of the hub."""
-    hub, metrics = Cluster("hub", stage.hub.client()), Metrics()
-    credentials = CredentialControllers(hub, metrics, settings, capabilities=capabilities, dial=stage.fleet.dial)
+    hub, metrics = Cluster("hub", env.hub.client()), Metrics()
+    credentials = CredentialControllers(hub, metrics, settings, capabilities=capabilities, dial=env.fleet.dial)
     yield Manager(hub, credentials.controllers)
-    hub = Cluster("hub", stage.hub.client())
+    hub = Cluster("hub", env.hub.client())
     yield Manager(hub, managed_service_accounts.hub_controllers(hub, Metrics(), HubAccountSettings()))
-    hub = Cluster("hub", stage.hub.client())
+    hub = Cluster("hub", env.hub.client())
     yield Manager(hub, cluster_permissions.controllers(hub, Metrics()))
 
 
 @asynccontextmanager
-async def at_work(stage, **settings):
+async def at_work(env, **settings):
     wanted = CredentialsSettings(lifetime=3600, **settings)
     async with AsyncExitStack() as stack:
-        for part in hub_parts(stage, wanted, await discover(stage.hub.client())):
-            await stack.enter_async_context(managed(part, apis=[stage.worker]))
-        await stack.enter_async_context(stage.agent())
+        for part in hub_parts(env, wanted, await discover(env.hub.client())):
+            await stack.enter_async_context(managed(part, apis=[env.worker]))
+        await stack.enter_async_context(env.agent())
         yield
 
 
-async def apply_works(stage):
+async def apply_works(env):
     """Do what the work agent does."""
-    for work in stage.hub.list(ManifestWork):
+    for work in env.hub.list(ManifestWork):
         for manifest in work.spec.workload.manifests:
             kind = {"ClusterRole": ClusterRole, "ClusterRoleBinding": ClusterRoleBinding}[manifest["kind"]]
-            if stage.worker.get(kind, manifest["metadata"]["name"]) is None:
-                stage.worker.add(manifest)
+            if env.worker.get(kind, manifest["metadata"]["name"]) is None:
+                env.worker.add(manifest)
         said = [condition("Applied", True, "AppliedManifestWorkComplete", "Apply manifest work complete")]
-        stage.hub.change(ManifestWork, work.name, work.namespace, status={"conditions": said})
-    await stage.fleet.advance(5)
+        env.hub.change(ManifestWork, work.name, work.namespace, status={"conditions": said})
+    await env.fleet.advance(5)
 
 
-def kubeconfig(stage):
-    secret = stage.hub.get(Secret, credentials_secret(CLUSTER), "kueue-system")
+def kubeconfig(env):
+    secret = env.hub.get(Secret, credentials_secret(CLUSTER), "kueue-system")
     return parse(secret.text("kubeconfig")) if secret else None
 
 
-async def may_list_workloads(stage, token):
-    page = await stage.as_holder(token).read("/apis/kueue.x-k8s.io/v1beta2/workloads")
+async def may_list_workloads(env, token):
+    page = await env.as_holder(token).read("/apis/kueue.x-k8s.io/v1beta2/workloads")
     return page["kind"] == "WorkloadList"
 
 
@@ -132,19 +132,19 @@ async def test_credential_goes_with_its_need(joined):
         assert joined.worker_account(ACCOUNT) is None
 
 
-def multikueue_part(stage):
+def multikueue_part(env):
     """Return Kueue's half that connects to workers, configured as our guide has it, without a program to run."""
-    hub = Cluster("hub", stage.hub.client())
+    hub = Cluster("hub", env.hub.client())
     program = {"apiVersion": V1, "command": "fleetqueue", "args": ["secret-reader"], "provideClusterInfo": True}
     settings = MultiKueueSettings(
         serves_profiles=True, access_providers=({"name": ACCESS_PROVIDER, "execConfig": program},)
     )
-    run_plugin = plugin_runner(stage.hub.client(), "kueue-system")
-    return Manager(hub, multikueue.controllers(hub, Metrics(), settings, dial=stage.fleet.dial, run_plugin=run_plugin))
+    run_plugin = plugin_runner(env.hub.client(), "kueue-system")
+    return Manager(hub, multikueue.controllers(hub, Metrics(), settings, dial=env.fleet.dial, run_plugin=run_plugin))
 
 
-def connection_of(stage, member):
-    found = conditions.find(stage.hub.get(MultiKueueCluster, member).status.conditions, "Active")
+def connection_of(env, member):
+    found = conditions.find(env.hub.get(MultiKueueCluster, member).status.conditions, "Active")
     return (found.status, found.message) if found else None
 
 

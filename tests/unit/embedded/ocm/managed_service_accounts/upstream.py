@@ -12,35 +12,33 @@ RECORD = Path(__file__).with_name("upstream.json")
 ORDINARY = ("ok", "lost-secret", "spoilt", "other-entries", "lost-account", "bye", "foreign")
 
 
-def begin(stage):
+def begin(env):
     """Make accounts of all kinds; `foreign` has the name of an account that somebody else made on the worker."""
-    stage.worker.add(ServiceAccount.manifest("foreign", AGENT_NAMESPACE))
-    stage.hub.add(*(account_manifest(name) for name in ORDINARY))
-    stage.hub.add(ManagedServiceAccount.manifest("seed", CLUSTER, spec={"rotation": {}}))
-    stage.hub.add(account_manifest("short", validity="1m"))
-    stage.hub.add(account_manifest("ttl", ttlSecondsAfterCreation=2))
+    env.worker.add(ServiceAccount.manifest("foreign", AGENT_NAMESPACE))
+    env.hub.add(*(account_manifest(name) for name in ORDINARY))
+    env.hub.add(ManagedServiceAccount.manifest("seed", CLUSTER, spec={"rotation": {}}))
+    env.hub.add(account_manifest("short", validity="1m"))
+    env.hub.add(account_manifest("ttl", ttlSecondsAfterCreation=2))
 
 
-def meddle(stage):
+def meddle(env):
     """Do to them what people do."""
-    stage.hub.remove(Secret, "lost-secret", CLUSTER)
-    stage.hub.change(Secret, "spoilt", CLUSTER, data={"token": "bm9uc2Vuc2U="})
+    env.hub.remove(Secret, "lost-secret", CLUSTER)
+    env.hub.change(Secret, "spoilt", CLUSTER, data={"token": "bm9uc2Vuc2U="})
     more = {"data": {"more": "bm9uc2Vuc2U="}, "metadata": {"labels": {"theirs": "x"}}}
-    stage.hub.change(Secret, "other-entries", CLUSTER, **more)
-    stage.worker.remove(ServiceAccount, "lost-account", AGENT_NAMESPACE)
+    env.hub.change(Secret, "other-entries", CLUSTER, **more)
+    env.worker.remove(ServiceAccount, "lost-account", AGENT_NAMESPACE)
     for name in ("bye", "foreign"):
-        stage.hub.remove(ManagedServiceAccount, name, CLUSTER)
-    stage.hub.change(ManagedServiceAccount, "short", CLUSTER, spec={"rotation": {"validity": "20m"}})
+        env.hub.remove(ManagedServiceAccount, name, CLUSTER)
+    env.hub.change(ManagedServiceAccount, "short", CLUSTER, spec={"rotation": {"validity": "20m"}})
 
 
-def end_state(stage):
-    accounts = [each for each in stage.hub.list(ManagedServiceAccount) if each.namespace == CLUSTER]
+def end_state(env):
+    accounts = [each for each in env.hub.list(ManagedServiceAccount) if each.namespace == CLUSTER]
     owners = {each.uid: f"that of {each.name}" for each in accounts}
-    secrets = [
-        stage.hub.raw(Secret, each.name, CLUSTER) for each in stage.hub.list(Secret) if each.namespace == CLUSTER
-    ]
-    lease = stage.worker.raw(Lease, "managed-serviceaccount", AGENT_NAMESPACE)
-    twins = [each for each in stage.worker.list(ServiceAccount) if each.namespace == AGENT_NAMESPACE]
+    secrets = [env.hub.raw(Secret, each.name, CLUSTER) for each in env.hub.list(Secret) if each.namespace == CLUSTER]
+    lease = env.worker.raw(Lease, "managed-serviceaccount", AGENT_NAMESPACE)
+    twins = [each for each in env.worker.list(ServiceAccount) if each.namespace == AGENT_NAMESPACE]
     spec = {field: value for field, value in lease["spec"].items() if field != "renewTime"}
     return {
         **{f"ManagedServiceAccount {each.name}": account_state(each) for each in accounts},

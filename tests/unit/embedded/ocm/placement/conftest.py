@@ -83,7 +83,7 @@ class FilterStage:
 
 
 @pytest.fixture
-async def stage(api, hub):
+async def env(api, hub):
     return FilterStage(api, hub)
 
 

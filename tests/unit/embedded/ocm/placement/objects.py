@@ -4,8 +4,10 @@ from datetime import timedelta
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.embedded.ocm.placement.facts import ListedFacts
+from fleetqueue.api.meta import key_of
+from fleetqueue.embedded.ocm.placement.plugins.decision_counts import DecisionCounts
 from fleetqueue.embedded.ocm.placement.ranking import Ranking
+from fleetqueue.embedded.ocm.placement.scheduling import count
 from fleetqueue.testing.virtual_time import START
 
 NOW = START + timedelta(hours=1)
@@ -101,6 +103,32 @@ def asking_for(labels=None, claims=(), expressions=()):
 
 def no_expressions(source, scores_of):
     raise ValueError(f"compilation failed: {source}")
+
+
+class ListedFacts:
+    """The hub as one Placement sees it, from listed objects."""
+
+    def __init__(self, placement, clusters, scores=(), decisions=()):
+        self.placement = placement
+        self.decision_counts = DecisionCounts()
+        self._raw = {raw["metadata"]["name"]: raw for raw in clusters}
+        self._clusters = {name: cluster.ManagedCluster.view(raw) for name, raw in self._raw.items()}
+        self._scores = {score.key: score for score in map(cluster.AddOnPlacementScore.view, scores)}
+        for decision in map(cluster.PlacementDecision.view, decisions):
+            count(self.decision_counts, decision)
+
+    @property
+    def names(self):
+        return self._clusters
+
+    def cluster(self, name):
+        return self._clusters.get(name)
+
+    def raw_cluster(self, name):
+        return self._raw[name]
+
+    def score(self, cluster, resource):
+        return self._scores.get(key_of(cluster, resource))
 
 
 def listed(clusters=(), scores=(), decisions=()):

@@ -4,7 +4,7 @@ import pytest
 
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.embedded.ocm.placement.facts import placements_of
+from fleetqueue.embedded.ocm.placement.scheduling import placements_of
 from fleetqueue.testing.virtual_time import settle
 
 from .objects import (
@@ -27,7 +27,7 @@ def keys(*names):
 
 
 @pytest.fixture
-async def enqueuer(stage, api, follow):
+async def enqueuer(env, api, follow):
     """Four Placements: of any set, of `s`, of `eu`, and one in a namespace where nothing is bound."""
     eu = set_manifest("eu", selectorType="LabelSelector", labelSelector={"matchLabels": {"region": "eu"}})
     elsewhere = placement_manifest("elsewhere", prioritizerPolicy={"configurations": [by_score()]})
@@ -41,13 +41,13 @@ async def enqueuer(stage, api, follow):
         placement_manifest("of-eu", clusterSets=["eu"], predicates=[asking_for(expressions=['scores("x")'])]),
         elsewhere,
     )
-    stage.add_clusters("a")
-    stage.add_clusters("b", of="", labels={"region": "eu"})
-    stage.add_clusters("c", of="")
-    await follow(stage.controller)
+    env.add_clusters("a")
+    env.add_clusters("b", of="", labels={"region": "eu"})
+    env.add_clusters("c", of="")
+    await follow(env.controller)
     for key in (*keys("any", "of-s", "of-eu"), "other/elsewhere"):
-        stage.controller.enqueuer.take_touched(key)
-    return stage.controller.enqueuer
+        env.controller.enqueuer.take_touched(key)
+    return env.controller.enqueuer
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ async def test_a_binding_wakes_who_asks_for_it_or_for_all(enqueuer):
     assert sorted(enqueuer.of_binding(binding)) == keys("any", "of-s")
 
 
-async def test_the_members_that_sets_may_have(enqueuer, stage):
-    exclusive, by_labels = (stage.hub.get(cluster.ManagedClusterSet, name) for name in ("s", "eu"))
+async def test_the_members_that_sets_may_have(enqueuer, env):
+    exclusive, by_labels = (env.hub.get(cluster.ManagedClusterSet, name) for name in ("s", "eu"))
 
     assert list(enqueuer.members([exclusive])) == ["a"]
     assert list(enqueuer.members([exclusive, by_labels])) == ["a", "b", "c"]
@@ -112,38 +112,38 @@ def test_a_decision_wakes_its_placement():
     assert placements_of(foreign) == ()
 
 
-async def test_a_cluster_that_changes_its_set_wakes_the_old_and_the_new(stage, api):
+async def test_a_cluster_that_changes_its_set_wakes_the_old_and_the_new(env, api):
     api.add(set_manifest("t"), binding_manifest("t"))
     api.add(placement_manifest("p", clusterSets=["s"]), placement_manifest("q", clusterSets=["t"]))
-    stage.add_clusters("a")
+    env.add_clusters("a")
 
-    async with stage.working():
-        before = stage.decided("p-decision-1"), stage.decided("q-decision-1")
+    async with env.working():
+        before = env.decided("p-decision-1"), env.decided("q-decision-1")
         api.change(cluster.ManagedCluster, "a", metadata={"labels": {cluster.CLUSTER_SET_LABEL: "t"}})
         await settle()
 
     assert before == (["a"], [])
-    assert (stage.decided("p-decision-1"), stage.decided("q-decision-1")) == ([], ["a"])
+    assert (env.decided("p-decision-1"), env.decided("q-decision-1")) == ([], ["a"])
 
 
-async def test_a_deleted_cluster_leaves_the_decisions(stage, api):
+async def test_a_deleted_cluster_leaves_the_decisions(env, api):
     api.add(placement_manifest())
-    stage.add_clusters("a", "b")
+    env.add_clusters("a", "b")
 
-    async with stage.working():
+    async with env.working():
         api.remove(cluster.ManagedCluster, "a")
         await settle()
 
-    assert stage.decided() == ["b"]
+    assert env.decided() == ["b"]
 
 
-async def test_a_cluster_that_comes_after_its_score_is_scored(stage, api):
+async def test_a_cluster_that_comes_after_its_score_is_scored(env, api):
     api.add(placement_manifest(numberOfClusters=1, prioritizerPolicy=exactly(by_score())))
     api.add(Namespace.manifest("b"), score_manifest("b", gpu=100))
-    stage.add_clusters("a")
+    env.add_clusters("a")
 
-    async with stage.working():
+    async with env.working():
         api.add(cluster_manifest("b"))
         await settle()
 
-    assert stage.decided() == ["b"]
+    assert env.decided() == ["b"]

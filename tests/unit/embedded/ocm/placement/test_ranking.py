@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetqueue.embedded.ocm.placement.facts import ListedFacts
 from fleetqueue.embedded.ocm.placement.plugins.decision_counts import DecisionCounts
-from fleetqueue.embedded.ocm.placement.ranking import Alarms, Order
+from fleetqueue.embedded.ocm.placement.ranking import DueTimes, Order
 
 from .objects import (
     NAMESPACE,
     NOW,
+    ListedFacts,
     asking_for,
     built_in,
     by_score,
@@ -329,18 +329,18 @@ def test_only_the_best_are_asked_for():
     assert len(order) == 3
 
 
-def test_an_alarm_rings_once_and_only_the_last_that_was_set():
-    alarms = Alarms()
-    alarms.set("a", later(10))
-    alarms.set("a", later(20))
-    alarms.set("b", later(30))
-    alarms.set("c", later(5))
-    alarms.set("c", None)
+def test_a_time_is_due_once_and_only_the_last_that_was_set():
+    due_times = DueTimes()
+    due_times.set("a", later(10))
+    due_times.set("a", later(20))
+    due_times.set("b", later(30))
+    due_times.set("c", later(5))
+    due_times.set("c", None)
 
-    assert alarms.next() == later(20)
-    assert alarms.due(later(19)) == []
-    assert alarms.due(later(25)) == ["a"]
-    assert alarms.due(later(25)) == []
-    assert alarms.next() == later(30)
-    alarms.set("b", None)
-    assert alarms.next() is None
+    assert due_times.next() == later(20)
+    assert due_times.due(later(19)) == []
+    assert due_times.due(later(25)) == ["a"]
+    assert due_times.due(later(25)) == []
+    assert due_times.next() == later(30)
+    due_times.set("b", None)
+    assert due_times.next() is None

@@ -14,7 +14,7 @@ from fleetqueue.testing.virtual_time import settle
 from tests.invariants.second_look import managed
 
 
-class Stage:
+class Environment:
     """What a test arranges and looks at."""
 
     def __init__(self, api):
@@ -47,8 +47,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(api):
-    return Stage(api)
+def env(api):
+    return Environment(api)
 
 
 @pytest.fixture

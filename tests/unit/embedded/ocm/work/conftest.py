@@ -20,7 +20,7 @@ from .objects import CLUSTER, work_manifest
 HASH = hub_hash("https://hub")
 
 
-class Stage:
+class Environment:
     """What a test arranges and looks at: `hub` and `worker` are the APIs of both."""
 
     def __init__(self, hub, worker):
@@ -83,5 +83,5 @@ def said(conditions):
 
 
 @pytest.fixture
-def stage(api, new_api):
-    return Stage(api, new_api())
+def env(api, new_api):
+    return Environment(api, new_api())

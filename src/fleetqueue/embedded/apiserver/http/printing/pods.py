@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.http.printing.ages import age
 from fleetqueue.embedded.apiserver.http.printing.columns import Printer, columns
-from fleetqueue.embedded.apiserver.http.printing.wording import NONE, at, condition, created, is_true, items, name_of
+from fleetqueue.embedded.apiserver.http.printing.wording import NONE, at, condition, created, items, name_of
 
 GATED: Final = "SchedulingGated"
 UNREACHABLE: Final = "NodeLost"

@@ -37,11 +37,6 @@ def condition(obj: Manifest, kind: str) -> Manifest | None:
     return next((one for one in items(obj, "status", "conditions") if one.get("type") == kind), None)
 
 
-def is_true(obj: Manifest, kind: str) -> bool:
-    live_condition = condition(obj, kind)
-    return live_condition is not None and live_condition.get("status") == "True"
-
-
 def capital(value: bool | None) -> str:
     return UNSET if value is None else "True" if value else "False"
 

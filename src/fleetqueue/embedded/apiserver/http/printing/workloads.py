@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.http.printing.ages import age, human, parsed
 from fleetqueue.embedded.apiserver.http.printing.columns import Printer, columns
@@ -15,7 +16,6 @@ from fleetqueue.embedded.apiserver.http.printing.wording import (
     capital,
     containers,
     created,
-    is_true,
     items,
     labels,
     name_of,

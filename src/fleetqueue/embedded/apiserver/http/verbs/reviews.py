@@ -14,7 +14,7 @@ from fleetqueue.embedded.apiserver.auth.service_account_tokens import NoToken, T
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse
 from fleetqueue.embedded.apiserver.http.non_resource_paths import not_allowed
-from fleetqueue.embedded.apiserver.http.verbs.writing import write_of
+from fleetqueue.embedded.apiserver.http.verbs.write_verbs import write_of
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid, invalid_value
 from fleetqueue.embedded.apiserver.patching.managed_fields import update_managed_fields
@@ -56,7 +56,7 @@ class Reviews:
         }
 
     def find(self, context: RequestContext) -> Callable[[RequestContext], Awaitable[ServerResponse]] | None:
-        """Return what answers a context of this family, None where it is none; raises MethodNotAllowed."""
+        """Return what answers a request of this family, None where it is none; raises MethodNotAllowed."""
         info = context.info
         review = self._kinds.get((info.group, info.resource))
         if review is None or info.version != "v1" or info.name or bool(info.namespace) != review.is_namespaced:

@@ -11,10 +11,10 @@ from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerRe
 from fleetqueue.embedded.apiserver.http.non_resource_paths import not_allowed
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo
 from fleetqueue.embedded.apiserver.http.verbs.tokens import Tokens
-from fleetqueue.embedded.apiserver.http.verbs.writing import patcher, shown_patch, write_of
+from fleetqueue.embedded.apiserver.http.verbs.write_verbs import patcher, shown_patch, write_of
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.registry.deletion import delete_options
-from fleetqueue.embedded.apiserver.registry.kinds import binding, scaling
+from fleetqueue.embedded.apiserver.registry.kinds import pods, scaling
 from fleetqueue.embedded.apiserver.registry.reading import Reading
 from fleetqueue.embedded.apiserver.registry.resources import Resources
 from fleetqueue.embedded.apiserver.registry.served import Served
@@ -55,7 +55,7 @@ class Subresources:
         }
 
     def find(self, context: RequestContext) -> Ask | None:
-        """Return what answers a context of this family, None where it is none; raises MethodNotAllowed."""
+        """Return what answers a request of this family, None where it is none; raises MethodNotAllowed."""
         info = context.info
         verbs = self._verbs.get((info.group, info.resource, info.subresource))
         if verbs is None and info.subresource == "scale":
@@ -78,12 +78,12 @@ class Subresources:
         body = typed(BINDING, context.body, write)
         name = context.info.name or (body.get("metadata") or {}).get("name", "")
         _check_named(body, name, "Binding")
-        binding.check(body)
+        pods.check_binding(body)
 
         def bound(live: Manifest | None) -> Manifest:
             if live is None:
                 raise served.not_found(name)
-            return binding.bound(served, live, body)
+            return pods.bound(served, live, body)
 
         await self.store.update(served, context.info.namespace, name, bound, write)
         return ServerResponse(201, SUCCESS, write.warnings)

@@ -10,7 +10,7 @@ from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
 from fleetqueue.embedded.apiserver.auth.service_account_tokens import Bound
 from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse
-from fleetqueue.embedded.apiserver.http.verbs.writing import write_of
+from fleetqueue.embedded.apiserver.http.verbs.write_verbs import write_of
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.causes import invalid, invalid_value
 from fleetqueue.embedded.apiserver.patching.managed_fields import update_managed_fields

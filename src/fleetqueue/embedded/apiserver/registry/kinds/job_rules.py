@@ -17,7 +17,7 @@ from fleetqueue.embedded.apiserver.kinds.causes import (
 from fleetqueue.embedded.apiserver.kinds.names import qualified_name, subdomain
 from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
-from fleetqueue.embedded.apiserver.registry.kinds.job_indexes import BadIndexes, count
+from fleetqueue.embedded.apiserver.registry.kinds.job_status import BadIndexes, count
 from fleetqueue.embedded.apiserver.registry.kinds.pod_rules import template_faults
 
 MODES: Final = ("NonIndexed", "Indexed")

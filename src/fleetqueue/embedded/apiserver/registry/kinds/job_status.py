@@ -5,23 +5,19 @@ clients of Jobs can rely on. A rule is checked only if a write changes what it i
 break it in another way does not block all other writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fleetqueue.api.condition_lists import condition_status
+from fleetqueue.api.conditions import FALSE, TRUE
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, duplicate, invalid_omitted, invalid_value, required
 from fleetqueue.embedded.apiserver.registry.kinds import checks
 from fleetqueue.embedded.apiserver.registry.kinds.checks import Faults
-from fleetqueue.embedded.apiserver.registry.kinds.job_indexes import BadIndexes, count, overlap
 
 
 def is_true(status: Manifest, condition: str) -> bool:
-    return _state(status, condition) == "True"
-
-
-def _state(status: Manifest, condition: str) -> str:
-    statuses = [one.get("status", "") for one in status.get("conditions") or () if one.get("type") == condition]
-    return statuses[0] if statuses else ""
+    return condition_status(status, condition) == TRUE
 
 
 def faults(job: Manifest, old: Manifest | None) -> Sequence[Cause]:
@@ -176,7 +172,66 @@ class _Change:
         new, old = self.new, self.old
         if new.get("completionTime") and old.get("completionTime") and self.differs("completionTime"):
             yield invalid_value("status.completionTime", new["completionTime"], checks.IMMUTABLE)
-        resumes = is_true(old, "Suspended") and _state(new, "Suspended") == "False"
+        resumes = is_true(old, "Suspended") and condition_status(new, "Suspended") == FALSE
         if old.get("startTime") and self.differs("startTime") and not resumes and not self.spec.get("suspend"):
             detail = "field is immutable for unsuspended job once set"
             yield invalid_value("status.startTime", new.get("startTime"), detail)
+
+
+class BadIndexes(Exception):
+    """Not a set of indexes, or one with an index that the Job does not have; the text is Kubernetes'."""
+
+
+def count(text: str, completions: int) -> int:
+    """Return how many indexes a text names; raises BadIndexes."""
+    return sum(last - first + 1 for first, last in intervals(text, completions))
+
+
+def overlap(completed: str, failed: str, completions: int) -> int | None:
+    """Return the first index that is in both sets; None where there is none before a part that cannot be read."""
+    done, lost = _readable(completed, completions), _readable(failed, completions)
+    common = [max(a, c) for a, b in done for c, d in lost if max(a, c) <= min(b, d)]
+    return min(common, default=None)
+
+
+def _readable(text: str, completions: int) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    try:
+        for interval in intervals(text, completions):
+            ranges.append(interval)
+    except BadIndexes:
+        pass  # reported elsewhere, with the text
+    return ranges
+
+
+def intervals(text: str, completions: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and last index of each part."""
+    previous: int | None = None
+    for part in text.split(",") if text else ():
+        first, last = _interval(part, completions)
+        if previous is not None and previous >= first:
+            raise BadIndexes(f"non-increasing order, previous: {previous}, current: {first}")
+        yield first, last
+        previous = last
+
+
+def _interval(part: str, completions: int) -> tuple[int, int]:
+    limits = part.split("-")
+    if len(limits) > 2:
+        why = "violates the requirement that an index interval can have at most two parts separated by '-'"
+        raise BadIndexes(f'the fragment "{part}" {why}')
+    first = _index(limits[0], completions)
+    if len(limits) == 1:
+        return first, first
+    last = _index(limits[1], completions)
+    if first >= last:
+        raise BadIndexes(f"non-increasing order, previous: {first}, current: {last}")
+    return first, last
+
+
+def _index(text: str, completions: int) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise BadIndexes(f'cannot convert string to integer for index: "{text}"')
+    if int(text) >= completions:
+        raise BadIndexes(f'too large index: "{text}"')
+    return int(text)

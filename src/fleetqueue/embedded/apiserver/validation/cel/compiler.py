@@ -5,19 +5,21 @@ variables into slots of their own, so that nothing is copied. Work is counted by
 units as the body has nodes, which is close to what the real server counts.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
-from fleetqueue.embedded.apiserver.validation.cel import calls, constants, literals, loops, members
+from fleetqueue.embedded.apiserver.validation.cel import calls, literals, loops, members, re2
 from fleetqueue.embedded.apiserver.validation.cel.checker import Checked, Checker
 from fleetqueue.embedded.apiserver.validation.cel.equality import comparison, union_of
 from fleetqueue.embedded.apiserver.validation.cel.errors import (
+    CelError,
     CompileError,
     CostExceeded,
+    InstantiationError,
     SourceProblem,
     no_such_overload,
 )
-from fleetqueue.embedded.apiserver.validation.cel.functions import Dialect
+from fleetqueue.embedded.apiserver.validation.cel.functions import Dialect, Overload
 from fleetqueue.embedded.apiserver.validation.cel.nodes import (
     Call,
     ListLiteral,
@@ -28,6 +30,7 @@ from fleetqueue.embedded.apiserver.validation.cel.nodes import (
     OptionalMap,
     Select,
     SyntaxNode,
+    children,
     count,
 )
 from fleetqueue.embedded.apiserver.validation.cel.parser import parse
@@ -41,6 +44,10 @@ from fleetqueue.embedded.apiserver.validation.cel.values import (
     kind_of,
     untyped,
 )
+
+_CONVERSIONS: Final = frozenset({"int", "uint", "double", "bool", "string", "bytes", "timestamp", "duration", "dyn"})
+_SEARCHES: Final = frozenset({"find", "findAll"})
+_UNKNOWN: Final = object()
 
 Frame = list[Any]
 Run = Callable[[Frame], Any]
@@ -91,7 +98,7 @@ def _compiled(source: str, variables: Mapping[str, Type], dialect: Dialect) -> C
         raise CompileError(problems, source)
     compiler = Compiler(checked, list(variables))
     run = compiler.visit(root)
-    constants.try_out(root, checked.overloads)
+    try_out(root, checked.overloads)
     return CompiledExpression(run, root.type, compiler.slots, checked.names, count(root))
 
 
@@ -313,3 +320,33 @@ class Compiler:
             return result(frame) if is_flat else Optional(result(frame))
 
         return run
+
+
+def try_out(node: SyntaxNode, overloads: Mapping[int, Sequence[Overload]]) -> None:
+    """Raise InstantiationError if a constant conversion or pattern fails: it would fail every time."""
+    try:
+        _value(node, overloads)
+    except (CelError, re2.BadPattern) as error:
+        raise InstantiationError(str(error)) from None
+
+
+def _value(node: SyntaxNode, overloads: Mapping[int, Sequence[Overload]]) -> Any:
+    """Return the value of a constant, or of a conversion of one; all that is below other nodes is tried out, too."""
+    if isinstance(node, Literal):
+        return Uint(node.value) if node.literal_type is UINT else node.value
+    values = [_value(child, overloads) for child in children(node)]
+    if not isinstance(node, Call) or not node.args:
+        return _UNKNOWN
+    if node.function in _SEARCHES and isinstance(node.args[0], Literal) and isinstance(node.args[0].value, str):
+        re2.compiled(node.args[0].value)
+    if node.function in _CONVERSIONS and node.target is None and values[0] is not _UNKNOWN:
+        return _converted(node.function, values[0], overloads.get(id(node), ()))
+    return _UNKNOWN
+
+
+def _converted(name: str, value: Any, overloads: Sequence[Overload]) -> Any:
+    for overload in overloads:
+        if literals.accepts(overload.params[0], value):
+            return overload.run(value)
+    kind = kind_of(value)
+    raise CelError(f"no such overload: {name}({'null_type' if kind == 'null' else kind})")

@@ -111,10 +111,8 @@ class CertificateController(Controller):
 
     async def _secret(self) -> Secret | None:
         """Look at the secret itself: by a cache that is late we would ask for what we just got."""
-        try:
-            return Secret.view(await self.worker.get(Secret.resource, HUB_SECRET, self.settings.namespace))
-        except errors.NotFound:
-            return None
+        raw = await self.worker.find(Secret.resource, HUB_SECRET, self.settings.namespace)
+        return Secret.view(raw) if raw is not None else None
 
     async def _ask(self) -> None:
         if len(self.hub.informer(CertificateSigningRequest, labels=self.labels).store) >= MOST_REQUESTS:

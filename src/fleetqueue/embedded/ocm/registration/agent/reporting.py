@@ -9,7 +9,7 @@ from typing import Final
 
 from fleetqueue.api.cluster_claims_v1alpha1 import RESERVED, WORKER_ONLY_LABEL, ClusterClaim
 from fleetqueue.api.cluster_v1 import ACCEPTED, AVAILABLE, CLOCK_SYNCED, JOINED
-from fleetqueue.api.condition_lists import with_conditions
+from fleetqueue.api.condition_lists import condition_status, with_conditions
 from fleetqueue.api.conditions import FALSE, TRUE, Condition
 from fleetqueue.api.quantity import Quantity, parse
 from fleetqueue.api.scheme import Manifest
@@ -33,7 +33,7 @@ class WorkerState:
 
 def reported(status: Manifest, worker: WorkerState, settings: RegistrationAgentSettings, now: datetime) -> Manifest:
     """Return the status as it is with what an agent has to say."""
-    wanted = [worker.health] if says(status, JOINED) == TRUE else [messages.joined(), worker.health]
+    wanted = [worker.health] if condition_status(status, JOINED) == TRUE else [messages.joined(), worker.health]
     new = {**status, "conditions": with_conditions(status.get("conditions") or [], wanted, now)}
     if worker.health.is_true:
         new["version"] = {"kubernetes": worker.version}
@@ -72,24 +72,16 @@ def is_reserved(name: str, suffixes: Sequence[str]) -> bool:
 
 def news(old: Manifest, new: Manifest) -> str:
     """Return the new status of the condition Available where it has another one now; else nothing."""
-    now = says(new, AVAILABLE)
-    return now if now != says(old, AVAILABLE) else ""
+    now = condition_status(new, AVAILABLE)
+    return now if now != condition_status(old, AVAILABLE) else ""
 
 
 def is_accepted(status: Manifest) -> bool:
-    return says(status, ACCEPTED) == TRUE
+    return condition_status(status, ACCEPTED) == TRUE
 
 
 def is_out_of_sync(status: Manifest) -> bool:
-    return says(status, CLOCK_SYNCED) == FALSE
-
-
-def says(status: Manifest, kind: str) -> str:
-    """Return the status of a condition; empty where there is none."""
-    statuses = (
-        condition.get("status", "") for condition in status.get("conditions") or () if condition.get("type") == kind
-    )
-    return str(next(statuses, ""))
+    return condition_status(status, CLOCK_SYNCED) == FALSE
 
 
 # Sums of quantities, written as Kubernetes writes them: the largest suffix that leaves a whole number.

@@ -21,10 +21,10 @@ from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.registration import messages
 from fleetqueue.embedded.ocm.registration.agent import reporting
 from fleetqueue.embedded.ocm.registration.agent.reporting import WorkerState
+from fleetqueue.embedded.ocm.registration.ensured_objects import in_its_namespace
 from fleetqueue.embedded.ocm.registration.names import LEASE, NAMESPACE_LABEL
 from fleetqueue.embedded.ocm.registration.objects import WorkerNode
 from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings
-from fleetqueue.embedded.ocm.registration.writing import in_its_namespace
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.events import SeriesRecorder

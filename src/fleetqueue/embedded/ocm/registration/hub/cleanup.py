@@ -12,9 +12,9 @@ from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.conditions import Condition
 from fleetqueue.embedded.ocm.registration import messages
+from fleetqueue.embedded.ocm.registration.ensured_objects import ensure_absent
 from fleetqueue.embedded.ocm.registration.names import CLEANUP_FINALIZER, CLEANUP_PRIORITY
 from fleetqueue.embedded.ocm.registration.objects import Remainder, RemainingAddOn, RemainingWork
-from fleetqueue.embedded.ocm.registration.writing import ensure_absent
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.statuses import write_condition

@@ -19,9 +19,9 @@ from fleetqueue.api.conditions import Condition, find, micro_timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.registration import messages
+from fleetqueue.embedded.ocm.registration.ensured_objects import in_its_namespace
 from fleetqueue.embedded.ocm.registration.hub.managed_clusters import cluster_of
 from fleetqueue.embedded.ocm.registration.names import LEASE, OF_CLUSTERS
-from fleetqueue.embedded.ocm.registration.writing import in_its_namespace
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder

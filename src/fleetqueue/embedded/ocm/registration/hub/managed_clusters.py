@@ -20,11 +20,11 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.registration import messages
+from fleetqueue.embedded.ocm.registration.ensured_objects import ensure, ensure_absent
 from fleetqueue.embedded.ocm.registration.hub import permissions
 from fleetqueue.embedded.ocm.registration.names import AUTO_ACCEPTED, OF_CLUSTERS, RBAC_FINALIZER, WORK_FINALIZER
 from fleetqueue.embedded.ocm.registration.objects import RemainingWork
 from fleetqueue.embedded.ocm.registration.settings import RegistrationHubSettings
-from fleetqueue.embedded.ocm.registration.writing import ensure, ensure_absent
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log

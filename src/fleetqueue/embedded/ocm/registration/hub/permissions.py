@@ -13,9 +13,9 @@ from typing import Any, Final
 from fleetqueue.api.cluster_v1 import CLUSTER_NAME_LABEL, GROUP, ManagedCluster
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleBinding
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.ocm.registration.ensured_objects import ensure, ensure_absent
 from fleetqueue.embedded.ocm.registration.names import AGENT_PREFIX, OF_CLUSTERS, REGISTER_GROUP, WORK_FINALIZER
 from fleetqueue.embedded.ocm.registration.settings import RegistrationHubSettings
-from fleetqueue.embedded.ocm.registration.writing import ensure, ensure_absent
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.metrics import Metrics

@@ -33,65 +33,65 @@ def test_those_with_the_lowest_priority_go_first():
     assert [each.name for each in first_to_go(left)] == ["b", "c"]
 
 
-async def test_every_cluster_is_held_until_it_is_clean(stage):
-    stage.api.add(cluster_manifest("c"))
+async def test_every_cluster_is_held_until_it_is_clean(env):
+    env.api.add(cluster_manifest("c"))
 
-    first = await stage.run(CleanupController)
-    second = await stage.run(CleanupController)
+    first = await env.run(CleanupController)
+    second = await env.run(CleanupController)
 
-    assert stage.cluster().metadata.finalizers == (CLEANUP_FINALIZER,)
+    assert env.cluster().metadata.finalizers == (CLEANUP_FINALIZER,)
     assert (len(first), second) == (1, [])
 
 
-async def test_the_end_of_one_wakes_and_the_next_goes(stage):
-    stage.api.add(cluster_manifest("c"), work("a", held=True, kind=RemainingAddOn), work("w"))
+async def test_the_end_of_one_wakes_and_the_next_goes(env):
+    env.api.add(cluster_manifest("c"), work("a", held=True, kind=RemainingAddOn), work("w"))
 
-    async with stage.working(CleanupController):
-        stage.api.remove(ManagedCluster, "c")
+    async with env.working(CleanupController):
+        env.api.remove(ManagedCluster, "c")
         await settle()
-        said, left = stage.said(DELETING), stage.api.get(RemainingWork, "w", "c")
-        stage.api.change(RemainingAddOn, "a", "c", metadata={"finalizers": None})
+        said, left = env.said(DELETING), env.api.get(RemainingWork, "w", "c")
+        env.api.change(RemainingAddOn, "a", "c", metadata={"finalizers": None})
         await settle()
 
     assert said.message == (
         "The resource managedclusteraddons is remaning, the remaining count is 1, the finalizer pending count is 1"
     )
     assert left is not None
-    assert stage.cluster() is None
-    assert stage.api.list(RemainingWork) == []
+    assert env.cluster() is None
+    assert env.api.list(RemainingWork) == []
 
 
-async def test_the_cluster_stays_while_something_cannot_be_deleted_and_says_why(stage):
-    stage.api.add(cluster_manifest("c"), work("w"))
-    stage.api.fail_on("delete manifestworks/*", errors.ServerError("no leader"))
+async def test_the_cluster_stays_while_something_cannot_be_deleted_and_says_why(env):
+    env.api.add(cluster_manifest("c"), work("w"))
+    env.api.fail_on("delete manifestworks/*", errors.ServerError("no leader"))
 
-    async with stage.working(CleanupController):
-        stage.api.remove(ManagedCluster, "c")
+    async with env.working(CleanupController):
+        env.api.remove(ManagedCluster, "c")
         await advance(1)
-        said = stage.said(DELETING)
-        stage.api.heal()
+        said = env.said(DELETING)
+        env.api.heal()
         await advance(60)
 
     assert (said.status, said.reason, said.message) == ("False", "DeletingError", "no leader")
-    assert stage.cluster() is None
+    assert env.cluster() is None
 
 
-async def test_a_namespace_that_is_no_clusters_is_left_alone(stage):
-    stage.api.add(work("w", namespace="team-a"))
+async def test_a_namespace_that_is_no_clusters_is_left_alone(env):
+    env.api.add(work("w", namespace="team-a"))
 
-    async with stage.working(CleanupController):
-        stage.api.change(RemainingWork, "w", "team-a", metadata={"labels": {"a": "b"}})
+    async with env.working(CleanupController):
+        env.api.change(RemainingWork, "w", "team-a", metadata={"labels": {"a": "b"}})
         await advance(60)
 
-    assert stage.api.get(RemainingWork, "w", "team-a") is not None
+    assert env.api.get(RemainingWork, "w", "team-a") is not None
 
 
-async def test_what_a_cluster_left_that_is_gone_is_deleted(stage):
-    stage.api.add(cluster_manifest("c"), work("late", wanted="5"), work("early"))
+async def test_what_a_cluster_left_that_is_gone_is_deleted(env):
+    env.api.add(cluster_manifest("c"), work("late", wanted="5"), work("early"))
 
-    async with stage.working(CleanupController):
-        stage.api.change(ManagedCluster, "c", metadata={"finalizers": None})
-        stage.api.remove(ManagedCluster, "c")
+    async with env.working(CleanupController):
+        env.api.change(ManagedCluster, "c", metadata={"finalizers": None})
+        env.api.remove(ManagedCluster, "c")
         await advance(12)
 
-    assert stage.api.list(RemainingWork) == []
+    assert env.api.list(RemainingWork) == []

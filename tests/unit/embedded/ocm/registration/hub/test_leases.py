@@ -29,64 +29,64 @@ def test_five_renewals_may_be_missed(seconds, wanted):
     assert grace(cluster_view(leaseDurationSeconds=seconds)).total_seconds() == wanted
 
 
-async def test_an_accepted_cluster_gets_a_lease_once(stage):
-    stage.api.namespace("c")
-    stage.api.add(cluster_manifest("c", conditions=[ACCEPTED]))
+async def test_an_accepted_cluster_gets_a_lease_once(env):
+    env.api.namespace("c")
+    env.api.add(cluster_manifest("c", conditions=[ACCEPTED]))
 
-    first = await stage.run(LeaseController)
-    second = await stage.run(LeaseController)
+    first = await env.run(LeaseController)
+    second = await env.run(LeaseController)
 
     assert first == [f"create leases/c/{LEASE}"]
     assert second == []
 
 
-async def test_a_cluster_that_was_never_accepted_gets_none(stage):
-    stage.api.namespace("c")
-    stage.api.add(cluster_manifest("c"))
+async def test_a_cluster_that_was_never_accepted_gets_none(env):
+    env.api.namespace("c")
+    env.api.add(cluster_manifest("c"))
 
-    assert await stage.run(LeaseController) == []
+    assert await env.run(LeaseController) == []
 
 
 @pytest.mark.embedded_only("a real server has a clock of its own")
-async def test_an_agent_that_falls_silent_is_noticed_when_its_time_is_over_and_told_once(stage):
-    stage.api.namespace("c")
-    stage.api.add(cluster_manifest("c", conditions=[ACCEPTED, AVAILABLE]), renewed())
+async def test_an_agent_that_falls_silent_is_noticed_when_its_time_is_over_and_told_once(env):
+    env.api.namespace("c")
+    env.api.add(cluster_manifest("c", conditions=[ACCEPTED, AVAILABLE]), renewed())
 
-    async with stage.working(LeaseController):
+    async with env.working(LeaseController):
         await advance(299)
-        before = stage.said(AVAILABLE).status
+        before = env.said(AVAILABLE).status
         await advance(2)
-        after = stage.said(AVAILABLE)
+        after = env.said(AVAILABLE)
         await advance(3600)
 
     assert before == "True"
     assert (after.status, after.reason) == ("Unknown", "ManagedClusterLeaseUpdateStopped")
-    told = [stage.api.raw(Event, each.name, each.namespace) for each in stage.api.list(Event)]
+    told = [env.api.raw(Event, each.name, each.namespace) for each in env.api.list(Event)]
     assert [(each["metadata"]["namespace"], each["reason"]) for each in told] == [("c", "AvailableUnknown")]
 
 
 @pytest.mark.embedded_only("a real server has a clock of its own")
-async def test_a_renewal_gives_more_time(stage):
-    stage.api.namespace("c")
-    stage.api.add(cluster_manifest("c", conditions=[ACCEPTED, AVAILABLE]), renewed())
+async def test_a_renewal_gives_more_time(env):
+    env.api.namespace("c")
+    env.api.add(cluster_manifest("c", conditions=[ACCEPTED, AVAILABLE]), renewed())
 
-    async with stage.working(LeaseController):
+    async with env.working(LeaseController):
         await advance(200)
-        stage.api.change(Lease, LEASE, "c", spec={"renewTime": moment(0)})
+        env.api.change(Lease, LEASE, "c", spec={"renewTime": moment(0)})
         await advance(200)
 
-    assert stage.said(AVAILABLE).status == "True"
+    assert env.said(AVAILABLE).status == "True"
 
 
-async def test_the_lost_lease_of_a_cluster_that_goes_counts_at_once(stage):
+async def test_the_lost_lease_of_a_cluster_that_goes_counts_at_once(env):
     deleted = cluster_manifest("c", conditions=[ACCEPTED, AVAILABLE], finalizers=["example.com/held"])
     deleted["metadata"]["deletionTimestamp"] = "now"
-    stage.api.namespace("c")
-    stage.api.add(deleted)
+    env.api.namespace("c")
+    env.api.add(deleted)
 
-    await stage.run(LeaseController)
+    await env.run(LeaseController)
 
-    assert stage.said(AVAILABLE).status == "Unknown"
+    assert env.said(AVAILABLE).status == "Unknown"
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,16 @@ def test_clocks_agree_within_the_time_of_five_renewals(ago, status):
     assert said.status == status
 
 
-async def test_only_a_renewal_tells_the_time(stage):
-    stage.api.namespace("c")
-    stage.api.add(cluster_manifest("c"), renewed(3600))
+async def test_only_a_renewal_tells_the_time(env):
+    env.api.namespace("c")
+    env.api.add(cluster_manifest("c"), renewed(3600))
 
-    async with stage.working(ClockController, LeaseController):
-        stage.api.change(ManagedCluster, "c", status={"conditions": [condition(AVAILABLE)]})
+    async with env.working(ClockController, LeaseController):
+        env.api.change(ManagedCluster, "c", status={"conditions": [condition(AVAILABLE)]})
         await settle()
-        before = stage.said(CLOCK_SYNCED)
-        stage.api.change(Lease, LEASE, "c", spec={"renewTime": moment(-3600)})
+        before = env.said(CLOCK_SYNCED)
+        env.api.change(Lease, LEASE, "c", spec={"renewTime": moment(-3600)})
         await settle()
 
     assert before is None
-    assert stage.said(CLOCK_SYNCED).status == "False"
+    assert env.said(CLOCK_SYNCED).status == "False"

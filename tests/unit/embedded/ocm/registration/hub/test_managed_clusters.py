@@ -16,141 +16,141 @@ from tests.unit.embedded.ocm.registration.objects import cluster_manifest
 NAMES = [f"{ROLE}c", f"{ROLE}c:registration", f"{ROLE}c:work"]
 
 
-def rights(stage):
+def rights(env):
     """Return the names of all that was given to the cluster."""
     kinds = (ClusterRole, ClusterRoleBinding, RoleBinding)
-    found = {each.name for kind in kinds for each in stage.api.list(kind) if each.name.startswith(f"{ROLE}c")}
+    found = {each.name for kind in kinds for each in env.api.list(kind) if each.name.startswith(f"{ROLE}c")}
     return sorted(found)
 
 
-async def run(stage, **settings):
-    return await stage.run(ManagedClusterController, settings=RegistrationHubSettings(**settings))
+async def run(env, **settings):
+    return await env.run(ManagedClusterController, settings=RegistrationHubSettings(**settings))
 
 
-def working(stage, **settings):
-    return stage.working(ManagedClusterController, settings=RegistrationHubSettings(**settings))
+def working(env, **settings):
+    return env.working(ManagedClusterController, settings=RegistrationHubSettings(**settings))
 
 
-async def test_a_cluster_that_is_let_in_has_all_that_it_needs(stage):
-    stage.api.add(cluster_manifest("c", hubAcceptsClient=True))
+async def test_a_cluster_that_is_let_in_has_all_that_it_needs(env):
+    env.api.add(cluster_manifest("c", hubAcceptsClient=True))
 
-    await run(stage, labels={"team": "a"})
+    await run(env, labels={"team": "a"})
 
-    assert stage.said(ACCEPTED).is_true
-    assert stage.cluster().metadata.finalizers == (RBAC_FINALIZER,)
-    assert stage.api.get(Namespace, "c").metadata.labels[CLUSTER_NAME_LABEL] == "c"
-    assert stage.api.get(Namespace, "c").metadata.labels["team"] == "a"
-    assert rights(stage) == NAMES
-
-
-async def test_the_second_look_writes_nothing(stage):
-    stage.api.add(cluster_manifest("c", hubAcceptsClient=True))
-    await run(stage)
-
-    assert await run(stage) == []
+    assert env.said(ACCEPTED).is_true
+    assert env.cluster().metadata.finalizers == (RBAC_FINALIZER,)
+    assert env.api.get(Namespace, "c").metadata.labels[CLUSTER_NAME_LABEL] == "c"
+    assert env.api.get(Namespace, "c").metadata.labels["team"] == "a"
+    assert rights(env) == NAMES
 
 
-async def test_a_namespace_that_is_there_becomes_the_clusters(stage):
-    stage.api.add(Namespace.manifest("c", labels={"mine": "yes"}), cluster_manifest("c", hubAcceptsClient=True))
+async def test_the_second_look_writes_nothing(env):
+    env.api.add(cluster_manifest("c", hubAcceptsClient=True))
+    await run(env)
 
-    await run(stage)
+    assert await run(env) == []
 
-    labels = stage.api.get(Namespace, "c").metadata.labels
+
+async def test_a_namespace_that_is_there_becomes_the_clusters(env):
+    env.api.add(Namespace.manifest("c", labels={"mine": "yes"}), cluster_manifest("c", hubAcceptsClient=True))
+
+    await run(env)
+
+    labels = env.api.get(Namespace, "c").metadata.labels
     assert (labels["mine"], labels[CLUSTER_NAME_LABEL]) == ("yes", "c")
 
 
-async def test_a_right_that_somebody_takes_is_given_again(stage):
-    stage.api.add(cluster_manifest("c", hubAcceptsClient=True))
+async def test_a_right_that_somebody_takes_is_given_again(env):
+    env.api.add(cluster_manifest("c", hubAcceptsClient=True))
 
-    async with working(stage):
-        await stage.client().delete(RoleBinding.resource, NAMES[1], "c")
+    async with working(env):
+        await env.client().delete(RoleBinding.resource, NAMES[1], "c")
         await settle()
 
-    assert rights(stage) == NAMES
+    assert rights(env) == NAMES
 
 
-async def test_what_cannot_be_given_is_told_and_tried_again(stage):
-    stage.api.add(cluster_manifest("c", hubAcceptsClient=True))
-    stage.api.fail_on("create rolebindings/*", errors.Forbidden("not yours to give"))
+async def test_what_cannot_be_given_is_told_and_tried_again(env):
+    env.api.add(cluster_manifest("c", hubAcceptsClient=True))
+    env.api.fail_on("create rolebindings/*", errors.Forbidden("not yours to give"))
 
-    async with working(stage):
-        first = stage.said(ACCEPTED)
-        stage.api.heal()
+    async with working(env):
+        first = env.said(ACCEPTED)
+        env.api.heal()
         await advance(1)
 
     assert (first.status, first.reason, first.message) == ("False", "Error", "not yours to give\nnot yours to give")
-    assert stage.said(ACCEPTED).is_true
+    assert env.said(ACCEPTED).is_true
 
 
-async def test_a_write_that_fails_halfway_is_caught_up(stage):
-    stage.api.add(cluster_manifest("c", hubAcceptsClient=True))
-    stage.api.fail_on("patch managedclusters/c/status", errors.Unreachable("cut"), times=1)
+async def test_a_write_that_fails_halfway_is_caught_up(env):
+    env.api.add(cluster_manifest("c", hubAcceptsClient=True))
+    env.api.fail_on("patch managedclusters/c/status", errors.Unreachable("cut"), times=1)
 
-    async with working(stage):
+    async with working(env):
         await advance(1)
 
-    assert stage.said(ACCEPTED).is_true
+    assert env.said(ACCEPTED).is_true
 
 
-async def test_who_is_accepted_by_itself_is_marked(stage):
-    stage.api.add(cluster_manifest("c"))
+async def test_who_is_accepted_by_itself_is_marked(env):
+    env.api.add(cluster_manifest("c"))
 
-    await run(stage, auto_accept=True)
+    await run(env, auto_accept=True)
 
-    assert stage.cluster().spec.hub_accepts_client
-    assert AUTO_ACCEPTED in stage.cluster().metadata.annotations
-
-
-async def test_who_is_marked_is_not_accepted_again(stage):
-    stage.api.add(cluster_manifest("c", annotations={AUTO_ACCEPTED: "2026-01-01T00:00:00Z"}))
-
-    assert await run(stage, auto_accept=True) == []
+    assert env.cluster().spec.hub_accepts_client
+    assert AUTO_ACCEPTED in env.cluster().metadata.annotations
 
 
-async def test_a_denied_cluster_keeps_a_smaller_role_alone(stage):
-    stage.api.add(cluster_manifest("c", hubAcceptsClient=True))
-    async with working(stage):
-        stage.api.change(ManagedCluster, "c", spec={"hubAcceptsClient": False})
+async def test_who_is_marked_is_not_accepted_again(env):
+    env.api.add(cluster_manifest("c", annotations={AUTO_ACCEPTED: "2026-01-01T00:00:00Z"}))
+
+    assert await run(env, auto_accept=True) == []
+
+
+async def test_a_denied_cluster_keeps_a_smaller_role_alone(env):
+    env.api.add(cluster_manifest("c", hubAcceptsClient=True))
+    async with working(env):
+        env.api.change(ManagedCluster, "c", spec={"hubAcceptsClient": False})
         await settle()
 
-    assert not stage.said(ACCEPTED).is_true
-    assert rights(stage) == [f"{ROLE}c"]
-    assert await run(stage) == []
+    assert not env.said(ACCEPTED).is_true
+    assert rights(env) == [f"{ROLE}c"]
+    assert await run(env) == []
 
 
-async def test_a_deleted_cluster_leaves_no_rights(stage):
-    stage.api.add(cluster_manifest("c", hubAcceptsClient=True))
-    async with working(stage):
-        stage.api.remove(ManagedCluster, "c")
+async def test_a_deleted_cluster_leaves_no_rights(env):
+    env.api.add(cluster_manifest("c", hubAcceptsClient=True))
+    async with working(env):
+        env.api.remove(ManagedCluster, "c")
         await settle()
 
-    assert stage.cluster() is None
-    assert rights(stage) == []
+    assert env.cluster() is None
+    assert rights(env) == []
 
 
-async def test_the_finalizer_stays_while_a_right_cannot_be_taken(stage):
-    stage.api.add(cluster_manifest("c", hubAcceptsClient=True))
-    async with working(stage):
-        stage.api.fail_on("delete clusterroles/*", errors.ServerError("no leader"))
-        stage.api.remove(ManagedCluster, "c")
+async def test_the_finalizer_stays_while_a_right_cannot_be_taken(env):
+    env.api.add(cluster_manifest("c", hubAcceptsClient=True))
+    async with working(env):
+        env.api.fail_on("delete clusterroles/*", errors.ServerError("no leader"))
+        env.api.remove(ManagedCluster, "c")
         await advance(5)
-        held = stage.cluster()
-        stage.api.heal()
+        held = env.cluster()
+        env.api.heal()
         await advance(60)
 
     assert held.metadata.finalizers == (RBAC_FINALIZER,)
-    assert stage.cluster() is None
+    assert env.cluster() is None
 
 
 @pytest.mark.parametrize("clusters", [1, 0])
-async def test_shared_roles_are_there_while_there_is_a_cluster(stage, clusters):
-    stage.api.add(cluster_manifest("c"))
+async def test_shared_roles_are_there_while_there_is_a_cluster(env, clusters):
+    env.api.add(cluster_manifest("c"))
     settings = RegistrationHubSettings()
 
-    async with stage.working(SharedRoleController, settings=settings):
+    async with env.working(SharedRoleController, settings=settings):
         if not clusters:
-            stage.api.remove(ManagedCluster, "c")
+            env.api.remove(ManagedCluster, "c")
             await settle()
 
-    found = [each.name for each in stage.api.list(ClusterRole) if each.name in SHARED]
+    found = [each.name for each in env.api.list(ClusterRole) if each.name in SHARED]
     assert found == (list(SHARED) if clusters else [])

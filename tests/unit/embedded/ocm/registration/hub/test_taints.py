@@ -36,39 +36,39 @@ def test_wanted_taints(live, available, wanted):
     assert wanted_taints(live, available) == wanted
 
 
-async def test_the_second_look_writes_nothing(stage):
-    stage.api.add(cluster_manifest("c"))
+async def test_the_second_look_writes_nothing(env):
+    env.api.add(cluster_manifest("c"))
 
-    first = await stage.run(TaintController)
-    second = await stage.run(TaintController)
+    first = await env.run(TaintController)
+    second = await env.run(TaintController)
 
     assert first == ["patch managedclusters/c"]
     assert second == []
 
 
-async def test_a_change_of_the_condition_wakes(stage):
-    stage.api.add(cluster_manifest("c"))
+async def test_a_change_of_the_condition_wakes(env):
+    env.api.add(cluster_manifest("c"))
 
-    async with stage.working(TaintController):
-        stage.api.change(ManagedCluster, "c", status={"conditions": [condition(AVAILABLE)]})
+    async with env.working(TaintController):
+        env.api.change(ManagedCluster, "c", status={"conditions": [condition(AVAILABLE)]})
         await settle()
 
-    assert stage.cluster().spec.taints == ()
+    assert env.cluster().spec.taints == ()
 
 
-async def test_a_failed_write_is_tried_again(stage):
-    stage.api.add(cluster_manifest("c"))
-    stage.api.fail_on("patch managedclusters/c", errors.ServerError("no leader"), times=1)
+async def test_a_failed_write_is_tried_again(env):
+    env.api.add(cluster_manifest("c"))
+    env.api.fail_on("patch managedclusters/c", errors.ServerError("no leader"), times=1)
 
-    async with stage.working(TaintController):
+    async with env.working(TaintController):
         await advance(1)
 
-    assert [taint.key for taint in stage.cluster().spec.taints] == [UNREACHABLE_TAINT]
+    assert [taint.key for taint in env.cluster().spec.taints] == [UNREACHABLE_TAINT]
 
 
-async def test_a_cluster_that_goes_is_left_alone(stage):
+async def test_a_cluster_that_goes_is_left_alone(env):
     deleted = cluster_manifest("c", finalizers=["example.com/held"])
     deleted["metadata"]["deletionTimestamp"] = "now"
-    stage.api.add(deleted)
+    env.api.add(deleted)
 
-    assert await stage.run(TaintController) == []
+    assert await env.run(TaintController) == []

@@ -1,0 +1,268 @@
+"""Write what a cycle decided: admissions, preemptions, and why a Workload still waits.
+
+Writes: Workload status (as `kueue-admission`), Events
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from fleetqueue import clock
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.kueue.metrics import ROLE, KueueMetrics
+from fleetqueue.embedded.kueue.scheduling import admission_status
+from fleetqueue.embedded.kueue.scheduling.amounts import all_written
+from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, PartAssignment
+from fleetqueue.embedded.kueue.scheduling.cache import Cache
+from fleetqueue.embedded.kueue.scheduling.cycle import SchedulingEntry
+from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
+from fleetqueue.embedded.kueue.scheduling.preemption import PreemptionTarget
+from fleetqueue.embedded.kueue.scheduling.readiness import required_checks
+from fleetqueue.embedded.kueue.scheduling.workload_info import PodSetResources, WorkloadInfo, queued_seconds
+from fleetqueue.rules.workload_admission import applied
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.events import SeriesRecorder
+from fleetqueue.runtime.logs import Log
+from fleetqueue.runtime.statuses import apply_admission
+
+# What people read about admissions and preemptions; worded as Kueue words it.
+
+UNKNOWN = "UNKNOWN"
+RIGHTS = {
+    "InClusterQueue": "prioritization in the ClusterQueue",
+    "InCohortReclamation": "reclamation within the cohort",
+    "InCohortReclaimWhileBorrowing": "reclamation within the cohort while borrowing",
+}
+
+
+def quota_reserved(cluster_queue: str, waited: float, considered: str) -> str:
+    message = f"Quota reserved in ClusterQueue {cluster_queue}, wait time since queued was {waited:.0f}s"
+    return f"{message}; Flavors considered: {considered}" if considered else message
+
+
+def admitted(cluster_queue: str) -> str:
+    return f"Admitted by ClusterQueue {cluster_queue}, wait time since reservation was 0s"
+
+
+def preempted(preemptor: WorkloadInfo, path: str, target: PreemptionTarget) -> str:
+    job = preemptor.view.metadata.labels.get(kueue.JOB_UID_LABEL) or UNKNOWN
+    return (
+        f"Preempted to accommodate a workload (UID: {preemptor.view.uid or UNKNOWN}, JobUID: {job}) "
+        f"due to {RIGHTS[target.reason]}; preemptor path: {path}; preemptee path: {target.candidate.queue.path}"
+    )
+
+
+def preempted_whom(preemptor: WorkloadInfo, target: PreemptionTarget) -> str:
+    """Tell the preemptor of its victim."""
+    victim = target.candidate.work
+    message = f"Preempted workload {victim.key} (UID: {victim.view.uid}) in ClusterQueue {victim.cluster_queue}"
+    return f"{message}; {priorities(preemptor, victim)}"
+
+
+def priorities(preemptor: WorkloadInfo, victim: WorkloadInfo) -> str:
+    return f"preemptor {_priority(preemptor)}; preemptee {_priority(victim)}"
+
+
+def waits_for(preempted: int, failed: int) -> str:
+    """Tell, after why a Workload waits, what becomes of those that it preempts."""
+    if preempted:
+        return f". Pending the preemption of {preempted} workload(s)"
+    return f". Preempting {failed} workload(s) failed, will retry."
+
+
+def _priority(work: WorkloadInfo) -> str:
+    return f"effective priority: {work.priority} (base: {work.priority}, boost: 0)"
+
+
+AT_ONCE: Final = 32
+"""Admissions that are written at a time; more only wait for each other at the server."""
+PREEMPTIONS_AT_ONCE: Final = 8
+FIRST_DELAY, LAST_DELAY = 0.05, 1.0
+"""Seconds for which a Workload keeps its quota after its admission could not be written: who tries again at once, would
+do so as fast as the server can refuse."""
+
+log = Log("kueue")
+
+
+class IssuedPreemptions(NamedTuple):
+    """What came of preempting."""
+
+    now: int
+    """How many were asked to go just now; others knew already."""
+    problem: Exception | None
+
+
+class Writer:
+    def __init__(self, hub: Cluster, cache: Cache, metrics: KueueMetrics) -> None:
+        self._hub = hub
+        self._cache = cache
+        self._metrics = metrics
+        self._events = SeriesRecorder(hub.client, kueue.ADMISSION_MANAGER)
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._preempting_turns = asyncio.Semaphore(PREEMPTIONS_AT_ONCE)
+        self._failures: dict[str, int] = {}
+
+    def assume(self, entry: SchedulingEntry) -> None:
+        """Count what is about to be written, before anybody else is looked at."""
+        assert entry.assignment is not None
+        parts = [_held(part) for part in entry.assignment.parts]
+        work = entry.work
+        given = WorkloadInfo(work.view, work.cluster_queue, parts, work.pod_sets, work.shape, work.since)
+        self._cache.assume(given, is_admitted=self._is_admitted(entry))
+
+    async def ready(self) -> None:
+        """Wait while as many admissions are being written as may be at once; and always let others have their turn."""
+        await asyncio.sleep(0)
+        async with self._turns:
+            pass
+
+    async def admit(self, entry: SchedulingEntry) -> None:
+        """Write an admission that is assumed; where that fails, take the assumption back."""
+        async with self._turns:
+            problem = await self._try_to_admit(entry)
+        if problem is not None:
+            await self._take_back(entry, problem)
+
+    async def preempt(self, entry: SchedulingEntry) -> IssuedPreemptions:
+        """Evict those for whom a head waits, and note with it what came of that."""
+        results = await asyncio.gather(*(self._preempt(entry, target) for target in entry.targets))
+        problems = [result for result in results if isinstance(result, Exception)]
+        preempted = len(results) - len(problems)
+        entry.message += waits_for(preempted, len(problems))
+        entry.why = Requeue.PENDING_PREEMPTION if preempted else Requeue.PREEMPTION_FAILED
+        entry.work.tried = None
+        return IssuedPreemptions(sum(result is True for result in results), problems[0] if problems else None)
+
+    async def say_why(self, entry: SchedulingEntry) -> None:
+        """Tell a Workload why it waits, if it does not say so already."""
+        raw = self._raw(entry.work)
+        if raw is None:
+            return
+        status = admission_status.pending(raw, entry.message, _requests(entry.work), clock.now())
+        if status is not None:
+            await self._apply(raw, status)
+            await self._events.warning(entry.work.view, kueue.PENDING, entry.message)
+            log.info("waits", workload=entry.work.key, queue=entry.work.cluster_queue, why=entry.message)
+
+    async def _try_to_admit(self, entry: SchedulingEntry) -> Exception | None:
+        try:
+            await self._admit(entry)
+        except errors.NotFound:
+            self._failures.pop(entry.work.key, None)
+            self._cache.forget(entry.work.key)
+        except (errors.ApiError, errors.Unreachable) as error:
+            return error
+        except Exception as error:  # a defect of ours must not keep the quota taken
+            log.exception("admission failed", workload=entry.work.key)
+            return error
+        return None
+
+    async def _admit(self, entry: SchedulingEntry) -> None:
+        work, assignment = entry.work, entry.assignment
+        raw = self._raw(work)
+        if raw is None or assignment is None:
+            self._cache.forget(work.key)
+            return
+        admission = {
+            "clusterQueue": work.cluster_queue,
+            "podSetAssignments": [part.manifest for part in assignment.parts],
+        }
+        is_admitted = self._is_admitted(entry)
+        status = admission_status.reserved(raw, admission, is_admitted=is_admitted, now=clock.now())
+        written = await self._apply(raw, status)
+        self._failures.pop(work.key, None)
+        self._cache.confirm(work.key, written["metadata"]["resourceVersion"])
+        log.info("quota reserved", workload=work.key, queue=work.cluster_queue, admitted=is_admitted)
+        await self._tell_of_admission(entry, assignment, is_admitted=is_admitted)
+
+    async def _tell_of_admission(self, entry: SchedulingEntry, assignment: Assignment, *, is_admitted: bool) -> None:
+        work, name = entry.work, entry.work.cluster_queue
+        waited = queued_seconds(work.view, clock.now())
+        labels = (name, work.view.spec.priority_class_ref.name, ROLE)
+        self._metrics.reserved.labels(*labels).inc()
+        self._metrics.reserved_wait.labels(*labels).observe(waited)
+        note = quota_reserved(name, waited, assignment.considered)
+        await self._events.normal(work.view, admission_status.RESERVED, note)
+        if is_admitted:
+            self._metrics.admitted.labels(*labels).inc()
+            self._metrics.admitted_wait.labels(*labels).observe(waited)
+            await self._events.normal(work.view, kueue.ADMITTED, admitted(name))
+
+    async def _take_back(self, entry: SchedulingEntry, error: Exception) -> None:
+        key = entry.work.key
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        delay = clock.jitter(min(FIRST_DELAY * 2 ** min(failures, 8), LAST_DELAY))
+        log.warning("quota not reserved", workload=key, error=error, again_in=round(delay, 2))
+        await asyncio.sleep(delay)
+        self._cache.forget(key)
+
+    async def _preempt(self, entry: SchedulingEntry, target: PreemptionTarget) -> bool | Exception:
+        """Evict one; False if that was done before."""
+        victim, cache = target.candidate.work, self._cache
+        if victim.is_evicted or cache.is_being_preempted(victim):
+            return False
+        cache.preempt(victim)
+        assert entry.queue is not None
+        message = preempted(entry.work, entry.queue.path, target)
+        try:
+            async with self._preempting_turns:
+                await self._write_preemption(victim, target, message)
+        except (errors.ApiError, errors.Unreachable) as error:
+            cache.spare(victim)
+            log.warning("not preempted", workload=victim.key, error=error)
+            return error
+        await self._tell_of_preemption(entry.work, target, message)
+        return True
+
+    async def _write_preemption(self, victim: WorkloadInfo, target: PreemptionTarget, message: str) -> None:
+        raw = self._raw(victim)
+        if raw is not None:
+            await self._apply(raw, admission_status.preempted(raw, target.reason, message, clock.now()))
+
+    async def _tell_of_preemption(self, preemptor: WorkloadInfo, target: PreemptionTarget, message: str) -> None:
+        victim = target.candidate.work
+        class_name = victim.view.spec.priority_class_ref.name
+        self._metrics.evicted.labels(victim.cluster_queue, kueue.PREEMPTED, "", class_name, ROLE).inc()
+        self._metrics.preempted.labels(preemptor.cluster_queue, target.reason, ROLE).inc()
+        log.info("preempted", workload=victim.key, for_workload=preemptor.key, reason=target.reason)
+        await self._events.normal(victim.view, f"{kueue.EVICTED}DueTo{kueue.PREEMPTED}", message)
+        note = f"{message}; {priorities(preemptor, victim)}"
+        await self._events.normal(victim.view, kueue.PREEMPTED, note)
+        await self._events.normal(preemptor.view, "PreemptedWorkload", preempted_whom(preemptor, target))
+
+    async def _apply(self, raw: Manifest, status: Manifest) -> Manifest:
+        """Write over whatever version is there: so does Kueue's scheduler, whose cache is ahead of the API."""
+        return await apply_admission(self._hub.client, applied(raw, status))
+
+    def _raw(self, work: WorkloadInfo) -> Manifest | None:
+        """Return the object as it was last seen, if it still is the same one."""
+        raw = self._hub.informer(kueue.QueuedWorkload).store.raw(work.key)
+        return raw if raw is not None and raw["metadata"]["uid"] == work.view.uid else None
+
+    def _is_admitted(self, entry: SchedulingEntry) -> bool:
+        """Tell whether nothing but quota was waited for."""
+        queue = self._cache.configuration.queues.get(entry.work.cluster_queue)
+        assert entry.assignment is not None
+        if queue is None:
+            return False
+        flavors = {given.flavor for part in entry.assignment.parts for given in part.given.values()}
+        states = {check.name: check.state for check in entry.work.view.status.admission_checks}
+        has_all = all(name in states for name in required_checks(queue, flavors))
+        return has_all and all(state == kueue.READY for state in states.values())
+
+
+def _held(part: PartAssignment) -> PodSetResources:
+    held = {resource: value for resource, value in part.requests.items() if resource in part.given}
+    return PodSetResources(
+        part.name, part.count, held, {resource: given.flavor for resource, given in part.given.items()}
+    )
+
+
+def _requests(work: WorkloadInfo) -> Sequence[Manifest]:
+    """Return what is asked for, as it is shown while a Workload waits."""
+    return [
+        {"name": part.name, **({"resources": all_written(part.requests)} if part.requests else {})}
+        for part in work.parts
+    ]
