@@ -17,6 +17,8 @@ from fleetqueue.api.selectors import LabelSelector
 
 GROUP = "cluster.open-cluster-management.io"
 CLUSTER_SET_LABEL = f"{GROUP}/clusterset"
+GLOBAL_SET = "global"
+"""OCM's own set of all clusters."""
 PLACEMENT_LABEL = f"{GROUP}/placement"
 DECISION_GROUP_INDEX_LABEL = f"{GROUP}/decision-group-index"
 DECISION_GROUP_NAME_LABEL = f"{GROUP}/decision-group-name"

@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from fleetqueue.api.cluster_v1 import (
+    CLUSTER_SET_LABEL,
+    GLOBAL_SET,
     NO_SELECT_IF_NEW,
     PREFER_NO_SELECT,
     ClusterTaint,
@@ -61,8 +63,12 @@ def matches(labels: LabelSelector, claims: LabelSelector, cluster: ManagedCluste
 def may_stay(placement: Placement, cluster: ManagedCluster, now: datetime) -> bool:
     """Tell whether a chosen cluster could still be chosen, so that only a better score can have replaced it.
 
-    Where that cannot be known here (a CEL selector, or one that cannot be read), the answer is no.
+    Where that cannot be known here (a CEL selector, one that cannot be read, a set whose clusters have other labels),
+    the answer is no.
     """
+    sets = placement.spec.cluster_sets
+    if sets and GLOBAL_SET not in sets and cluster.metadata.labels.get(CLUSTER_SET_LABEL) not in sets:
+        return False
     if cluster.is_deleting or tolerance(cluster, placement.spec.tolerations, now, is_chosen=True).offence is not None:
         return False
     selectors = [predicate.required_cluster_selector for predicate in placement.spec.predicates]

@@ -24,6 +24,7 @@ def required(**selector):
     return {"requiredClusterSelector": selector}
 
 
+IN_SET = cluster.CLUSTER_SET_LABEL
 LABELLED = required(labelSelector={"matchLabels": {"gpu": "yes"}})
 CLAIMED = required(claimSelector={"matchExpressions": [{"key": "region", "operator": "In", "values": ["eu"]}]})
 UNREADABLE = required(labelSelector={"matchExpressions": [{"key": "gpu", "operator": "Has", "values": ["yes"]}]})
@@ -71,6 +72,9 @@ def since(minutes, seconds=0):
         ),
         pytest.param({}, managed(taints=[{**TAINT, "effect": "PreferNoSelect"}]), True, id="a taint that only advises"),
         pytest.param({}, managed(taints=[{**TAINT, "effect": "NoSelectIfNew"}]), True, id="a taint for new ones"),
+        pytest.param({"clusterSets": ["spoke"]}, managed(labels={IN_SET: "spoke"}), True, id="it is in the set"),
+        pytest.param({"clusterSets": ["spoke"]}, managed(labels={IN_SET: "old"}), False, id="it has left the set"),
+        pytest.param({"clusterSets": ["global"]}, managed(labels={IN_SET: "old"}), True, id="the set of all clusters"),
         pytest.param({"predicates": [UNREADABLE]}, managed(), False, id="a selector that cannot be read"),
     ],
 )

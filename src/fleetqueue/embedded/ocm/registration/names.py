@@ -5,7 +5,7 @@ from typing import Final
 from fleetqueue.api.cluster_v1 import CLUSTER_NAME_LABEL, GROUP
 
 LEASE: Final = "managed-cluster-lease"
-DEFAULT_SET, GLOBAL_SET = "default", "global"
+DEFAULT_SET = "default"
 RBAC_FINALIZER: Final = f"{GROUP}/api-resource-cleanup"
 """On a ManagedCluster: its rights are to be taken away first."""
 CLEANUP_FINALIZER: Final = f"{GROUP}/resource-cleanup"

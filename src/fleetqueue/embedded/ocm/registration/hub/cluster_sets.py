@@ -10,11 +10,11 @@ Mirrors: ocm pkg/registration/hub/{managedclusterset,managedclustersetbinding},
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from fleetqueue.api.cluster_v1 import ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding
+from fleetqueue.api.cluster_v1 import GLOBAL_SET, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding
 from fleetqueue.api.meta import replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.registration import messages
-from fleetqueue.embedded.ocm.registration.names import AUTO_UPDATE, DEFAULT_SET, GLOBAL_SET
+from fleetqueue.embedded.ocm.registration.names import AUTO_UPDATE, DEFAULT_SET
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.logs import Log
