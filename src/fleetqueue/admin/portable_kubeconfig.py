@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.client.kubeconfig import Connection, way
 
 
 class CannotJoin(Exception):
@@ -22,8 +22,7 @@ def self_contained(name: str, connection: Connection) -> str:
     cluster: dict[str, Any] = {"server": connection.server}
     if connection.ca:
         cluster["certificate-authority-data"] = encoded(connection.ca)
-    if connection.tls_server_name:
-        cluster["tls-server-name"] = connection.tls_server_name
+    cluster |= way(connection.tls_server_name, connection.proxy_url)
     config = {
         "apiVersion": "v1",
         "kind": "Config",

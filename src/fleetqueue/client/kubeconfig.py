@@ -155,10 +155,13 @@ def parse(text: str | Mapping[str, Any], *, context: str = "", base: Path | None
     )
 
 
-def render(name: str, *, server: str, ca: bytes | str, token: str, user: str) -> str:
+def render(
+    name: str, *, server: str, ca: bytes | str, token: str, user: str, tls_server_name: str = "", proxy_url: str = ""
+) -> str:
     """Write a kubeconfig with one cluster, one user with a token, and one context of the cluster's name."""
     pem = ca.encode() if isinstance(ca, str) else ca
     cluster = {"server": server, "certificate-authority-data": base64.b64encode(pem).decode()}
+    cluster |= way(tls_server_name, proxy_url)
     config = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -170,6 +173,12 @@ def render(name: str, *, server: str, ca: bytes | str, token: str, user: str) ->
     import yaml  # slow to import, and who only knows of connections does without
 
     return str(yaml.dump(config, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
+
+
+def way(tls_server_name: str, proxy_url: str) -> dict[str, str]:
+    """Return the entries of a cluster that say how its server is reached, where that is not the usual way."""
+    entries = {"tls-server-name": tls_server_name, "proxy-url": proxy_url}
+    return {name: value for name, value in entries.items() if value}
 
 
 def _read(path: Path) -> bytes:

@@ -17,12 +17,13 @@ SERVER = "https://worker:6443"
         pytest.param(Connection(SERVER, ca=b"ca", client_certificate=b"c", client_key=b"k"), id="a certificate"),
         pytest.param(Connection(SERVER, token="t"), id="the system's certificate authorities"),
         pytest.param(Connection(SERVER, token="t", tls_server_name="other"), id="another name in the certificate"),
+        pytest.param(Connection(SERVER, token="t", proxy_url="http://u:p@proxy:3128"), id="a proxy"),
     ],
 )
 def test_what_is_written_connects_as_before(connection):
     again = parse(self_contained("cluster1", connection))
 
-    for part in ("server", "ca", "token", "client_certificate", "client_key", "tls_server_name"):
+    for part in ("server", "ca", "token", "client_certificate", "client_key", "tls_server_name", "proxy_url"):
         assert getattr(again, part) == getattr(connection, part)
 
 

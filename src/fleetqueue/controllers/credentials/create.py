@@ -39,5 +39,5 @@ async def create_kubeconfig(
     account = WorkerAccount(BY_HAND, namespace)
     await grant(client, account, rules_for(job_kinds))
     token = await issue(client, account, lifetime)
-    where = Endpoint(connection.server, connection.ca or b"")
+    where = Endpoint(connection.server, connection.ca or b"", connection.tls_server_name, connection.proxy_url)
     return where.kubeconfig(cluster or connection.name or "worker", token=token.token, user=account.name)

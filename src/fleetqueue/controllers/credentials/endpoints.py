@@ -3,7 +3,7 @@
 import base64
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -19,9 +19,20 @@ class Endpoint:
     server: str
     ca: bytes
     """PEM; empty means the system's certificate authorities."""
+    tls_server_name: str = ""
+    proxy_url: str = field(default="", repr=False)
+    """May carry a password."""
 
     def kubeconfig(self, cluster: str, *, token: str, user: str) -> str:
-        return render(cluster, server=self.server, ca=self.ca, token=token, user=user)
+        return render(
+            cluster,
+            server=self.server,
+            ca=self.ca,
+            token=token,
+            user=user,
+            tls_server_name=self.tls_server_name,
+            proxy_url=self.proxy_url,
+        )
 
 
 def advertised_server(cluster: ManagedCluster) -> str:
@@ -33,11 +44,15 @@ def advertised_server(cluster: ManagedCluster) -> str:
 
 
 def endpoint(cluster: ManagedCluster, admin: Connection) -> Endpoint:
-    """Take what the cluster advertises; what it does not say is taken from the admin's kubeconfig."""
+    """Take what the cluster advertises; what it does not say is taken from the admin's kubeconfig.
+
+    The name in the server's certificate is that of the server in the kubeconfig; another one has its own.
+    """
     configs = cluster.spec.managed_cluster_client_configs
     server = configs[0].url if configs and configs[0].url else admin.server
     ca = base64.b64decode(configs[0].ca_bundle) if configs and configs[0].ca_bundle else admin.ca
-    return Endpoint(server, ca or b"")
+    tls_server_name = admin.tls_server_name if is_same_server(server, admin.server) else ""
+    return Endpoint(server, ca or b"", tls_server_name, admin.proxy_url)
 
 
 def is_same_server(one: str, other: str) -> bool:

@@ -19,7 +19,7 @@ def cluster(*configs):
 
 
 @pytest.mark.parametrize(
-    ("configs", "found"),
+    ("configs", "expected"),
     [
         pytest.param([], Endpoint("https://admin:6443", b"admin's CA"), id="nothing advertised"),
         pytest.param(
@@ -33,8 +33,24 @@ def cluster(*configs):
         ),
     ],
 )
-def test_endpoint(configs, found):
-    assert endpoint(cluster(*configs), ADMIN) == found
+def test_endpoint(configs, expected):
+    assert endpoint(cluster(*configs), ADMIN) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        pytest.param("https://admin", "api.internal", id="the server of the kubeconfig"),
+        pytest.param("https://c1", "", id="another server, with a certificate of its own"),
+    ],
+)
+def test_the_way_of_the_admins_kubeconfig_is_kept(url, name):
+    admin = Connection("https://admin:443", tls_server_name="api.internal", proxy_url="http://proxy:3128")
+
+    config = yaml.safe_load(endpoint(cluster({"url": url}), admin).kubeconfig("c1", token="t", user="u"))
+
+    entry = config["clusters"][0]["cluster"]
+    assert (entry.get("tls-server-name", ""), entry["proxy-url"]) == (name, "http://proxy:3128")
 
 
 @pytest.mark.checklist("C-5")
