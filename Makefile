@@ -8,7 +8,9 @@ ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.real import layo
 ENGINE ?= embedded
 MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
-EMBEDDED_LANE = $(BIN)/pytest -n auto --dist worksteal -m "not real and not records"
+# One more than there are cores: some tests wait for a process or a socket.
+WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+EMBEDDED_LANE = $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not real and not records"
 REAL_LANE = $(BIN)/pytest -m real -n 2 --dist loadfile
 
 # Where it is set, every process of a test compiles all modules again.
