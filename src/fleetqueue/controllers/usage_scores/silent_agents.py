@@ -3,7 +3,7 @@
 OCM counts a missing or expired score as 0, which beats a cluster with fewer than ten free GPUs. So clusters whose agent
 fell silent, or never spoke, get the lowest scores instead, with a condition that says why. It never quarrels with a
 living agent: it writes only when a validity is all but over (agents renew at half) and only over the very version that
-it saw; the agent follows the object and simply writes over it. Both count by the hub's clock (`hub_clock.py`).
+it saw; the agent follows the object and simply writes over it. Both count by the hub's clock (`HubClock`).
 
 Reads:   ManagedCluster, AddOnPlacementScore
 Writes:  AddOnPlacementScore and its status (`resource-usage-score`, only where it is ours), Events on it
