@@ -79,6 +79,9 @@ def create(
             show_default="all of Kueue's kinds that the worker serves",
         ),
     ] = None,
+    kueue_namespace: Annotated[
+        str, typer.Option(help="Where Kueue runs on the worker; the service account is made there.")
+    ] = "kueue-system",
 ) -> None:
     """Make a kubeconfig with which MultiKueue reaches a worker, and print it.
 
@@ -101,7 +104,9 @@ def create(
         client = connect(connection)
         try:
             kinds = job_kind or await served_job_kinds(client)
-            return await create_kubeconfig(client, connection, cluster=cluster, job_kinds=kinds, lifetime=lifetime)
+            return await create_kubeconfig(
+                client, connection, cluster=cluster, job_kinds=kinds, lifetime=lifetime, namespace=kueue_namespace
+            )
         finally:
             await client.close()
 

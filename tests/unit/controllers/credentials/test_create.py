@@ -10,17 +10,16 @@ from fleetqueue.controllers.credentials.create import create_kubeconfig
 from fleetqueue.controllers.credentials.problems import CredentialProblem
 
 ADMIN = Connection("https://127.0.0.1:6443", ca=b"CA", name="worker1")
-TOKEN = "POST /api/v1/namespaces/kueue-system/serviceaccounts/fleetqueue-kubeconfig/token"
 
 
-def answer_tokens(api):
+def answer_tokens(api, namespace="kueue-system"):
     asked = []
 
     def issue(request):
         asked.append(request.body["spec"]["expirationSeconds"])
         return {**request.body, "status": {"token": "t", "expirationTimestamp": "2026-01-02T00:00:00Z"}}
 
-    api.answers[TOKEN] = issue
+    api.answers[f"POST /api/v1/namespaces/{namespace}/serviceaccounts/fleetqueue-kubeconfig/token"] = issue
     return asked
 
 
@@ -42,6 +41,15 @@ async def test_account_has_the_rights_for_the_kinds_in_use(api):
     assert role.rules[-1]["resources"] == ["jobsets"]
     assert api.get(ServiceAccount, "fleetqueue-kubeconfig", "kueue-system") is not None
     assert api.get(ClusterRoleBinding, "fleetqueue-kubeconfig") is not None
+
+
+async def test_the_account_is_where_kueue_is_on_the_worker(api):
+    api.namespace("batch-system")
+    answer_tokens(api, "batch-system")
+
+    await create_kubeconfig(Client(api), ADMIN, namespace="batch-system")
+
+    assert api.get(ServiceAccount, "fleetqueue-kubeconfig", "batch-system") is not None
 
 
 @pytest.mark.parametrize("wanted", [pytest.param(365 * 86400, id="a year"), pytest.param(600, id="the least")])
