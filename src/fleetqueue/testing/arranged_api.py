@@ -49,6 +49,7 @@ class Server(Protocol):
 
 
 Answer = Manifest | str | Callable[[Request], Any]
+ADDRESS_REPAIR: Final = "ipallocator-repair-controller"
 SOMEBODY: Final = "somebody"
 SERVERS_OWN: Final = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 """What no client can choose."""
@@ -112,7 +113,9 @@ class ArrangedApi:
         return manifest
 
     def list(self, kind: type[O]) -> list[O]:
-        return [kind.view(item) for item in self._ask("GET", kind.resource.path())["items"]]
+        """Return all of a kind, but for Events by which a real API server tells of its own addresses."""
+        items = self._ask("GET", kind.resource.path())["items"]
+        return [kind.view(item) for item in items if item.get("reportingController") != ADDRESS_REPAIR]
 
     @property
     def revision(self) -> str:

@@ -40,7 +40,7 @@ async def test_a_placement_that_moves_twice_in_a_burst_leaves_every_job_recorded
         await env.connected(*ALL)
         for job in jobs:
             await env.submit(job, run_for="15s")
-        await env.running_on(jobs[0])
+        await env.eventually(lambda: admitted(env, jobs), "the first of them run", within=BURST_SECONDS)
         await env.select("cluster1")
         await asyncio.sleep(3)
         await env.select("cluster2")
@@ -50,6 +50,11 @@ async def test_a_placement_that_moves_twice_in_a_burst_leaves_every_job_recorded
         places = {job: (await env.workload(job)).status.cluster_name for job in jobs}
         assert all(places.values()), places
         assert env.witness.doubles == []
+
+
+async def admitted(env, jobs):
+    workloads = [await env.workload(job) for job in jobs]
+    return [workload for workload in workloads if workload is not None and workload.is_true(kueue.ADMITTED)]
 
 
 async def ended(env, job):

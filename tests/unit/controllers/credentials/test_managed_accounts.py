@@ -17,6 +17,7 @@ from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.hub_apis import CredentialApis
 from fleetqueue.controllers.credentials.managed_accounts import go_duration
+from fleetqueue.controllers.credentials.proofs import PATIENCE
 from fleetqueue.controllers.credentials.worker_rules import rules_for
 from fleetqueue.runtime.cluster import OURS, Cluster
 from fleetqueue.runtime.manager import Manager
@@ -203,7 +204,7 @@ async def test_a_token_that_takes_the_place_of_a_refused_one_says_so(world):
         worker.tokens["token-1"] = ("of another account", worker.tokens["token-1"][1])
         await advance(310)
         report(world, "token-2")
-        await settle()
+        await advance(sum(PATIENCE))  # a look that is under way, with the token of before, ends first
 
         assert world.token("c1") == "token-2"
         assert "because the one before was refused (the worker does not accept the token)" in world.notes()
