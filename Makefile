@@ -51,6 +51,7 @@ demo: $(MADE_OF) ## run the three stories on embedded clusters; on real ones, bu
 check: install ## lint, types, import contracts and unit tests: before every commit
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/python tools/check_tests.py
 	@$(MAKE) --no-print-directory --jobs 2 types unit
 
 types: install
