@@ -122,9 +122,8 @@ async def mark_refused(hub: Client, newcomer: Newcomer, dial: Dial) -> None:
 
     The controller replaces a marked one at once; otherwise it may go on for minutes with what it proved before.
     """
-    try:
-        live = await hub.get(core.Secret.resource, credentials_secret(newcomer.name), newcomer.kueue_namespace)
-    except errors.NotFound:
+    live = await hub.find(core.Secret.resource, credentials_secret(newcomer.name), newcomer.kueue_namespace)
+    if live is None:
         return
     secret = core.Secret.view(live)
     credential = read_credential(secret) if is_ours(secret) and not is_refused(secret) else None

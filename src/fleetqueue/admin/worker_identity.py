@@ -6,7 +6,6 @@ controllers know how to treat both. What is refused can only be a mistake, or wo
 
 from fleetqueue.admin.portable_kubeconfig import CannotJoin
 from fleetqueue.api import core_v1 as core
-from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CLUSTER_UID, IDENTITY_NAMESPACE
 from fleetqueue.client import Client
@@ -27,10 +26,10 @@ async def check(hub: Client, name: str, server: str, uid: str, *, kueue_namespac
             f'the kubeconfig for "{name}" opens this hub itself, which cannot be its own worker;'
             " give an administrator's kubeconfig of the worker"
         )
-    try:
-        cluster = ManagedCluster.view(await hub.get(ManagedCluster.resource, name))
-    except errors.NotFound:
+    raw = await hub.find(ManagedCluster.resource, name)
+    if raw is None:
         return ""
+    cluster = ManagedCluster.view(raw)
     known = await _known_uids(hub, kueue_namespace)
     own = known.pop(name, "")
     others = sorted(other for other, its in known.items() if its == uid)

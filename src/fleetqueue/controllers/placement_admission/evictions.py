@@ -98,9 +98,8 @@ class EvictionController(Controller):
         if owner is None or (owner.api_version, owner.kind) != (Job.resource.api_version, Job.resource.kind):
             await self.hub.events.warning(workload, "EvictionStuck", messages.eviction_stuck(_kind(owner), unasked))
             return
-        try:
-            raw = await self.hub.client.get(Job.resource, owner.name, workload.namespace)
-        except errors.NotFound:
+        raw = await self.hub.client.find(Job.resource, owner.name, workload.namespace)
+        if raw is None:
             return  # its Workload is about to go
         status = lacking(raw, clock.now()) if raw["metadata"]["uid"] == owner.uid else {}
         if not status:

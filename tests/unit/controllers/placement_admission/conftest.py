@@ -311,3 +311,17 @@ async def env(api: ArrangedApi, hub: Cluster, new_api: Callable[[], ArrangedApi]
 @pytest.fixture
 def counted():
     return (kueue.AdmissionCheck, kueue.MultiKueueConfig, kueue.MultiKueueCluster)
+
+
+@pytest.fixture
+async def two_clusters(env: Environment) -> None:
+    env.fleet("c1", "c2")
+    env.placement("gpu", "c1", "c2")
+    env.check()
+
+
+@pytest.fixture
+async def running_job(env: Environment, two_clusters: None) -> None:
+    """A job runs on c1."""
+    env.workload(on="gpu-c1", checks={"mk": "Ready", "ac": "Ready"})
+    env.copy("c1", admitted=True)

@@ -13,20 +13,6 @@ KUEUE = "kueue-system"
 RUNNING = {"mk": "Ready", "ac": "Ready"}
 
 
-@pytest.fixture
-async def two_clusters(env):
-    env.fleet("c1", "c2")
-    env.placement("gpu", "c1", "c2")
-    env.check()
-
-
-@pytest.fixture
-async def running_job(env, two_clusters):
-    """A job runs on c1."""
-    env.workload(on="gpu-c1", checks=RUNNING)
-    env.copy("c1", admitted=True)
-
-
 @pytest.mark.usefixtures("running_job")
 @pytest.mark.parametrize(
     "silence",
