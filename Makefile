@@ -17,7 +17,7 @@ REAL_LANE = $(BIN)/pytest -m real -n 2 --dist loadfile
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine tools manifests alerts demo check types unit test picture stories records kill faults bench versions fix docs changelog build clean
+.PHONY: help install engine tools manifests alerts demo check types unit test picture stories records kill faults fence bench versions fix docs changelog build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,8 +35,8 @@ $(INSTALLED): pyproject.toml uv.lock
 engine: install ## build the real engine: etcd, Kubernetes, Kueue, OCM (about 20 minutes, once)
 	@$(BIN)/fleetqueue engine build
 
-tools: install ## build Helm, which renders and tests the chart (two minutes, once)
-	@$(BIN)/python tools/build_tools.py helm
+tools: install ## build Helm, which renders and tests the chart, and Kueue's own client (four minutes, once)
+	@$(BIN)/python tools/build_tools.py helm kueuectl
 
 manifests: tools ## write the plain manifests of deploy/ from the Helm chart
 	@$(BIN)/python tools/render_manifests.py
@@ -83,6 +83,10 @@ kill: install ## kill -9 an embedded server under 16 writers, again and again: m
 
 faults: install ## live through seeds of faults on the whole embedded system: make faults SEEDS=200
 	FLEETQUEUE_SEEDS=$(or $(SEEDS),200) $(BIN)/pytest tests/system/faults/test_seeds.py
+
+fence: engine ## cut workers off at a dozen moments on the real engine, and explore more of the fence's model, twenty minutes
+	FLEETQUEUE_MODEL=all $(BIN)/pytest -m "not real" tests/system/fence
+	FLEETQUEUE_FENCE=1 $(BIN)/pytest -m real tests/real/product/test_fence.py
 
 bench: engine ## measure, each number beside its peer; one question alone with ONLY=apiserver
 	@for question in benchmarks/$(or $(ONLY),*).py; do \

@@ -1,6 +1,6 @@
 """Build programs that developers need beside the engine, once, into the user's cache.
 
-Usage: build_tools.py helm promtool
+Usage: build_tools.py helm kueuectl promtool
 """
 
 import asyncio

@@ -13,10 +13,12 @@ from pathlib import Path
 
 OF_CONTROLLERS = (
     "controllers",
-    *(f"embedded/{name}" for name in ("jobset", "kubernetes", "kueue", "multikueue", "ocm")),
+    *(f"embedded/{name}" for name in ("jobset", "kubernetes", "kueue", "multikueue", "ocm", "operators")),
 )
 CACHES = "it only fills caches, for controllers whose keys the test works on by hand"
 EXCUSED = {
+    "controllers/fence/test_agent.py: agent.run()": "it renews every few seconds, and a test of its own says what else",
+    "controllers/fence/test_agent.py: site.run()": "the same agent",
     "controllers/processes/test_worker.py: agent.agent.run()": "it is the agent that the tests of usage_scores look at",
     "embedded/kubernetes/conftest.py: manager.run()": "one of its controllers says at every start whom it has met",
     "embedded/kubernetes/test_jobs.py: env.cluster.run()": CACHES,

@@ -44,6 +44,34 @@ def api(*folders: str) -> CrdSource:
 SYSTEMS: Final[dict[str, tuple[CrdSource, ...]]] = {
     "kueue": (CrdSource("sigs.k8s.io/kueue", "v0.19.2", ("config/components/crd/bases/*.yaml",)),),
     "jobset": (CrdSource("sigs.k8s.io/jobset", "v0.12.0", ("config/components/crd/bases/*.yaml",)),),
+    "leaderworkerset": (CrdSource("sigs.k8s.io/lws", "v0.9.0", ("config/crd/bases/*leaderworkersets.yaml",)),),
+    "kuberay": (
+        CrdSource(
+            "github.com/ray-project/kuberay/ray-operator",
+            "v1.6.2",
+            tuple(f"config/crd/bases/ray.io_{kind}s.yaml" for kind in ("raycluster", "rayjob", "rayservice")),
+        ),
+    ),
+    "mpi-operator": (
+        CrdSource("github.com/kubeflow/mpi-operator", "v0.8.2", ("manifests/base/kubeflow.org_mpijobs.yaml",)),
+    ),
+    "training-operator": (
+        CrdSource(
+            "github.com/kubeflow/training-operator",
+            "v1.9.3",
+            tuple(
+                f"manifests/base/crds/kubeflow.org_{kind}jobs.yaml"
+                for kind in ("jax", "paddle", "pytorch", "tf", "xgboost")
+            ),
+        ),
+    ),
+    "trainer": (CrdSource("github.com/kubeflow/trainer/v2", "v2.2.1", ("manifests/base/crds/trainer.*.yaml",)),),
+    "spark-operator": (
+        CrdSource("github.com/kubeflow/spark-operator/v2", "v2.5.1", ("config/crd/bases/*_sparkapplications.yaml",)),
+    ),
+    "appwrapper": (
+        CrdSource("github.com/project-codeflare/appwrapper", "v1.2.2", ("config/crd/bases/*appwrappers.yaml",)),
+    ),
     "ocm-hub": (
         api("cluster/v1/*", "cluster/v1beta1/*", "cluster/v1beta2/*", "cluster/v1alpha1/*_addonplacementscores"),
         api("work/v1/*_manifestworks", "work/v1alpha1/*", "addon/v1beta1/*", "addon/v1alpha1/*_addontemplates"),

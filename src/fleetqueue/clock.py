@@ -6,17 +6,29 @@ puts another clock in place for the current context and everything that it start
 
 import asyncio
 import random
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Protocol
+from pathlib import Path
+from typing import Final, Protocol
+
+BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Clock(Protocol):
     def now(self) -> datetime:
         """Return the wall-clock time, in UTC."""
+        ...
+
+    def since_boot(self) -> float:
+        """Return seconds that never go back, and that go on while the machine is suspended."""
+        ...
+
+    def boot(self) -> str:
+        """Name what `since_boot` counts from; empty where that is not known."""
         ...
 
     @property
@@ -31,6 +43,15 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+    def since_boot(self) -> float:
+        return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+    def boot(self) -> str:
+        try:
+            return BOOT_ID.read_text().strip()
+        except OSError:
+            return ""
 
 
 _current: ContextVar[Clock] = ContextVar("clock", default=SystemClock())  # noqa: B039 - without state of its own
@@ -54,6 +75,16 @@ def now() -> datetime:
 def monotonic() -> float:
     """Return seconds that never go back, as the event loop counts them: for timeouts and ages."""
     return asyncio.get_running_loop().time()
+
+
+def since_boot() -> float:
+    """Return seconds that never go back, and that go on while the machine is suspended: for what others count too."""
+    return _current.get().since_boot()
+
+
+def boot() -> str:
+    """Name what `since_boot` counts from, so that a later process knows whether it can compare; empty if unknown."""
+    return _current.get().boot()
 
 
 def jitter(seconds: float, spread: float = 0.2) -> float:

@@ -13,6 +13,10 @@ def helm() -> Path:
     return _there(tools.find(tools.HELM), "Helm is not built: `make tools` builds it")
 
 
+def kueuectl() -> Path:
+    return _there(tools.find(tools.KUEUECTL), "kueuectl is not built: `make tools` builds it")
+
+
 def kubectl() -> Path:
     """Return the engine's kubectl, or the machine's own."""
     built = layout.find()

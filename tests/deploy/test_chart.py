@@ -294,6 +294,26 @@ def test_settings_of_the_agent_become_flags(render):
     assert settings.scores.add_on == "fleetqueue-score-agent"
 
 
+@pytest.mark.parametrize("is_on", [True, False])
+def test_without_the_fence_the_agent_may_only_look(render, is_on):
+    objects = render("scoreAgent.addOn.enabled=true", f"scoreAgent.fence.enabled={str(is_on).lower()}")
+
+    verbs = {verb for rule in only(on_worker(objects), "ClusterRole")["rules"] for verb in rule["verbs"]}
+    hub_rules = only(objects, "ClusterRole", "score-agent-hub")["rules"]
+    flags = [word.removeprefix("--set=") for word in agent_pod(objects)["containers"][0]["args"] if "--set=" in word]
+    settings = load_settings(WorkerSettings, None, flags)
+    assert (verbs == {"list", "watch"}) is not is_on
+    assert ("Role" in kinds(on_worker(objects))) is is_on
+    assert any(rule["resources"] == ["leases"] for rule in hub_rules) is is_on
+    assert (settings.fence.enabled, settings.namespace) == (is_on, "open-cluster-management-agent-addon")
+
+
+def test_an_upgrade_of_the_agent_never_has_two_of_them(render):
+    objects = render("scoreAgent.addOn.enabled=true")
+
+    assert only(on_worker(objects), "Deployment")["spec"]["strategy"] == {"type": "Recreate"}
+
+
 def test_tokens_of_named_clusters_may_be_read_and_no_others(render):
     objects = render('managedServiceAccounts.clusters=["cluster1","cluster2"]')
 

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from fleetqueue.controllers.credentials.worker_rules import JOB_KINDS
+
 Load = Any
 
 KUEUE, OCM, CRDS = "kueue.x-k8s.io", "cluster.open-cluster-management.io", "apiextensions.k8s.io"
+LEASES = "coordination.k8s.io"
 LISTED_AND_WATCHED = "runtime/informer.py follows what a controller declares"
 
 USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
@@ -40,8 +43,17 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "get": "dispatcher: _nominate reads the raw Workload",
             "list": LISTED_AND_WATCHED,
             "watch": LISTED_AND_WATCHED,
+            "patch": "sent_records: note",
         },
         (KUEUE, "workloads/status", ""): {"patch": "workload_checks: _write; dispatcher: _nominate"},
+        (KUEUE, "clusterqueues", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
+        (KUEUE, "localqueues", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
+        (LEASES, "leases", "fleetqueue-fence"): {
+            "get": "fences: _look",
+            "list": LISTED_AND_WATCHED,
+            "watch": LISTED_AND_WATCHED,
+            "patch": "fences: _mark",
+        },
         ("batch", "jobs", ""): {"get": "evictions: _finish reads the raw Job"},
         ("batch", "jobs/status", ""): {"patch": "evictions: _finish"},
         (OCM, "managedclusters", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
@@ -97,8 +109,8 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
         ("multicluster.x-k8s.io", "clusterprofiles/status", ""): {"patch": "cluster_profiles: reconcile"},
     },
     "controller_role_own_namespace": {
-        ("coordination.k8s.io", "leases", ""): {"create": "leader_election: _take, the first time"},
-        ("coordination.k8s.io", "leases", "fleetqueue-controller"): {
+        (LEASES, "leases", ""): {"create": "leader_election: _take, the first time"},
+        (LEASES, "leases", "fleetqueue-controller"): {
             "get": "leader_election: _take",
             "patch": "leader_election: _take, _release",
         },
@@ -119,11 +131,26 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "watch": LISTED_AND_WATCHED,
         },
         (OCM, "addonplacementscores/status", "resource-usage-score"): {"patch": "agent: _write"},
-        ("addon.open-cluster-management.io", "managedclusteraddons", "fleetqueue-score-agent"): {"get": "agent: _new"},
+        ("addon.open-cluster-management.io", "managedclusteraddons", "fleetqueue-score-agent"): {
+            "get": "add_on_owner: owned_by_add_on"
+        },
+        (LEASES, "leases", ""): {"create": "fence: _take_lease"},
+        (LEASES, "leases", "fleetqueue-fence"): {"get": "fence: _take_lease", "patch": "fence: _send_renewal"},
     },
     "score_agent_worker_cluster_role": {
         ("", "nodes", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
-        ("", "pods", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
+        ("", "pods", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED, "delete": "fence: _delete_job"},
+        (KUEUE, "workloads", ""): {
+            "list": "fence: _promised",
+            "patch": "fence: _deactivate",
+            "delete": "fence: _take, when the job has stopped",
+        },
+        ("events.k8s.io", "events", ""): {"create": "fence: _deactivate says why"},
+        **{
+            (kind.group, kind.resource, ""): {"delete": "fence: _delete_job"}
+            for name, kind in JOB_KINDS.items()
+            if name != "pod"
+        },
     },
 }
 

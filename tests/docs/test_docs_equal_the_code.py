@@ -12,6 +12,8 @@ import pytest
 
 from fleetqueue.controllers.processes.settings import HubSettings, WorkerSettings
 from fleetqueue.controllers.processes.settings_file import known_keys
+from fleetqueue.embedded.kueue.configuration_support import UNSERVED, WITHOUT_MEANING
+from fleetqueue.embedded.kueue.feature_gates import GATES, SERVED
 from fleetqueue.real import parts
 
 from .tables import rows
@@ -137,6 +139,14 @@ def test_every_simplification_is_documented(language, pages):
         for _ in re.findall(r"\bSimplified:", path.read_text())
     ]
     assert documented == sorted(found)
+
+
+def test_what_the_configuration_of_the_embedded_kueue_cannot_say_is_documented(language, pages):
+    page = pages[f"docs/{language}/reference/differences.md"]
+    turned = [name for name, gate in GATES.items() if gate.why_free == SERVED]
+
+    named = [*WITHOUT_MEANING, *(one.path for one in UNSERVED), *turned]
+    assert [name for name in named if f"`{name}`" not in page] == []
 
 
 def test_versions_are_those_of_the_engine(language, pages):

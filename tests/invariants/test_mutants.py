@@ -181,7 +181,7 @@ async def whole_kueue(controller):
     async with opened(workers=0) as (fleet, clients):
         await clients["hub"].create(ConfigMap.resource, ConfigMap.manifest("ours", "default"))
         hub, server, metrics = Cluster("hub", fleet.hub.client()), fleet.hub.server, Metrics()
-        install, more = partial(server.webhooks.install, "kueue"), [controller(hub, metrics)]
+        install, more = partial(server.webhooks.install, "kueue"), lambda: [controller(hub, metrics)]
         settings = KueueSettings(frameworks=("batch/job",))
         async with whole(KueueManager(hub, metrics, settings, find=server.find, install=install, more=more)):
             await advance(3)

@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.demo.story_run import SingleRunMonitor
 from fleetqueue.embedded.apiserver.storage.interface import StorageChange
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
@@ -15,6 +16,8 @@ from . import Broken, quiet
 from .reasons import has_ended
 
 JOBS = "/batch/jobs/"
+PODS = "/core/pods/"
+JOB_NAME = "batch.kubernetes.io/job-name"
 
 
 class WitnessedLog(MemoryLog):
@@ -29,8 +32,16 @@ class WitnessedLog(MemoryLog):
 
 
 class Witness:
-    def __init__(self, excused: Callable[[str], bool] = lambda worker: False) -> None:
-        """`excused` tells whether a worker was lost for longer than Kueue waits: then Kueue itself starts again."""
+    def __init__(
+        self,
+        excused: Callable[[str], bool] = lambda worker: False,
+        never_twice: Callable[[str], bool] = lambda job: False,
+    ) -> None:
+        """`excused` tells whether a worker was lost for longer than Kueue waits: then Kueue itself starts again.
+
+        `never_twice` tells of a job, by its name, whether it must not run twice even then; of such a job pods that have
+        not ended count too.
+        """
         self.monitor = SingleRunMonitor()
         self.finishes: Counter[str] = Counter()
         """How often each job of the hub, by its uid, became complete."""
@@ -41,6 +52,9 @@ class Witness:
         """What was written since somebody last looked, without what the clock asks for."""
         self._story = sha256()
         self._excused = excused
+        self._never_twice = never_twice
+        self._pods: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        """Of each job, by worker: its pods that have not ended."""
         self._doubles = 0
 
     @property
@@ -58,6 +72,8 @@ class Witness:
                 self._see_hub(change)
             else:
                 self._see_worker(cluster, change)
+        elif change.key.startswith(PODS) and cluster != HUB:
+            self._see_pod(cluster, change)
 
     def _see_hub(self, change: StorageChange) -> None:
         is_new = change.previous is None or not has_ended(change.previous.object)
@@ -73,9 +89,22 @@ class Witness:
             self.ends[new.name].append(change.entry.object["status"])
         if len(self.monitor.doubles) > self._doubles:
             self._doubles = len(self.monitor.doubles)
-            where = self.monitor.running[Job.view(change.entry.object).key]
-            if not any(self._excused(worker) for worker in where):
+            job = Job.view(change.entry.object)
+            where = self.monitor.running[job.key]
+            if self._never_twice(job.name) or not any(self._excused(worker) for worker in where):
                 self.broken.append(f"ran twice: {self.monitor.doubles[-1]}")
+
+    def _see_pod(self, cluster: str, change: StorageChange) -> None:
+        pod = Pod.view(change.entry.object)
+        job = pod.metadata.labels.get(JOB_NAME, "")
+        if not self._never_twice(job):
+            return
+        is_live = change.type != "DELETED" and pod.status.phase not in ("Succeeded", "Failed")
+        pods = self._pods[job]
+        (pods[cluster].add if is_live else pods[cluster].discard)(pod.name)
+        where = sorted(worker for worker, names in pods.items() if names)
+        if is_live and len(where) > 1:
+            self.broken.append(f"pods of {job} are on {', '.join(where)}")
 
     def check(self) -> None:
         if self.broken:

@@ -19,6 +19,19 @@ def test_the_time_is_utc_and_now():
     assert before <= now <= datetime.now(UTC)
 
 
+def test_seconds_since_the_boot_go_on_and_the_boot_has_one_name():
+    before = clock.since_boot()
+
+    assert clock.since_boot() >= before > 0
+    assert clock.boot() == clock.boot()
+
+
+def test_a_machine_that_does_not_tell_its_boot_has_none(monkeypatch, tmp_path):
+    monkeypatch.setattr(clock, "BOOT_ID", tmp_path / "missing")
+
+    assert clock.boot() == ""
+
+
 def test_another_clock_counts_only_inside_the_block():
     with clock.use(ShiftedClock(timedelta(days=365))):
         inside = clock.now()

@@ -1,15 +1,41 @@
-"""Cluster sets: make one, and let the Placements of a namespace choose from it."""
+"""Cluster sets: make one, put clusters into it, and let the Placements of a namespace choose from it."""
+
+from collections.abc import Sequence
+from typing import Final
 
 from fleetqueue.admin.creation import created
 from fleetqueue.api import errors
-from fleetqueue.api.cluster_v1 import ManagedClusterSet, ManagedClusterSetBinding
+from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding
 from fleetqueue.client import Client
+
+BY_ITS_LABEL: Final = "ExclusiveClusterSetLabel"
+
+
+class ChosenByLabels(Exception):
+    """Nothing can be put into the set; the text says why."""
 
 
 async def create_set(hub: Client, name: str) -> bool:
     """Make a set whose members are the clusters with its label; False where it is there."""
-    spec = {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}
+    spec = {"clusterSelector": {"selectorType": BY_ITS_LABEL}}
     return await created(hub, ManagedClusterSet, ManagedClusterSet.manifest(name, spec=spec))
+
+
+async def put_into(hub: Client, name: str, clusters: Sequence[str]) -> dict[str, str]:
+    """Put clusters into a set; return in which each was before, by name, empty for none.
+
+    Raises NotFound where the set or one of the clusters is missing, and ChosenByLabels; then nothing is changed.
+    """
+    found = ManagedClusterSet.view(await hub.get(ManagedClusterSet.resource, name))
+    if found.spec.cluster_selector.selector_type != BY_ITS_LABEL:
+        raise ChosenByLabels(f'clusterset "{name}" chooses its clusters by their labels: nothing can be put into it')
+    before = {}
+    for cluster in clusters:
+        labels = ManagedCluster.view(await hub.get(ManagedCluster.resource, cluster)).metadata.labels
+        before[cluster] = labels.get(CLUSTER_SET_LABEL, "")
+    for cluster in (cluster for cluster, old in before.items() if old != name):
+        await hub.merge(ManagedCluster.resource, cluster, "", {"metadata": {"labels": {CLUSTER_SET_LABEL: name}}})
+    return before
 
 
 async def bind(hub: Client, name: str, namespace: str) -> bool:
@@ -33,6 +59,17 @@ async def unbind(hub: Client, name: str, namespace: str) -> bool:
 
 async def create_command(hub: Client, name: str) -> str:
     return f"clusterset {name} {'created' if await create_set(hub, name) else 'is there already'}"
+
+
+async def set_command(hub: Client, name: str, clusters: Sequence[str]) -> str:
+    before = await put_into(hub, name, clusters)
+    return "\n".join(f"cluster {cluster} {_put(old, name)}" for cluster, old in before.items())
+
+
+def _put(old: str, name: str) -> str:
+    if old == name:
+        return f"is in clusterset {name} already"
+    return f"moved from clusterset {old} to {name}" if old else f"put into clusterset {name}"
 
 
 async def bind_command(hub: Client, name: str, namespace: str) -> str:

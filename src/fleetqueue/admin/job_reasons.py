@@ -19,6 +19,9 @@ def why(workload: kueue.Workload, hub: HubState) -> str:
         return _message(workload, kueue.FINISHED) or "it has finished"
     if workload.is_deleting:
         return "it is being deleted"
+    if workload.is_leaving:
+        why_evicted = _message(workload, kueue.EVICTED) or "Kueue does not say why"
+        return _joined(f"it is being evicted: {why_evicted}", hub.notes.get(workload.uid, ""))
     if workload.is_true(kueue.ADMITTED):
         return _joined(
             _message(workload, kueue.ADMITTED) or "it is admitted",
@@ -26,8 +29,6 @@ def why(workload: kueue.Workload, hub: HubState) -> str:
             _not_ready(workload, hub),
             _lost(workload, hub),
         )
-    if workload.is_true(kueue.EVICTED) and workload.is_true(kueue.QUOTA_RESERVED):
-        return f"it is being evicted: {_message(workload, kueue.EVICTED) or 'Kueue does not say why'}"
     if not workload.has_quota:
         return _why_no_quota(workload, hub)
     waiting = [check for check in workload.status.admission_checks if check.state != kueue.READY]

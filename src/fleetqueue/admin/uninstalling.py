@@ -24,6 +24,7 @@ from fleetqueue.api.cluster_v1 import AddOnPlacementScore, ManagedCluster
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.fence import LOST_WORKER, RERUN
 from fleetqueue.api.fleetqueue import (
     ACCESS_PROVIDER,
     CHECK_CONTROLLER,
@@ -41,6 +42,7 @@ from fleetqueue.controllers.credentials.cluster_profiles import ACCESS_PROVIDERS
 from fleetqueue.controllers.credentials.managed_accounts import IN_USE
 from fleetqueue.controllers.credentials.secret_content import read as read_credential
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
+from fleetqueue.controllers.placement_admission.messages import is_wait_for_cluster
 from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER, PLACEMENT_LABEL
 from fleetqueue.runtime.cluster import MANAGED_BY, is_ours
 from fleetqueue.runtime.leader_election import LeaseSettings
@@ -82,6 +84,13 @@ class Remains:
 async def uninstall(hub: Client, removal: Removal, report: Report) -> Remains:
     """Do all of it; may be done again until nothing is left to do."""
     remains = Remains()
+    if waiting := await _waiting(hub):
+        remains.todo.append(
+            f"jobs wait for a cluster that may run them ({', '.join(waiting)}), and Kueue alone would start them "
+            f"elsewhere: let them end, or set the annotation {LOST_WORKER}={RERUN} on their Workloads; then uninstall "
+            "again"
+        )
+        return remains
     await _give_dispatcher_back(hub, removal, report, remains)
     checks = [c for c in await listed(hub, kueue.AdmissionCheck) if c.spec.controller_name == CHECK_CONTROLLER]
     await _detach(hub, {check.name for check in checks}, removal, report, remains)
@@ -99,6 +108,15 @@ async def uninstall(hub: Client, removal: Removal, report: Report) -> Remains:
             await _purge(hub, removal, report)
     remains.notes += await _what_stays(hub, removal)
     return remains
+
+
+async def _waiting(hub: Client) -> list[str]:
+    """Name the Workloads that only we keep from being started a second time."""
+    return [
+        workload.key
+        for workload in await listed(hub, kueue.Workload)
+        if workload.is_live and any(is_wait_for_cluster(check.message) for check in workload.status.admission_checks)
+    ]
 
 
 async def _give_dispatcher_back(hub: Client, removal: Removal, report: Report, remains: Remains) -> None:
@@ -244,7 +262,7 @@ async def _purge(hub: Client, removal: Removal, report: Report) -> None:
             if is_ours(obj):
                 await hub.merge(kind.resource, obj.name, obj.namespace, {"metadata": release(obj)})
                 report(f"{obj} is an ordinary object now")
-    for kind, namespace in ((AddOnPlacementScore, ""), (Secret, removal.namespace)):
+    for kind, namespace in ((AddOnPlacementScore, ""), (Lease, ""), (Secret, removal.namespace)):
         for obj in await listed(hub, kind, namespace):
             if is_ours(obj):
                 await hub.delete(kind.resource, obj.name, obj.namespace, uid=obj.uid)

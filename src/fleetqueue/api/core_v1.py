@@ -10,7 +10,7 @@ import msgspec
 
 from fleetqueue.api import quantity
 from fleetqueue.api.conditions import Condition, is_true
-from fleetqueue.api.meta import Object, OwnerReference, View
+from fleetqueue.api.meta import Object, View
 from fleetqueue.api.quantity import Amounts, Quantity, parse, parse_all
 from fleetqueue.api.scheme import Resource
 from fleetqueue.api.selectors import Requirement
@@ -216,6 +216,7 @@ class RunningState(View):
 
 class TerminatedState(View):
     exit_code: int = 0
+    reason: str = ""
     finished_at: datetime | None = None
 
 
@@ -244,10 +245,6 @@ class Pod(Object):
 
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
-
-    @property
-    def controller(self) -> OwnerReference | None:
-        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
 
     @property
     def has_ended(self) -> bool:

@@ -46,6 +46,9 @@ ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
 JOB_UID_LABEL: Final = "kueue.x-k8s.io/job-uid"
 ADMISSION_MANAGER: Final = "kueue-admission"
 """The field manager of Kueue's own admission writes."""
+GRACE: Final = "terminationGracePeriodSeconds"
+DEFAULT_GRACE: Final = 30.0
+"""What a pod gets that does not say it."""
 _NONE: Final[dict[str, str]] = {}
 """The labels of all that have none."""
 
@@ -360,12 +363,13 @@ class Workload(Object):
 
     @classmethod
     def trim(cls, raw: Manifest) -> Manifest:
-        """Keep only the annotations of each pod template, and its counts: the rest is most of a Workload's size."""
+        """Keep of each pod template its annotations and how long its pods may take to stop, and the counts: the rest is
+        most of a Workload's size."""
         raw = super().trim(raw)
         pod_sets = (raw.get("spec") or {}).get("podSets")
         if not pod_sets:
             return raw
-        return {**raw, "spec": {**raw["spec"], "podSets": [_annotations_only(pod_set) for pod_set in pod_sets]}}
+        return {**raw, "spec": {**raw["spec"], "podSets": [_little_of(pod_set) for pod_set in pod_sets]}}
 
     @classmethod
     def kept(cls, raw: Manifest) -> Self:
@@ -425,6 +429,12 @@ class Workload(Object):
     def check(self, name: str) -> CheckState | None:
         return next((check for check in self.status.admission_checks if check.name == name), None)
 
+    @property
+    def termination_grace(self) -> float:
+        """Seconds that its pods may take to stop."""
+        specs = (pod_set.get("template", {}).get("spec") or {} for pod_set in self.spec.pod_sets)
+        return max((float(spec.get(GRACE, DEFAULT_GRACE)) for spec in specs), default=DEFAULT_GRACE)
+
     def annotation(self, name: str) -> str:
         """Read an annotation of the Workload itself, or of its first pod template, where job owners can write it."""
         if name in self.metadata.annotations:
@@ -446,9 +456,13 @@ class QueuedWorkload(Workload):
         return super(Workload, cls).trim(raw)
 
 
-def _annotations_only(pod_set: Manifest) -> Manifest:
-    annotations = (pod_set.get("template", {}).get("metadata") or {}).get("annotations")
-    template = {"metadata": {"annotations": annotations}} if annotations else {}
+def _little_of(pod_set: Manifest) -> Manifest:
+    full = pod_set.get("template", {})
+    annotations = (full.get("metadata") or {}).get("annotations")
+    grace = (full.get("spec") or {}).get(GRACE)
+    template: Manifest = {"metadata": {"annotations": annotations}} if annotations else {}
+    if grace not in (None, DEFAULT_GRACE):
+        template["spec"] = {GRACE: grace}
     trimmed = {"name": pod_set.get("name", ""), "count": pod_set.get("count", 1), "template": template}
     return {**trimmed, "minCount": pod_set["minCount"]} if pod_set.get("minCount") else trimmed
 

@@ -80,6 +80,11 @@ class Object(View):
     def is_deleting(self) -> bool:
         return self.metadata.deletion_timestamp is not None
 
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The object that made this one and answers for it."""
+        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
+
     def __str__(self) -> str:
         return f'{self.resource.kind} "{self.key}"'
 
@@ -137,6 +142,13 @@ def key_of(namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
+def time_of_write(answer: Manifest) -> datetime | None:
+    """Return when, by the server's clock, an object was last written; None where the server does not say."""
+    entries = answer["metadata"].get("managedFields") or ()
+    times = [datetime.fromisoformat(entry["time"]) for entry in entries if entry.get("time")]
+    return max(times, default=None)
+
+
 def split_key(key: str) -> tuple[str, str]:
     """Return (namespace, name)."""
     namespace, _, name = key.rpartition("/")
@@ -158,15 +170,13 @@ def without_nulls(value: Any) -> Any:
 
 
 def owner_reference(resource: Resource, name: str, uid: str) -> Manifest:
+    """Say with which object another one is deleted."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "name": name, "uid": uid}
+
+
+def controller_reference(resource: Resource, name: str, uid: str) -> Manifest:
     """Say which object made another and answers for it; its deletion can wait for that of the other."""
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "name": name,
-        "uid": uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    return {**owner_reference(resource, name, uid), "controller": True, "blockOwnerDeletion": True}
 
 
 def changes(live: Any, wanted: Manifest) -> Manifest:

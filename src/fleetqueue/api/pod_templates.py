@@ -1,6 +1,6 @@
 """What the pod sets of a Workload ask for: the requests of their containers, and where their pods may run."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -33,3 +33,11 @@ def pod_sets(raw: Iterable[Manifest]) -> list[PodSet]:
         return msgspec.convert([*raw], list[PodSet])
     except msgspec.ValidationError:
         return msgspec.convert(without_nulls([*raw]), list[PodSet])
+
+
+def without_labels(template: Manifest, names: Collection[str]) -> Manifest:
+    """Return a pod template without some labels."""
+    metadata = template.get("metadata") or {}
+    labels = {name: value for name, value in (metadata.get("labels") or {}).items() if name not in names}
+    rest = {name: value for name, value in metadata.items() if name != "labels"}
+    return {**template, "metadata": {**rest, **({"labels": labels} if labels else {})}}

@@ -4,15 +4,17 @@ from typing import Annotated
 
 import typer
 
+from fleetqueue.cli.exit_codes import Code, CommandFailure
 from fleetqueue.cli.options import Context, Kubeconfig, show
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="""Make cluster sets, and let the Placements of a namespace choose from one.
+    help="""Make cluster sets, put clusters into them, and let the Placements of a namespace choose from one.
 
     \b
     Example:
       fleetqueue clusterset create spoke
+      fleetqueue clusterset set spoke --clusters cluster1,cluster2
       fleetqueue clusterset bind spoke --namespace kueue-system
     """,
 )
@@ -23,16 +25,38 @@ BoundNamespace = Annotated[str, typer.Option("--namespace", "-n", help="The name
 
 @app.command()
 def create(name: SetName, kubeconfig: Kubeconfig = None, context: Context = "") -> None:
-    """Make a cluster set; clusters are put into it by `join --clusterset`, or by a label.
+    """Make a cluster set; clusters are put into it by `join --clusterset`, or by `clusterset set`.
 
     \b
     Example:
       fleetqueue clusterset create spoke
-      kubectl label managedcluster cluster1 cluster.open-cluster-management.io/clusterset=spoke --overwrite
     """
     from fleetqueue.admin import cluster_sets
 
     show(kubeconfig, context, lambda hub: cluster_sets.create_command(hub, name))
+
+
+@app.command("set")
+def set_clusters(
+    name: SetName,
+    clusters: Annotated[str, typer.Option(help="The clusters, by name, with commas between them.")],
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+) -> None:
+    """Put clusters into a set, by its label; a cluster is in one such set only, and leaves the one that it was in.
+
+    What runs on a cluster that leaves a set goes on there. A set that chooses by labels, such as `global`, takes none.
+
+    \b
+    Example:
+      fleetqueue clusterset set spoke --clusters cluster1,cluster2
+    """
+    from fleetqueue.admin import cluster_sets
+
+    names = [cluster for one in clusters.split(",") if (cluster := one.strip())]
+    if not names:
+        raise CommandFailure("--clusters names no cluster", Code.USAGE)
+    show(kubeconfig, context, lambda hub: cluster_sets.set_command(hub, name, names))
 
 
 @app.command()

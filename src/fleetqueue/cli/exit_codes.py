@@ -95,6 +95,7 @@ def wants_traceback() -> bool:
 
 def _spoken() -> tuple[type[Exception], ...]:
     """Return our errors whose text is written for users."""
+    from fleetqueue.admin.cluster_sets import ChosenByLabels
     from fleetqueue.admin.portable_kubeconfig import CannotJoin
     from fleetqueue.admin.waiting import NoAnswer
     from fleetqueue.api.errors import ApiError
@@ -108,6 +109,7 @@ def _spoken() -> tuple[type[Exception], ...]:
     return (
         ApiError,
         CannotJoin,
+        ChosenByLabels,
         CredentialProblem,
         EngineError,
         KubectlFailed,

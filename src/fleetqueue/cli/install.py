@@ -67,7 +67,8 @@ def uninstall(
     purge: Annotated[
         bool,
         typer.Option(
-            "--purge", help="Also take our labels and entries off what stays, and delete scores and admin kubeconfigs."
+            "--purge",
+            help="Also take our labels and entries off what stays, and delete scores, Leases and admin kubeconfigs.",
         ),
     ] = False,
     timeout: Timeout = 60.0,

@@ -193,6 +193,11 @@ class Client:
             return {}
         return {str(entry.get("name")): entry for entry in document.get("resources") or ()}
 
+    async def plural_of(self, api_version: str, kind: str) -> str:
+        """Return under which name a kind is served; empty where it is not."""
+        served = await self.served(api_version)
+        return next((name for name, entry in served.items() if entry.get("kind") == kind and "/" not in name), "")
+
     async def serves(self, resource: Resource) -> bool:
         return resource.plural in await self.served(resource.api_version)
 

@@ -80,8 +80,7 @@ async def run_plugin(plugin: ExecPlugin, connection: Connection) -> Credential:
             stderr=asyncio.subprocess.PIPE,
         )
     except OSError as error:
-        hint = f"; {plugin.install_hint}" if plugin.install_hint else ""
-        raise Unreachable(f'exec plugin "{plugin.command}" cannot be started: {error.strerror}{hint}') from error
+        raise Unreachable(not_started(plugin, error)) from error
     try:
         out, err = await asyncio.wait_for(process.communicate(), EXEC_SECONDS)
     except TimeoutError:
@@ -91,9 +90,21 @@ async def run_plugin(plugin: ExecPlugin, connection: Connection) -> Credential:
             process.kill()
             await process.wait()
     if process.returncode:
-        message = err.decode(errors="replace").strip()[-500:]
-        raise Unreachable(f'exec plugin "{plugin.command}" failed with {process.returncode}: {message}')
+        raise Unreachable(failed(plugin, process.returncode, err.decode(errors="replace").strip()[-500:]))
     return read_exec_credential(plugin, out)
+
+
+def not_started(plugin: ExecPlugin, error: OSError) -> str:
+    """Say why a program does not run, in client-go's words."""
+    hint = f"; {plugin.install_hint}" if plugin.install_hint else ""
+    if isinstance(error, FileNotFoundError) and os.sep not in plugin.command:
+        return f"exec: executable {plugin.command} not found{hint}"
+    return f"exec: fork/exec {plugin.command}: {(error.strerror or str(error)).lower()}{hint}"
+
+
+def failed(plugin: ExecPlugin, code: int, message: str) -> str:
+    """Say that a program has failed, in client-go's words, and what it said itself."""
+    return f"exec: executable {plugin.command} failed with exit code {code}{f': {message}' if message else ''}"
 
 
 def read_exec_credential(plugin: ExecPlugin, out: bytes) -> Credential:
@@ -102,17 +113,19 @@ def read_exec_credential(plugin: ExecPlugin, out: bytes) -> Credential:
         printed = orjson.loads(out)
     except orjson.JSONDecodeError:
         printed = None
-    status = printed.get("status") if isinstance(printed, dict) else None
+    if not isinstance(printed, dict):
+        raise Unreachable(f"decoding stdout: {plugin.command} printed no ExecCredential")
+    if (version := printed.get("apiVersion")) != plugin.api_version:
+        wanted = f"exec plugin is configured to use API version {plugin.api_version}"
+        raise Unreachable(f"{wanted}, plugin returned version {version}")
+    status = printed.get("status")
     if not isinstance(status, dict):
-        raise Unreachable(f'exec plugin "{plugin.command}" printed no ExecCredential with a status')
-    if printed.get("apiVersion") != plugin.api_version:
-        version = printed.get("apiVersion")
-        raise Unreachable(f'exec plugin "{plugin.command}" printed {version}, but {plugin.api_version} was asked for')
+        raise Unreachable("exec plugin didn't return a status field")
     certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
-    if not status.get("token") and not (certificate and key):
-        raise Unreachable(
-            f'exec plugin "{plugin.command}" printed neither a token nor a client certificate with its key'
-        )
+    if not status.get("token") and not certificate and not key:
+        raise Unreachable("exec plugin didn't return a token or cert/key pair")
+    if bool(certificate) != bool(key):
+        raise Unreachable("exec plugin returned only certificate or key, not both")
     return Credential(
         token=status.get("token") or "",
         client_certificate=certificate.encode() if certificate else None,
@@ -139,6 +152,8 @@ def _exec_info(plugin: ExecPlugin, connection: Connection) -> str:
         cluster: dict[str, Any] = {"server": connection.server}
         if connection.ca:
             cluster["certificate-authority-data"] = base64.b64encode(connection.ca).decode()
+        if connection.proxy_url:
+            cluster["proxy-url"] = connection.proxy_url
         if connection.tls_server_name:
             cluster["tls-server-name"] = connection.tls_server_name
         if connection.insecure:

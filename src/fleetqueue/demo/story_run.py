@@ -26,6 +26,7 @@ from fleetqueue.demo.commands import Commands, Typed
 from fleetqueue.demo.expectations import CHECKLIST, ExpectationFailed, ExpectationOutcome, Record
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests import folder, objects
+from fleetqueue.rules.run_times import RUN_FOR
 from fleetqueue.runtime.cluster import Cluster
 
 
@@ -92,8 +93,6 @@ class StoryEvent(Object):
 LIMIT: Final = 60.0
 """Seconds for one expectation. Most take less than two; a machine that is busy with something else may need many."""
 EVENT_LIMIT: Final = 5.0
-RUN_FOR: Final = "fleetqueue.dev/run-for"
-"""The annotation with which pods end sooner, on every engine of ours."""
 
 ON_HUB: Final[tuple[type[Object], ...]] = (
     cluster.ManagedCluster,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, Self
 
 from fleetqueue.api import errors
@@ -12,6 +12,7 @@ from fleetqueue.client.kubeconfig import Connection, render
 from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
 from fleetqueue.fleets.client_certificates import ClientAuthority
 from fleetqueue.fleets.embedded_cluster import ADMIN, EmbeddedCluster, NewDoor, dial, new_server
+from fleetqueue.fleets.faults import FaultyDoor
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.fleets.pods.options import Dial
 from fleetqueue.lab.certificates import Authority
@@ -71,7 +72,11 @@ class EmbeddedFleet:
     @asynccontextmanager
     async def living(self, *, with_parts: bool = True) -> AsyncIterator[None]:
         """Let all clusters live until the block ends."""
-        tasks = [task for cluster in self.clusters.values() for task in cluster.start(self.dial, with_parts=with_parts)]
+        tasks = [
+            task
+            for cluster in self.clusters.values()
+            for task in cluster.start(partial(self._dial_from, cluster), with_parts=with_parts)
+        ]
         try:
             yield
         finally:
@@ -95,6 +100,12 @@ class EmbeddedFleet:
         client = dial(self.clusters.values(), connection, self._door)
         if client is None:
             raise errors.Unreachable(f"no cluster of this fleet is at {connection.server}")
+        return client
+
+    def _dial_from(self, cluster: InProcessCluster, connection: Connection) -> Client:
+        """Open a client for a pod of a cluster: its own way out may be cut too."""
+        client = self.dial(connection)
+        client.door = FaultyDoor(client.door, cluster.way_out)
         return client
 
     def cut(self, name: str, *, silently: bool = False) -> None:

@@ -121,6 +121,8 @@ class EmbeddedCluster(ABC):
         self.admin_token = clock.uid()
         self.way = Way()
         """The way to it for those in this process."""
+        self.way_out = Way()
+        """The way from its pods to other clusters."""
 
     @property
     @abstractmethod

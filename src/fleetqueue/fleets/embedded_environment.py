@@ -32,7 +32,7 @@ from fleetqueue.fleets.real_environment import (
     queues_for_all,
     wait_until_whole,
 )
-from fleetqueue.fleets.systems import add_ons, kueue, ocm
+from fleetqueue.fleets.systems import add_ons, kueue, kueue_roles, ocm
 from fleetqueue.fleets.systems.parts import create_all, install, install_kinds
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.concurrent_steps import together
@@ -53,6 +53,7 @@ silent_agents:
   margin: 2
 """
 """What our controller is told: all clusters are near, so that it need not wait long."""
+UNSCORED: Final = "not scored: the score add-on was removed"
 QUICK_SCORES: Final = (
     "--set=scores.publish_interval=0.5",
     "--set=scores.refresh=1",
@@ -62,16 +63,18 @@ QUICK_SCORES: Final = (
 """What the score agents are told, so that one can watch them: the hub then notices in 10 seconds that one is silent."""
 
 
-async def set_up(hub: EmbeddedCluster, workers: Sequence[EmbeddedCluster], report: Report) -> None:
-    """Make the environment and wait until it is whole."""
+async def set_up(
+    hub: EmbeddedCluster, workers: Sequence[EmbeddedCluster], report: Report, *, agent_settings: Sequence[str] = ()
+) -> None:
+    """Make the environment and wait until it is whole; `agent_settings` are further arguments of the agents."""
     clients = {worker.name: worker.client() for worker in workers}
     await together(install_hub(hub.client()), *(install_worker(client) for client in clients.values()))
     report("Kueue, JobSet and Open Cluster Management run on every cluster")
     await together(*(join(hub, worker) for worker in workers))
     report("the workers have joined the hub")
-    await prepare_hub(hub.client())
-    await wait_until_whole(hub.client(), clients)
-    report("the workers are reachable for Kueue, and scored")
+    are_scored = await prepare_hub(hub.client(), agent_settings)
+    await wait_until_whole(hub.client(), clients, are_scored=are_scored)
+    report(f"the workers are reachable for Kueue, and {'scored' if are_scored else UNSCORED}")
 
 
 async def install_hub(hub: Client) -> None:
@@ -89,14 +92,22 @@ async def install_worker(worker: Client) -> None:
 
 
 async def install_kueue(cluster: Client, config: str) -> None:
+    operators = kueue.operators(config)
+    await kueue.mend(cluster)
+    await install_kinds(cluster, *(operator.system for operator in operators))
     await create_all(cluster, kueue.before(config))
-    await install(cluster, kueue.KUEUE, kueue.JOBSET)
+    await create_all(cluster, kueue_roles.roles())
+    await install(cluster, kueue.KUEUE, kueue.JOBSET, *(operator.part for operator in operators))
 
 
 def controller_manifests() -> Iterable[Manifest]:
-    """Return our controller as it is shipped, with some settings for this environment."""
+    """Return our controller as it is shipped, with some settings for this environment.
+
+    The agent's role on the hub comes with the add-on, which has another name here.
+    """
     (kustomization,) = shipped("kustomize/kustomization.yaml")
-    for manifest in (one for file in kustomization["resources"] for one in shipped(f"kustomize/{file}")):
+    files = [file for file in kustomization["resources"] if file != add_ons.HUB_ROLE]
+    for manifest in (one for file in files for one in shipped(f"kustomize/{file}")):
         if manifest["kind"] == "ConfigMap":
             manifest["data"]["settings.yaml"] += SETTINGS
         yield manifest
@@ -135,11 +146,12 @@ async def bootstrap_kubeconfig(hub: EmbeddedCluster) -> str:
     return render(hub.name, server=hub.url, ca=hub.ca, token=token, user="bootstrap")
 
 
-async def prepare_hub(hub: Client) -> None:
-    """Bring sets, add-ons and queues to the workers."""
+async def prepare_hub(hub: Client, agent_settings: Sequence[str]) -> bool:
+    """Bring sets, add-ons and queues to the workers; tell whether they are scored."""
     await cluster_sets.create_set(hub, CLUSTER_SET)
     await cluster_sets.bind(hub, CLUSTER_SET, "default")
     await create_all(hub, objects("placement-spoke.yaml"))
     await create_all(hub, add_ons.accounts_add_on())
-    await create_all(hub, add_ons.scores_add_on(*QUICK_SCORES))
+    are_scored = await add_ons.install_scores(hub, *QUICK_SCORES, *agent_settings)
     await hub.apply(REPLICA_SETS, queues_for_all())
+    return are_scored

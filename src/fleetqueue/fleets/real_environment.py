@@ -74,8 +74,9 @@ async def prepare_workers(fleet: RealFleet, hub: Client) -> None:
 async def prepare(fleet: RealFleet, hub: Client, worker: RealCluster) -> None:
     newcomer = joining.Newcomer(worker.name, load(worker.remote_kubeconfig), cluster_set=CLUSTER_SET)
     await joining.join(hub, newcomer, fleet.report)
-    if worker.name not in WITHOUT_GPUS:
-        async with opened(worker) as client:
+    async with opened(worker) as client:
+        await ensure_namespace(client, NAMESPACE)  # where its agent keeps what it has promised
+        if worker.name not in WITHOUT_GPUS:
             await add_gpus(client, worker.name)
 
 
@@ -103,22 +104,22 @@ def queues_for_all() -> dict[str, Any]:
     }
 
 
-async def wait_until_whole(hub: Client, workers: Mapping[str, Client]) -> None:
-    """Wait for credentials and scores of every worker, and for its queues."""
+async def wait_until_whole(hub: Client, workers: Mapping[str, Client], *, are_scored: bool = True) -> None:
+    """Wait for credentials and scores of every worker, if somebody scores them, and for its queues."""
     async with Observed({HUB: hub, **workers}) as seen:
         seen.follow(HUB, Secret, namespace=KUEUE_NAMESPACE)
         seen.follow(HUB, cluster.AddOnPlacementScore)
         for name in workers:
             seen.follow(name, kueue.LocalQueue, namespace="default")
         await seen.until(
-            lambda: not missing(seen, list(workers)),
+            lambda: not missing(seen, list(workers), are_scored=are_scored),
             limit=READY_SECONDS,
             what="the environment of the stories",
-            why_not=lambda: f"missing: {', '.join(missing(seen, list(workers)))}",
+            why_not=lambda: f"missing: {', '.join(missing(seen, list(workers), are_scored=are_scored))}",
         )
 
 
-def missing(seen: Observed, workers: list[str]) -> list[str]:
+def missing(seen: Observed, workers: list[str], *, are_scored: bool) -> list[str]:
     """Say what is not there yet."""
     hub = seen[HUB]
     lacking = []
@@ -126,7 +127,7 @@ def missing(seen: Observed, workers: list[str]) -> list[str]:
         if hub.get(Secret, credentials_secret(name), KUEUE_NAMESPACE) is None:
             lacking.append(f"credentials of {name}")
         score = hub.get(cluster.AddOnPlacementScore, SCORE_RESOURCE, name)
-        if score is None or not conditions.is_true(score.status.conditions, FRESH):
+        if are_scored and (score is None or not conditions.is_true(score.status.conditions, FRESH)):
             lacking.append(f"scores of {name}")
         lacking += [
             f"queue {queue} on {name}"

@@ -21,6 +21,13 @@ _REFERENCE: Final = "$ref"
 SYSTEMS: Final = (
     "kueue",
     "jobset",
+    "leaderworkerset",
+    "kuberay",
+    "mpi-operator",
+    "training-operator",
+    "trainer",
+    "spark-operator",
+    "appwrapper",
     "ocm-hub",
     "ocm-agent",
     "ocm-operator",

@@ -20,6 +20,7 @@ from typing import Any, Final
 import orjson
 import yaml
 
+from fleetqueue.api.job_kinds import BATCH_JOB
 from fleetqueue.lab.certificates import Authority, rsa_key
 from fleetqueue.lab.errors import EngineError
 from fleetqueue.lab.pki import KeyPair, read_pair, write_pair
@@ -61,7 +62,7 @@ class KueueProcess:
         shipped = manifests.read(self.cluster.layout.kueue_manifests)
         wanted = [rewired(item, self.cluster.ports["kueue-webhook"], authority.certificate) for item in kept(shipped)]
         wanted.append(webhook_secret(authority, certificate))
-        if self.frameworks is None:
+        if self.frameworks != (BATCH_JOB.framework,):
             # On every cluster: a kind that a worker does not serve fails the whole MultiKueue connection.
             wanted += manifests.read(self.cluster.layout.job_crds)
         digest = hashlib.sha256(orjson.dumps(wanted)).hexdigest().encode()
@@ -148,8 +149,7 @@ def derive(shipped: dict[str, Any], cluster: RealCluster, frameworks: Iterable[s
         "webhookSecretName": SECRET,
     }
     if frameworks is not None:
-        listed = section(config, "integrations").get("frameworks") or []
-        section(config, "integrations")["frameworks"] = [name for name in listed if name in set(frameworks)]
+        section(config, "integrations")["frameworks"] = list(frameworks)
     # Its server wants to write a certificate to a fixed path at the root of the file system.
     section(config, "featureGates")["VisibilityOnDemand"] = False
     return config

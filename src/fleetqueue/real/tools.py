@@ -1,4 +1,4 @@
-"""Programs that developers and CI use beside the engine: Helm for the chart, promtool for its alerts.
+"""Programs that developers and CI use beside the engine: Helm for the chart, promtool for its alerts, Kueue's client.
 
 They are built as the engine is, from pinned Go modules. Each has a folder of its own in the cache, so that a new
 version of one builds nothing else anew.
@@ -6,13 +6,13 @@ version of one builds nothing else anew.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from fleetqueue.real.build import Report, build_binary, only_one_build, prepare_module
 from fleetqueue.real.layout import Layout, cache_dir
-from fleetqueue.real.parts import KUBERNETES_VERSION, Binary, Project
+from fleetqueue.real.parts import KUBERNETES_VERSION, KUEUE, Binary, Project
 from fleetqueue.real.toolchain import find_go
 
 HELM_VERSION: Final = "3.22.0"
@@ -39,7 +39,8 @@ PROMTOOL: Final = Project(
     version=f"v{PROMETHEUS_VERSION}",
     binaries=(Binary("promtool", "github.com/prometheus/prometheus/cmd/promtool", 300),),
 )
-TOOLS: Final = {project.name: project for project in (HELM, PROMTOOL)}
+KUEUECTL: Final = replace(KUEUE, name="kueuectl", binaries=(Binary("kueuectl", f"{KUEUE.module}/cmd/kueuectl", 120),))
+TOOLS: Final = {project.name: project for project in (HELM, PROMTOOL, KUEUECTL)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Pure decisions that the product and the embedded world take alike."""
+"""Pure decisions that several parts take alike: the product and the embedded world, or two of its systems."""

@@ -1,4 +1,4 @@
-"""The last status of a Job that Kueue has stopped on the hub, when no cluster has a copy of it any more."""
+"""The last status of a Job that Kueue has stopped on the hub, when no cluster tells it any more."""
 
 from datetime import datetime
 
@@ -24,7 +24,7 @@ def last_status(job: Manifest, now: datetime) -> Manifest:
     if not status.get("active") and (not status.get("startTime") or is_true(job, SUSPENDED)):
         return status
     stopped = {**status, "active": 0, "ready": 0, "terminating": 0}
-    return suspended(stopped, "JobSuspended", "No cluster has a copy of this Job any more", now)
+    return suspended(stopped, "JobSuspended", "Kueue has stopped this Job, and no cluster tells how it is", now)
 
 
 def suspended(status: Manifest, reason: str, message: str, now: datetime) -> Manifest:

@@ -8,7 +8,8 @@ deadline counts from when a renewal was begun, not from when its answer came, an
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from fleetqueue import clock
@@ -39,13 +40,19 @@ class LeadershipLost(Exception):
 
 
 class LeaderElection:
-    def __init__(self, client: Client, identity: str, settings: LeaseSettings) -> None:
+    def __init__(
+        self, client: Client, identity: str, settings: LeaseSettings, *, labels: Mapping[str, str] = OURS
+    ) -> None:
+        """`labels` are those of the lease; without them it is nobody's of ours."""
         self.client = client
         self.identity = identity
         self.settings = settings
+        self.labels = dict(labels)
         self._seen = ("", 0.0)
         """The lease's last version, and when we first saw it."""
         self._holder = ""
+        self._held: Lease | None = None
+        """The lease as we wrote it last; None where that is not sure."""
         self._deadline = 0.0
         """Until when we may act without another renewal; it counts from when the last one was begun."""
 
@@ -107,23 +114,35 @@ class LeaderElection:
         return taken
 
     async def _take(self) -> bool:
+        """Take or renew the lease; who holds it writes without reading, as long as nobody else has written."""
+        if (held := self._held) is not None:
+            self._held = None
+            with suppress(errors.Conflict, errors.NotFound):
+                await self._write(held)
+                return True
         settings = self.settings
         try:
             lease = Lease.view(await self.client.get(Lease.resource, settings.name, settings.namespace))
         except errors.NotFound:
             spec = {**self._spec(transitions=0), "acquireTime": micro_timestamp(clock.now())}
-            manifest = Lease.manifest(settings.name, settings.namespace, labels=dict(OURS), spec=spec)
-            await self.client.create(Lease.resource, manifest)
+            manifest = Lease.manifest(settings.name, settings.namespace, labels=self.labels, spec=spec)
+            self._held = Lease.view(await self.client.create(Lease.resource, manifest))
             return True
-        self._holder = holder = lease.spec.holder_identity
+        self._holder = lease.spec.holder_identity
         if self._is_taken and not self._is_silent(lease):
             return False
-        spec = self._spec(transitions=lease.spec.lease_transitions + (holder != self.identity))
-        if holder != self.identity:
-            spec["acquireTime"] = micro_timestamp(clock.now())
-        patch = {"metadata": {**lease.precondition, "labels": OURS}, "spec": spec}
-        await self.client.merge(Lease.resource, settings.name, settings.namespace, patch)
+        await self._write(lease)
         return True
+
+    async def _write(self, lease: Lease) -> None:
+        """Write that we hold a lease, if it still is as it was seen."""
+        is_new = lease.spec.holder_identity != self.identity
+        spec = self._spec(transitions=lease.spec.lease_transitions + is_new)
+        if is_new:
+            spec["acquireTime"] = micro_timestamp(clock.now())
+        patch = {"metadata": {**lease.precondition, "labels": self.labels}, "spec": spec}
+        settings = self.settings
+        self._held = Lease.view(await self.client.merge(Lease.resource, settings.name, settings.namespace, patch))
 
     @property
     def _is_taken(self) -> bool:
@@ -162,6 +181,11 @@ class LeaderElection:
             "leaseTransitions": transitions,
             "renewTime": micro_timestamp(clock.now()),
         }
+
+
+def identity_of(host: str) -> str:
+    """Name a replica so that no other, also of an earlier start, has the same name."""
+    return f"{host}_{clock.suffix()}"
 
 
 async def _stop(task: "asyncio.Future[None]") -> BaseException | None:

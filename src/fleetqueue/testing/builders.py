@@ -3,8 +3,9 @@
 from datetime import datetime
 
 from fleetqueue import clock
+from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.scheme import Manifest, Resource
 
 
 def condition(
@@ -21,6 +22,26 @@ def pod_template(image: str = "busybox", *, annotations: Manifest | None = None,
     container = {"name": "main", "image": image, **({"resources": resources} if resources else {})}
     metadata = {"metadata": {"annotations": annotations}} if annotations else {}
     return {**metadata, "spec": {"restartPolicy": "Never", "containers": [container]}}
+
+
+def custom_kind(resource: Resource) -> Manifest:
+    """Build the definition of a kind whose spec and status may be anything."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": resource.version,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}},
+    }
+    names = {"kind": resource.kind, "plural": resource.plural, "singular": resource.kind.lower()}
+    spec = {
+        "group": resource.group,
+        "names": {**names, "listKind": f"{resource.kind}List"},
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "versions": [version],
+    }
+    return CustomResourceDefinition.manifest(f"{resource.plural}.{resource.group}", spec=spec)
 
 
 def by_secret(name: str = "kubeconfig") -> Manifest:

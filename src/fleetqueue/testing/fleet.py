@@ -14,10 +14,10 @@ from typing import Self
 
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
-from fleetqueue.embedded.nodes.stages import duration
 from fleetqueue.fleets.crashes import Life
 from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
 from fleetqueue.lab.cluster_names import HUB, cluster_names
+from fleetqueue.rules.run_times import duration
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.embedded_server import EmbeddedServer

@@ -15,6 +15,7 @@ go on without it.
 """
 
 import asyncio
+import errno
 import random
 import selectors
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -63,6 +64,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def arrived(self, what: object) -> None:
         self._expected.pop(what, None)
+
+    async def subprocess_exec(self, protocol_factory: Any, *args: Any, **kwargs: Any) -> Any:
+        """Start no process: time would jump over its answer."""
+        raise OSError(errno.ENOTSUP, "no process can be started in virtual time")
 
     def at_close(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do something as the last thing of all."""
@@ -170,6 +175,12 @@ class VirtualClock:
 
     def now(self) -> datetime:
         return self.start + timedelta(seconds=clock.monotonic())
+
+    def since_boot(self) -> float:
+        return clock.monotonic()
+
+    def boot(self) -> str:
+        return "virtual"
 
 
 def run(test: Coroutine[Any, Any, T], *, seed: int = 0) -> T:

@@ -13,7 +13,7 @@ import yaml
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Namespace, Secret, ServiceAccount
 from fleetqueue.api.managed_service_account_v1beta1 import AGENT_NAMESPACE, ManagedServiceAccount
-from fleetqueue.api.meta import O, Object, key_of, owner_reference
+from fleetqueue.api.meta import O, Object, controller_reference, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
@@ -133,7 +133,7 @@ async def _orphan(hub: Client) -> None:
     manifest = ManagedServiceAccount.manifest("gone", "default", spec={"rotation": {}})
     owner = await hub.create(ManagedServiceAccount.resource, manifest)
     orphan = Secret.manifest("orphan", "default")
-    reference = owner_reference(ManagedServiceAccount.resource, "gone", owner["metadata"]["uid"])
+    reference = controller_reference(ManagedServiceAccount.resource, "gone", owner["metadata"]["uid"])
     orphan["metadata"]["ownerReferences"] = [reference]
     await hub.create(Secret.resource, orphan)
     await hub.delete(ManagedServiceAccount.resource, "gone", "default")

@@ -106,9 +106,20 @@ class RealHub:
         cls, cluster: RealCluster, kinds: Sequence[type[Object]], *, quiet: float, patience: float
     ) -> AsyncIterator[Self]:
         """Follow one cluster of a `RealFleet`."""
+        client = connect(load(cluster.kubeconfig))
+        try:
+            async with cls.following(client, kinds, quiet=quiet, patience=patience) as hub:
+                yield hub
+        finally:
+            await client.close()
+
+    @classmethod
+    @asynccontextmanager
+    async def following(
+        cls, client: Client, kinds: Sequence[type[Object]], *, quiet: float, patience: float
+    ) -> AsyncIterator[Self]:
+        """Follow the cluster of a client."""
         async with AsyncExitStack() as stack:
-            client = connect(load(cluster.kubeconfig))
-            stack.push_async_callback(client.close)
             hub = cls(client, kinds, quiet=quiet, patience=patience)
             for informer in hub.informers:
                 informer.subscribe(lambda old, new: hub.note())

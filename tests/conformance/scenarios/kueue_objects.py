@@ -52,10 +52,29 @@ def _seconds(start: str, end: str) -> float:
     return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
 
 
+def other_job(raw: Manifest) -> Manifest:
+    """Return a job of a custom kind: what Go writes of empty fields, or leaves out, is no difference."""
+    return {**header(raw), "spec": _without_empty(raw["spec"]), "status": told(raw)}
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {name: _without_empty(inner) for name, inner in value.items()}
+        return {name: inner for name, inner in kept.items() if inner not in (None, "", {}, []) and inner is not False}
+    return [_without_empty(inner) for inner in value] if isinstance(value, list) else value
+
+
 def workload(raw: Manifest) -> Manifest:
-    found = {**header(raw), "spec": raw["spec"], "status": told(raw)}
+    found = {**header(raw), "spec": {**raw["spec"], "podSets": [*map(_pod_set, raw["spec"]["podSets"])]}}
+    found["status"] = told(raw)
     _keep_certain(found["status"]["conditions"])
     return found
+
+
+def _pod_set(raw: Manifest) -> Manifest:
+    """Return a pod set; Go writes the metadata of a template of a custom kind also where there is none."""
+    template = {name: value for name, value in raw.get("template", {}).items() if name != "metadata" or value}
+    return {**raw, **({"template": template} if template else {})}
 
 
 def _keep_certain(said: dict[str, str]) -> None:

@@ -154,7 +154,10 @@ async def write(client: Client, change: Change) -> None:
 def dated(value: Any) -> Any:
     """Return an object in which `+5s` and `-1h` under the names of moments are moments from now."""
     if isinstance(value, dict):
-        return {k: _moment(v) if k in ("validUntil", "timeAdded") else dated(v) for k, v in value.items()}
+        return {
+            k: _moment(v) if k in ("validUntil", "timeAdded", "lastScheduleTime") else dated(v)
+            for k, v in value.items()
+        }
     return [dated(item) for item in value] if isinstance(value, list) else value
 
 

@@ -289,26 +289,34 @@ class World:
         for path in sorted((DEPLOY / "rbac").glob("controller_*.yaml")):
             if "cluster_namespace" not in path.name:
                 await self.apply_file(path)
+        text = await self.account_kubeconfig("hub", "fleetqueue-system", "fleetqueue-controller")
+        self.controller_kubeconfig.write_text(text)
+
+    async def account_kubeconfig(self, cluster: str, namespace: str, account: str, address: str = "") -> str:
+        """Make a kubeconfig for an account of a cluster, which is at its own address unless another is named."""
+        client = self.hub if cluster == "hub" else self.workers[cluster]
         request = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
             "spec": {"expirationSeconds": 36000},
         }
-        account = "/api/v1/namespaces/fleetqueue-system/serviceaccounts/fleetqueue-controller/token"
-        token = (await self.hub.post(account, request))["status"]["token"]
-        connection = load(self.fleet.clusters["hub"].kubeconfig)
-        text = render("hub", server=connection.server, ca=connection.ca or b"", token=token, user="controller")
-        self.controller_kubeconfig.write_text(text)
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
+        token = (await client.post(path, request))["status"]["token"]
+        connection = load(self.fleet.clusters[cluster].kubeconfig)
+        server = address or connection.server
+        return render(cluster, server=server, ca=connection.ca or b"", token=token, user=account)
 
     async def apply_file(self, path: Path) -> None:
         for manifest in yaml.safe_load_all(path.read_text()):  # noqa: ASYNC240
             await self.apply(manifest)
 
-    async def apply(self, manifest: dict[str, Any]) -> None:
+    async def apply(self, manifest: dict[str, Any], client: Client | None = None) -> None:
+        """Apply what is shipped, to the hub unless another cluster is named."""
         group, _, version = manifest["apiVersion"].rpartition("/")
         plural = manifest["kind"].lower() + "s"
         namespaced = "namespace" in manifest["metadata"]
-        await self.hub.apply(Resource(group, version, manifest["kind"], plural, namespaced), manifest)
+        resource = Resource(group, version, manifest["kind"], plural, namespaced)
+        await (client or self.hub).apply(resource, manifest)
 
     async def ensure(self, client: Client, manifest: dict[str, Any], kind: type[Object]) -> None:
         with suppress(errors.AlreadyExists):
@@ -444,8 +452,10 @@ class Environment:
 
     # Acting
 
-    async def submit(self, name: str, *, run_for: str = "600s", gpus: int = 1, annotations: Any = None) -> str:
-        """Create a Job on the hub; return its name."""
+    async def submit(
+        self, name: str, *, run_for: str = "600s", gpus: int = 1, annotations: Any = None, grace: int | None = None
+    ) -> str:
+        """Create a Job on the hub; return its name. `grace` is how many seconds its pods may take to stop."""
         requests = {"cpu": "10m", "nvidia.com/gpu": str(gpus)}
         container = {
             "name": "main",
@@ -456,6 +466,8 @@ class Environment:
             "metadata": {"annotations": {"fleetqueue.dev/run-for": run_for, **(annotations or {})}},
             "spec": {"restartPolicy": "Never", "containers": [container]},
         }
+        if grace is not None:
+            template["spec"]["terminationGracePeriodSeconds"] = grace
         spec = {"suspend": True, "template": template}
         labels = {kueue.QUEUE_LABEL: "queue"}
         job = Job.manifest(name, self.name, labels=labels, spec=spec)

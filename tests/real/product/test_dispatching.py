@@ -65,7 +65,7 @@ async def test_a_nomination_that_comes_after_the_winner_changes_nothing(env):
         before = stale.metadata.resource_version
 
         with pytest.raises(errors.Conflict):
-            await heart.room.dispatcher._nominate(stale, [f"{env.name}-cluster3"], "")
+            await heart.room.dispatcher._nominate(stale, await env.config(), [f"{env.name}-cluster3"], "")
 
         assert (await env.workload("job")).status.nominated_cluster_names == ()
         assert (await env.workload("job")).metadata.resource_version == before or env.witness.doubles == []

@@ -13,12 +13,16 @@ from typing import Any
 
 import yaml
 
+from fleetqueue import clock
 from fleetqueue.admin.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.conditions import micro_timestamp
 from fleetqueue.api.coordination_v1 import Lease
-from fleetqueue.api.core_v1 import Secret
+from fleetqueue.api.core_v1 import Namespace, Secret
+from fleetqueue.api.fence import FENCE, LEASE, LOST_WORKER, PASSED
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
@@ -139,6 +143,7 @@ async def everything(env):
     await env.counts_its_pod("stopped")
     await env.set_active("stopped", False)
     await env.eventually(lambda: stopped(env, "stopped"), "the stopped job has given its quota back")
+    await fence(env)
     await env.submit("job", run_for="3s")
     place = await env.running_on("job")
     await env.select(*(ALL - {place}))
@@ -150,6 +155,34 @@ async def everything(env):
     await env.hub.delete(kueue.ClusterQueue.resource, env.name)
     await env.hub.delete(kueue.AdmissionCheck.resource, env.name)
     await env.eventually(lambda: gone(env), "the check and its config are gone")
+
+
+async def fence(env):
+    """Lose the cluster of a job that asks for the fence, with an agent that renewed its Lease once."""
+    for name in ALL:
+        await ensure_lease(env, name)
+    await env.submit("fenced", annotations={LOST_WORKER: FENCE}, grace=1)
+    place = await env.running_on("fenced")
+    await env.counts_its_pod("fenced")
+    await env.hub.merge(Lease.resource, LEASE, place, {"spec": {"leaseDurationSeconds": 1}})
+    await env.world.fleet.cut(place)
+    await env.set_active("fenced", False)
+    await env.eventually(lambda: is_passed(env, place), "the Lease is marked")
+    await env.world.fleet.heal(place)
+    await env.hub.delete(Job.resource, "fenced", env.name)
+    for name in ALL:
+        await env.hub.delete(Lease.resource, LEASE, name)
+
+
+async def ensure_lease(env, name):
+    with suppress(errors.AlreadyExists):
+        await env.hub.create(Namespace.resource, Namespace.manifest(name))
+    spec = {"leaseDurationSeconds": 600, "renewTime": micro_timestamp(clock.now())}
+    await env.hub.create(Lease.resource, Lease.manifest(LEASE, name, spec=spec))
+
+
+async def is_passed(env, name):
+    return PASSED in (await env.get(Lease, LEASE, name)).metadata.annotations
 
 
 async def repair(env, extra):
@@ -222,7 +255,7 @@ async def test_every_grain_of_the_shipped_roles_is_needed_and_together_they_are_
 
     settings = HubSettings(
         leader_election=LeaderElectionSettings(duration=4, renew_deadline=3, retry=0.5),
-        placement_admission=PlacementAdmissionSettings(drain_poll=0.5, linger=0.5),
+        placement_admission=PlacementAdmissionSettings(drain_poll=0.5, linger=0.5, fence_slack=1.0),
         credentials=CredentialsSettings(linger=1.0),
     )
     lease = LeaderElectionSettings()

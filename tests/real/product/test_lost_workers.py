@@ -6,34 +6,13 @@ whenever the connection to the worker breaks, however short that is.
 
 from contextlib import asynccontextmanager
 
-import yaml
-
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import find, is_true
-from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 
-KUEUE = "kueue-system"
+from .kueue_timeouts import worker_lost_timeout
+
 PATIENCE = 45.0
-
-
-@asynccontextmanager
-async def worker_lost_timeout(world, time):
-    """Let the hub's Kueue give workers up after a time, as an administrator would."""
-    before = (await world.hub.get(ConfigMap.resource, CONFIG_MAP, KUEUE))["data"][CONFIG_KEY]
-    config = yaml.safe_load(before)
-    config["multiKueue"]["workerLostTimeout"] = time
-    try:
-        await set_config(world, yaml.safe_dump(config, sort_keys=False))
-        yield
-    finally:
-        await set_config(world, before)
-
-
-async def set_config(world, text):
-    await world.hub.merge(ConfigMap.resource, CONFIG_MAP, KUEUE, {"data": {CONFIG_KEY: text}})
-    await world.fleet.restart("hub/kueue")
 
 
 async def test_a_job_that_kueue_means_to_start_anew_runs_on_where_its_worker_was_cut_off(env):

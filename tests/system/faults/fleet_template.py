@@ -33,6 +33,8 @@ from .faulty_server import TESTER, Faults, FaultyServer
 AGENT_NAMESPACE = "open-cluster-management-agent"
 LABEL = "accelerator"
 T4 = "nvidia-tesla-t4"
+SOON_FENCED = ("--set=fence.after=60",)
+"""Many cuts are longer than that, and than all that the hub adds to it."""
 SETTLED = 40.0
 """Seconds until all that follows the set-up has happened."""
 See = Callable[[str, StorageChange], None]
@@ -96,7 +98,7 @@ async def _make() -> FleetTemplate:
             tokens = {cluster.admin_token: ADMIN, TESTER: User("tester", (MASTERS,))}
             accounts = cluster.server.authentication.accounts
             secrets[name] = Secrets(signing_key=accounts.key, tokens=tokens)
-        await set_up(fleet.hub, fleet.workers, lambda line: None)
+        await set_up(fleet.hub, fleet.workers, lambda line: None, agent_settings=SOON_FENCED)
         await fill(fleet.hub.client(), [worker.client() for worker in fleet.workers])
         await Strangers({name: cluster.client() for name, cluster in fleet.clusters.items()}).arrive()
         await advance(SETTLED)

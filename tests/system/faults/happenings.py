@@ -10,10 +10,11 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node, Pod, Secret, ServiceAccount
+from fleetqueue.api.fence import FENCE, LOST_WORKER, RERUN, WAIT
 from fleetqueue.api.usage_scores import GPU
 from fleetqueue.api.work_v1 import ManifestWork
-from fleetqueue.embedded.nodes.stages import RUN_FOR
 from fleetqueue.manifests import objects
+from fleetqueue.rules.run_times import RUN_FOR
 from tests.invariants.reasons import has_ended
 from tests.invariants.strangers import NAME
 
@@ -48,8 +49,11 @@ async def create_job(world: World) -> str:
     (job,) = objects(f"job-{queue}.yaml")
     job["metadata"] |= {"name": f"job-{number:02}"}
     job["metadata"].pop("generateName")
-    job["spec"]["template"]["metadata"] = {"annotations": {RUN_FOR: f"{seconds}s"}}
-    said = f"somebody creates job-{number:02} of {seconds} s for {queue}"
+    policy = world.chance.choice([RERUN, WAIT, FENCE, FENCE])
+    job["spec"]["template"]["metadata"] = {"annotations": {RUN_FOR: f"{seconds}s", LOST_WORKER: policy}}
+    if policy != RERUN:
+        world.careful.add(job["metadata"]["name"])
+    said = f"somebody creates job-{number:02} of {seconds} s for {queue}, {policy} if its worker is lost"
     try:
         await world.hub.create(Job.resource, job)
     except errors.ServerError as error:
@@ -136,18 +140,27 @@ async def score(world: World) -> str:
 
 async def cut(world: World) -> str:
     name, silently = world.chance.choice(world.names), world.chance.random() < 0.5
-    world.cluster(name).way.cut(silently=silently)
-    world.leaves(name)
-    return f"the way to {name} is cut{' silently' if silently else ''}"
+    ways = world.chance.choice(["to", "from", "to and from"])
+    cut_ways(world, name, ways, silently=silently)
+    return f"the way {ways} {name} is cut{' silently' if silently else ''}"
+
+
+def cut_ways(world: World, name: str, ways: str, *, silently: bool) -> None:
+    """Cut the way to a cluster, the way from it, or both."""
+    cluster = world.cluster(name)
+    if "to" in ways:
+        cluster.way.cut(silently=silently)
+        world.leaves(name)
+    if "from" in ways:
+        cluster.way_out.cut(silently=silently)
 
 
 async def lose(world: World) -> str:
     """Cut a worker off for longer than Kueue waits for it; alone, since two would excuse each other's jobs."""
     await heal(world)
-    name = world.chance.choice(world.workers)
-    world.cluster(name).way.cut(silently=world.chance.random() < 0.5)
-    world.leaves(name)
-    world.note(f"{name} is lost")
+    name, ways = world.chance.choice(world.workers), world.chance.choice(["to", "to and from", "to and from"])
+    cut_ways(world, name, ways, silently=world.chance.random() < 0.5)
+    world.note(f"{name} is lost: the way {ways} it is cut")
     await asyncio.sleep(17 * 60)
     recover(world, name)
     return f"{name} is back"
@@ -167,6 +180,7 @@ async def heal(world: World) -> str:
 
 def recover(world: World, name: str) -> None:
     world.cluster(name).way.heal()
+    world.cluster(name).way_out.heal()
     world.faults(name).end()
     world.returns(name)
 
@@ -226,8 +240,8 @@ def leading_pod(world: World) -> str:
     return f"{lease.namespace}/{lease.spec.holder_identity.partition('_')[0]}"
 
 
-def freeze_pod(world: World, pod: str, where: str) -> str:
-    seconds, thawed = world.chance.choice([3, 12, 25, 50]), asyncio.Event()
+def freeze_pod(world: World, pod: str, where: str, seconds: float = 0) -> str:
+    seconds, thawed = seconds or world.chance.choice([3, 12, 25, 50]), asyncio.Event()
 
     def thaw() -> None:
         for name in world.names:
@@ -238,6 +252,15 @@ def freeze_pod(world: World, pod: str, where: str) -> str:
         world.faults(name).frozen[pod] = thawed
     asyncio.get_running_loop().call_later(seconds, thaw)
     return f"pod {pod} on {where} is frozen for {seconds} s"
+
+
+async def suspend_machine(world: World) -> str:
+    """Let everything on a worker stand still for a while; its clocks go on."""
+    name, seconds = world.chance.choice(world.workers), world.chance.choice([12, 25, 50])
+    for raw in world.objects(name, Pod):
+        if raw["metadata"]["namespace"] in PARTS:
+            freeze_pod(world, Pod.view(raw).key, name, seconds)
+    return f"the machine of {name} is suspended for {seconds} s"
 
 
 def one_pod(world: World) -> tuple[str, dict]:
@@ -296,6 +319,7 @@ WEIGHTS: dict[Happening, int] = {
     kill: 6,
     freeze: 3,
     freeze_leader: 2,
+    suspend_machine: 2,
     revoke: 1,
     lose_secret: 1,
     meddle: 1,

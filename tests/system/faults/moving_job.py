@@ -98,7 +98,7 @@ class MovingJob:
         server = where.server.api
         install = partial(server.webhooks.install, "kueue")
         remote = MultiKueueSettings(dispatcher=DISPATCHER_NAME)
-        more = wiring.controllers(view, metrics, remote, dial=self.fleet.dial) if where is self.hub else ()
+        more = partial(wiring.controllers, view, metrics, remote, dial=self.fleet.dial) if where is self.hub else tuple
         return KueueManager(view, metrics, KueueSettings(pods_ready=None), find=server.find, install=install, more=more)
 
     # What happens

@@ -12,8 +12,8 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Secret, ServiceAccount
-from fleetqueue.embedded.nodes.stages import RUN_FOR
 from fleetqueue.manifests import objects
+from fleetqueue.rules.run_times import RUN_FOR
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
 from tests.invariants.reasons import has_ended
 

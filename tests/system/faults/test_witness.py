@@ -21,7 +21,7 @@ def change(raw, *, before=None, kind="ADDED", key=""):
 
 @pytest.fixture
 def witness():
-    return Witness(lambda worker: worker == "lost")
+    return Witness(lambda worker: worker == "lost", lambda name: name == "careful")
 
 
 def test_two_live_copies_at_a_time_are_noticed(witness):
@@ -50,6 +50,43 @@ def test_what_is_not_twice(witness, first, second):
 def test_a_worker_that_was_lost_is_excused(witness):
     witness.see("lost", change(job("j")))
     witness.see("cluster2", change(job("j")))
+
+    witness.check()
+
+
+def pod(name, *, phase="Running", job_name="careful"):
+    labels = {"batch.kubernetes.io/job-name": job_name}
+    metadata = {"name": name, "namespace": "default", "uid": name, "labels": labels}
+    return change({"metadata": metadata, "status": {"phase": phase}}, key=f"/core/pods/default/{name}")
+
+
+def test_a_worker_that_was_lost_does_not_excuse_a_job_that_must_not_run_twice(witness):
+    witness.see("lost", change(job("careful")))
+    witness.see("cluster2", change(job("careful")))
+
+    with pytest.raises(Broken, match="ran twice: default/careful"):
+        witness.check()
+
+
+def test_of_such_a_job_pods_count_too(witness):
+    witness.see("cluster1", pod("a"))
+    witness.see("cluster2", pod("b"))
+
+    with pytest.raises(Broken, match="pods of careful are on cluster1, cluster2"):
+        witness.check()
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(("cluster1", pod("b")), id="both on one worker"),
+        pytest.param(("cluster2", pod("b", phase="Succeeded")), id="one has ended"),
+        pytest.param(("cluster2", pod("b", job_name="other")), id="of another job"),
+    ],
+)
+def test_pods_that_are_not_twice(witness, second):
+    witness.see("cluster1", pod("a"))
+    witness.see(*second)
 
     witness.check()
 

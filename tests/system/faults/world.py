@@ -37,7 +37,9 @@ class World:
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(f"whole {seed}")
         self.diary: list[str] = []
-        self.witness = Witness(self.was_lost)
+        self.careful: set[str] = set()
+        """The jobs that must not run twice even if their worker is lost, by name."""
+        self.witness = Witness(self.was_lost, self.careful.__contains__)
         self.reasons = Reasons()
         self.strangers: Strangers
         self.fleet: EmbeddedFleet

@@ -89,6 +89,13 @@ UNREADY = "Admitted it is; its Job shows no ready pod; look at its pods on gpu-c
         pytest.param(
             workload(("QuotaReserved", "Evicted")), "", "it is being evicted: Evicted it is", id="on its way out"
         ),
+        pytest.param(
+            workload(("QuotaReserved", "Evicted")),
+            "waits for gpu-c1, which may run it and does not answer since 2026-01-01T00:00:00Z",
+            "it is being evicted: Evicted it is; waits for gpu-c1, which may run it and does not answer since"
+            " 2026-01-01T00:00:00Z",
+            id="on its way out, and its cluster is silent",
+        ),
         pytest.param(workload(("QuotaReserved", "Admitted")), "", "Admitted it is", id="it runs"),
         pytest.param(workload(("Admitted", "Finished")), "", "Finished it is", id="it has ended"),
         pytest.param(

@@ -14,10 +14,12 @@ from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore, ManagedCluster
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import ConfigMap, Secret, secret
+from fleetqueue.api.fence import LEASE
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CREDENTIALS_ANNOTATION, RELEASED
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.secret_content import Issued, secret_manifest
+from fleetqueue.controllers.placement_admission.messages import check_waits, waits_for_silent
 from fleetqueue.controllers.placement_admission.names import DRAINING, FINALIZER
 from fleetqueue.runtime.cluster import MANAGED_BY, OURS
 from fleetqueue.testing.arranged_api import ArrangedApi
@@ -64,6 +66,28 @@ def not_found(request: object) -> None:
 
 async def remove(api: ArrangedApi, removal: Removal = Removal()) -> Remains:  # noqa: B008 - it is frozen
     return await uninstall(Client(api), removal, lambda line: None)
+
+
+async def test_while_jobs_wait_for_a_cluster_that_may_run_them_nothing_is_done(hub):
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    message = check_waits(waits_for_silent("gpu-c1", moment, "wait", is_ours=True))
+    state = {"name": "gpu", "state": "Pending", "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    hub.add(kueue.Workload.manifest("job", "team-a", spec={}, status={"admissionChecks": [state]}))
+    hub.writes.clear()
+
+    remains = await remove(hub, Removal(detach_checks=True, purge=True))
+
+    assert hub.writes == []
+    assert "jobs wait for a cluster that may run them (team-a/job)" in remains.todo[0]
+
+
+async def test_purging_ends_what_agents_have_promised(hub):
+    hub.namespace("c1")
+    hub.add(Lease.manifest(LEASE, "c1", labels=OURS, spec={}), Lease.manifest("other", "c1", spec={}))
+
+    await remove(hub, Removal(purge=True))
+
+    assert [lease.name for lease in hub.list(Lease) if lease.namespace == "c1"] == ["other"]
 
 
 async def test_kueue_dispatches_by_itself_again(hub):

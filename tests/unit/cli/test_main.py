@@ -19,6 +19,7 @@ COMMANDS = [
     ("unjoin",),
     ("clusterset",),
     ("clusterset", "create"),
+    ("clusterset", "set"),
     ("clusterset", "bind"),
     ("clusterset", "unbind"),
     ("get",),

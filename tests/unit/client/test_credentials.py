@@ -163,7 +163,9 @@ print(json.dumps({{"apiVersion": {V1!r}, "status": status}}))
 
 
 async def test_a_plugin_is_told_about_the_cluster_where_it_wants_to_be():
-    connection = Connection(server="https://x", ca=b"CA", tls_server_name="api", insecure=True, token="not this")
+    connection = Connection(
+        "https://x", b"CA", tls_server_name="api", insecure=True, proxy_url="http://proxy", token="not this"
+    )
     asking = plugin(ECHO_INFO, provide_cluster_info=True, cluster_config={"audience": "a"}, env={"PROFILE": "dev"})
 
     info, profile = json.loads((await run_plugin(asking, connection)).token)
@@ -177,6 +179,7 @@ async def test_a_plugin_is_told_about_the_cluster_where_it_wants_to_be():
             "cluster": {
                 "server": "https://x",
                 "certificate-authority-data": "Q0E=",
+                "proxy-url": "http://proxy",
                 "tls-server-name": "api",
                 "insecure-skip-tls-verify": True,
                 "config": {"audience": "a"},
@@ -227,21 +230,32 @@ async def test_two_requests_refused_with_the_same_credential_renew_it_once(tmp_p
     [
         pytest.param(
             ExecPlugin("no-such-program-here", install_hint="install it with brew"),
-            r'"no-such-program-here" cannot be started: No such file or directory; install it with brew',
+            "^exec: executable no-such-program-here not found; install it with brew$",
             id="missing, with a hint",
         ),
-        pytest.param(ExecPlugin("no-such-program-here"), r"No such file or directory$", id="missing, without a hint"),
+        pytest.param(
+            ExecPlugin("no-such-program-here"),
+            "^exec: executable no-such-program-here not found$",
+            id="missing, without a hint",
+        ),
+        pytest.param(
+            ExecPlugin("/plugins/none"),
+            "^exec: fork/exec /plugins/none: no such file or directory$",
+            id="a path at which nothing is",
+        ),
+        pytest.param(ExecPlugin("/"), "^exec: fork/exec /: permission denied$", id="a folder"),
         pytest.param(
             plugin("import sys; print('log in first', file=sys.stderr); sys.exit(3)"),
-            "failed with 3: log in first",
+            f"^exec: executable {sys.executable} failed with exit code 3: log in first$",
             id="it fails",
         ),
+        pytest.param(plugin("import sys; sys.exit(4)"), "failed with exit code 4$", id="it fails without a word"),
         pytest.param(
             plugin("import os, sys; os.write(2, bytes([255, 254])); sys.exit(1)"),
-            "failed with 1",
+            "failed with exit code 1",
             id="it fails in no language",
         ),
-        pytest.param(plugin("print('hello')"), "printed no ExecCredential with a status", id="no JSON"),
+        pytest.param(plugin("print('hello')"), "^decoding stdout: .* printed no ExecCredential$", id="no JSON"),
     ],
 )
 async def test_a_plugin_that_does_not_work_says_why(failing, message):
@@ -252,12 +266,20 @@ async def test_a_plugin_that_does_not_work_says_why(failing, message):
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        pytest.param(b"[]", "printed no ExecCredential with a status", id="a list"),
-        pytest.param(b"{}", "printed no ExecCredential with a status", id="no status"),
-        pytest.param(b'{"status": null}', "printed no ExecCredential with a status", id="a null status"),
-        pytest.param(printed(V1BETA1, token="t"), f"printed {V1BETA1}, but {V1} was asked for", id="another version"),
-        pytest.param(printed(), "printed neither a token nor a client certificate", id="nothing in it"),
-        pytest.param(printed(clientCertificateData="C"), "neither a token nor a client certificate", id="no key"),
+        pytest.param(b"[]", "decoding stdout", id="a list"),
+        pytest.param(b"{}", f"to use API version {V1}, plugin returned version None", id="nothing at all"),
+        pytest.param(
+            f'{{"apiVersion": "{V1}", "status": null}}'.encode(), "didn't return a status field", id="a null status"
+        ),
+        pytest.param(
+            printed(V1BETA1, token="t"),
+            f"exec plugin is configured to use API version {V1}, plugin returned version {V1BETA1}",
+            id="another version",
+        ),
+        pytest.param(printed(), "exec plugin didn't return a token or cert/key pair", id="nothing in it"),
+        pytest.param(
+            printed(clientCertificateData="C"), "exec plugin returned only certificate or key, not both", id="no key"
+        ),
         pytest.param(printed(token="t", expirationTimestamp="soon"), "'soon' is no time", id="an end that is no time"),
     ],
 )

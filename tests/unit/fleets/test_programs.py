@@ -14,7 +14,6 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.authentication_v1 import issued_token, token_request
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Namespace, Pod, ServiceAccount, secret
-from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Resource
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import render
@@ -26,6 +25,7 @@ from fleetqueue.embedded.apiserver.server import Secrets
 from fleetqueue.fleets.embedded_cluster import cluster_parts, new_server
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.real.cluster_api import collection_path
+from fleetqueue.testing.builders import custom_kind
 from fleetqueue.testing.virtual_time import advance
 
 pytestmark = pytest.mark.virtual_time
@@ -74,31 +74,10 @@ async def hub(world):
     """A hub that serves what our parts need; nobody else's parts run there."""
     client = await world.add("hub")
     for kind in (kind for kinds in NEEDED.values() for kind in kinds):
-        await client.create(CustomResourceDefinition.resource, definition(kind))
+        await client.create(CustomResourceDefinition.resource, custom_kind(kind.resource))
     await client.create(Namespace.resource, Namespace.manifest("kueue-system"))
     await advance(1)
     return client
-
-
-def definition(kind: type[Object]):
-    """A kind that takes anything; whether fields are right is judged elsewhere."""
-    resource = kind.resource
-    names = {"kind": resource.kind, "plural": resource.plural, "singular": resource.kind.lower()}
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": resource.version,
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}},
-    }
-    spec = {
-        "group": resource.group,
-        "names": {**names, "listKind": f"{resource.kind}List"},
-        "scope": "Namespaced" if resource.namespaced else "Cluster",
-        "versions": [version],
-    }
-    return CustomResourceDefinition.manifest(f"{resource.plural}.{resource.group}", spec=spec)
 
 
 async def apply(client, *files, **replaced):
@@ -276,4 +255,3 @@ async def test_arguments_that_make_no_sense_are_told(world, hub):
         (broken,) = [status for status in statuses if status["restartCount"]]
         assert broken["state"]["waiting"]["reason"] == "CrashLoopBackOff"
         assert "must be one of controller, score-agent, not 'dance'" in broken["lastState"]["terminated"]["message"]
-        assert await available(worker, AGENT) == 1

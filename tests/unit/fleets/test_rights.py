@@ -14,6 +14,8 @@ ADD_ONS, CLUSTER, WORK = (f"{group}.open-cluster-management.io" for group in ("a
 ACCOUNTS, PERMISSIONS = (f"{group}.open-cluster-management.io" for group in ("authentication", "rbac"))
 CSRS, EVENTS, LEASES, RBAC = "certificates.k8s.io", "events.k8s.io", "coordination.k8s.io", "rbac.authorization.k8s.io"
 JOBSET, KUEUE, PROFILES = "jobset.x-k8s.io", "kueue.x-k8s.io", "multicluster.x-k8s.io"
+TRAINER, WRAPPERS, SPARK = "trainer.kubeflow.org", "workload.codeflare.dev", "sparkoperator.k8s.io"
+WRAPPED = dict.fromkeys(("get", "create", "delete"), "app_wrappers: _look, _create, _is_left")
 AGENTS = "registration hands it on to agents"
 KUBERNETES = "Kubernetes asks for it where an approval is written"
 HOME = " at home"
@@ -123,6 +125,18 @@ USES = {
             get="jobs/matching", patch="jobs/job_writes", delete="jobs/job_writes, after its retention"
         ),
         f"jobsets/status.{JOBSET}": {"patch": "multikueue/workloads"},
+        "pods": followed(get="pods/pod_writes", patch="pods/pod_writes", delete="pods/pod_writes"),
+        "pods/status": {"patch": "pods/pod_writes; multikueue/workloads"},
+        "statefulsets.apps": followed(),
+        "leaderworkersets.leaderworkerset.x-k8s.io": followed(),
+        **{
+            kind: followed(get="jobs/matching", patch="jobs/job_writes", delete="jobs/job_writes, after its retention")
+            for kind in (f"trainjobs.{TRAINER}", f"appwrappers.{WRAPPERS}", f"sparkapplications.{SPARK}")
+        },
+        f"trainjobs/status.{TRAINER}": {"patch": "multikueue/workloads"},
+        f"appwrappers/status.{WRAPPERS}": {"patch": "multikueue/workloads"},
+        f"trainingruntimes.{TRAINER}": followed(),
+        f"clustertrainingruntimes.{TRAINER}": followed(),
         f"workloads.{KUEUE}": followed(
             get="multikueue/copies", create="jobs/matching", patch="jobs/workload_writes", delete="jobs/workload_writes"
         ),
@@ -140,8 +154,9 @@ USES = {
         f"workloadpriorityclasses.{KUEUE}": followed(),
         f"multikueueconfigs.{KUEUE}": followed(),
         f"events.{EVENTS}": SERIES,
-        "secrets" + HOME: followed(get="cluster_profiles/in_process_plugin"),
+        "secrets" + HOME: followed(get="cluster_profiles/exec_plugins"),
         f"clusterprofiles.{PROFILES}" + HOME: followed(),
+        f"leases.{LEASES}" + HOME: dict.fromkeys(("get", "create", "patch"), "runtime/leader_election"),
     },
     "jobset-controller-manager": {
         f"jobsets.{JOBSET}": followed(delete="job_sets, after its time to live"),
@@ -150,6 +165,33 @@ USES = {
         "jobs/status.batch": {"patch": "job_sets: _resume"},
         "services": followed(create="job_sets: _act"),
         f"events.{EVENTS}": SERIES,
+    },
+    "kubeflow-trainer-controller-manager": {
+        **{f"{kind}.{TRAINER}": followed() for kind in ("trainjobs", "trainingruntimes", "clustertrainingruntimes")},
+        f"trainjobs/status.{TRAINER}": {"patch": "train_jobs: _write"},
+        f"jobsets.{JOBSET}": followed(
+            create="train_jobs: _bring", patch="train_jobs: _bring", delete="train_jobs, after its deadline"
+        ),
+        f"events.{EVENTS}": {"create": "train_jobs: _complain"},
+    },
+    "appwrapper-controller-manager": {
+        f"appwrappers.{WRAPPERS}": followed(patch="app_wrappers: finalizer"),
+        f"appwrappers/status.{WRAPPERS}": {"patch": "app_wrappers: _write"},
+        "pods": followed(**WRAPPED),
+        "services": WRAPPED,
+        "deployments.apps": WRAPPED,
+        "statefulsets.apps": WRAPPED,
+        "jobs.batch": WRAPPED,
+        f"jobsets.{JOBSET}": WRAPPED,
+        "pytorchjobs.kubeflow.org": WRAPPED,
+        "rayclusters.ray.io": WRAPPED,
+        "rayjobs.ray.io": WRAPPED,
+        f"events.{EVENTS}": {"create": "app_wrappers: _write"},
+    },
+    "spark-operator-controller": {
+        f"sparkapplications.{SPARK}": followed(),
+        f"sparkapplications/status.{SPARK}": {"patch": "spark_applications: _write"},
+        "pods": followed(create="spark_applications: reconcile", delete="spark_applications: reconcile"),
     },
     "klusterlet-registration-agent": {
         "nodes": followed(),
@@ -168,7 +210,9 @@ USES = {
     },
 }
 AGENT_PARTS = (ocm.registration_agent("c1", "https://c1"), ocm.work_agent("c1"), add_ons.accounts_agent())
-PARTS = {part.name: part for part in (*ocm.HUB_PARTS, *add_ons.HUB_PARTS, kueue.KUEUE, kueue.JOBSET, *AGENT_PARTS)}
+OPERATORS = [operator.part for operator in kueue.OPERATORS.values()]
+ALL = (*ocm.HUB_PARTS, *add_ons.HUB_PARTS, kueue.KUEUE, kueue.JOBSET, *OPERATORS, *AGENT_PARTS)
+PARTS = {part.name: part for part in ALL}
 
 
 def granted(rules, suffix=""):

@@ -55,10 +55,10 @@ def test_the_kinds_of_jobs_are_those_that_are_listed(cluster):
     assert derive(SHIPPED, cluster)["integrations"] == SHIPPED["integrations"]
 
 
-def test_a_fleet_that_serves_few_kinds_of_jobs_integrates_only_those(cluster):
-    integrations = derive(SHIPPED, cluster, ["batch/job", "jobset.x-k8s.io/jobset"])["integrations"]
+def test_a_fleet_of_chosen_kinds_of_jobs_integrates_exactly_those(cluster):
+    integrations = derive(SHIPPED, cluster, ["batch/job", "kubeflow.org/pytorchjob"])["integrations"]
 
-    assert integrations == {"frameworks": ["batch/job"], "labelKeysToCopy": ["team"]}
+    assert integrations == {"frameworks": ["batch/job", "kubeflow.org/pytorchjob"], "labelKeysToCopy": ["team"]}
 
 
 def test_the_shipped_configuration_is_not_changed(cluster):

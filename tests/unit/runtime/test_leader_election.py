@@ -104,6 +104,25 @@ async def test_a_leader_keeps_its_lease_for_as_long_as_it_wants(api):
         assert lease(api).spec.lease_transitions == 0
 
 
+async def test_a_leader_renews_without_reading(api):
+    async with leading(Replica(api, "one")):
+        await advance(60)
+
+        reads = [request for request in api.requests if request.startswith("get leases/")]
+        assert len(reads) == 1
+
+
+async def test_a_lease_that_somebody_has_changed_is_read_and_kept(api):
+    async with leading(Replica(api, "one")) as one:
+        await advance(60)
+        api.change(Lease, SETTINGS.name, SETTINGS.namespace, metadata={"annotations": {"seen": "yes"}})
+        await advance(60)
+
+        assert one.is_acting
+        assert (clock.now() - lease(api).spec.renew_time).total_seconds() <= SETTINGS.retry
+        assert lease(api).spec.lease_transitions == 0
+
+
 async def test_a_second_replica_waits(api):
     async with leading(Replica(api, "one")), leading(Replica(api, "two")) as two:
         await advance(600)

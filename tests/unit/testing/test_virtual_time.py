@@ -205,3 +205,8 @@ async def test_what_never_arrives_is_named(monkeypatch):
 
     with pytest.raises(Stuck, match=r"not within 0\.01 s: GET /version"):
         await asyncio.to_thread(run, wait())
+
+
+async def test_no_process_is_started():
+    with pytest.raises(OSError, match="no process can be started in virtual time"):
+        await asyncio.create_subprocess_exec("true")

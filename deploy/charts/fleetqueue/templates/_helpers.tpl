@@ -166,9 +166,58 @@ readinessProbe:
 
 {{/* Rules that two files have. */}}
 {{- define "fleetqueue.scoreAgent.workerRules" -}}
+# See how much is free.
 - apiGroups: [""]
   resources: [nodes, pods]
   verbs: [list, watch]
+{{- if .Values.scoreAgent.fence.enabled }}
+# Stop the hub's jobs when the hub cannot be reached for too long: copies that were sent in trust of that, and no others.
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads]
+  verbs: [list, patch, delete]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create]
+# Delete the jobs of these copies, of every kind that MultiKueue sends.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [delete]
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [delete]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [delete]
+- apiGroups: [jobset.x-k8s.io]
+  resources: [jobsets]
+  verbs: [delete]
+- apiGroups: [kubeflow.org]
+  resources: [jaxjobs, mpijobs, paddlejobs, pytorchjobs, tfjobs, xgboostjobs]
+  verbs: [delete]
+- apiGroups: [leaderworkerset.x-k8s.io]
+  resources: [leaderworkersets]
+  verbs: [delete]
+- apiGroups: [ray.io]
+  resources: [rayclusters, rayjobs, rayservices]
+  verbs: [delete]
+- apiGroups: [trainer.kubeflow.org]
+  resources: [trainjobs]
+  verbs: [delete]
+- apiGroups: [workload.codeflare.dev]
+  resources: [appwrappers]
+  verbs: [delete]
+{{- end }}
+{{- end -}}
+
+{{/* Keep what was promised to the hub, in the agent's own namespace. */}}
+{{- define "fleetqueue.scoreAgent.ownRules" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [fleetqueue-fence]
+  verbs: [get, patch]
 {{- end -}}
 
 {{/* Settings of the agent, each as a flag, in the order of their names. */}}
@@ -187,6 +236,8 @@ readinessProbe:
 {{- define "fleetqueue.scoreAgent.deployment" -}}
 {{- $root := .root -}}
 replicas: 1
+strategy:
+  type: Recreate
 selector:
   matchLabels:
     {{- include "fleetqueue.scoreAgent.selector" $root | nindent 4 }}
@@ -223,6 +274,10 @@ template:
           - --hub-kubeconfig=/managed/hub-kubeconfig/kubeconfig
           {{- if .addOn }}
           - --set=scores.add_on={{ .addOn }}
+          {{- end }}
+          - --set=namespace={{ .namespace }}
+          {{- if not $root.Values.scoreAgent.fence.enabled }}
+          - --set=fence.enabled=false
           {{- end }}
           - --set=probes.host=0.0.0.0
           - --set=logs.format=json

@@ -8,6 +8,7 @@ from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.external_kinds import parsed
 from fleetqueue.api.kueue_configuration import Configuration
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.worker_rules import JobKind, Rights, rights_for
@@ -41,14 +42,12 @@ class RightsInUse:
 
     async def _look_up(self, name: str) -> None:
         self._asked[name] = clock.monotonic()
-        kind, _, group_version = name.partition(".")
-        version, _, group = group_version.partition(".")
-        if not (kind and version and group):
+        wanted = parsed(name)
+        if wanted is None:
             return
         try:
-            served = await self._hub.client.served(f"{group}/{version}")
+            plural = await self._hub.client.plural_of(wanted.api_version, wanted.kind)
         except errors.ApiError:
             return  # not now: the other kinds do not wait for it
-        for plural, entry in served.items():
-            if entry.get("kind") == kind and "/" not in plural:
-                self._served[name] = JobKind(group, version, plural)
+        if plural:
+            self._served[name] = JobKind(wanted.group, wanted.version, plural)

@@ -46,3 +46,12 @@ async def apply_entry(hub: Cluster, workload: kueue.Workload, entry: Manifest) -
     manifest["metadata"].update(workload.precondition)
     manager = check_manager(entry["name"])
     await hub.client.apply(kueue.Workload.resource, manifest, subresource="status", manager=manager)
+
+
+async def tell_checks(objects: HubObjects, workload: kueue.Workload, message: str) -> None:
+    """Say on our open checks why a Workload waits; of several one at a time, since each makes a new version."""
+    for check in objects.our_checks(workload):
+        entry = workload.check(check.name)
+        if entry is not None and entry.state == kueue.PENDING and entry.message != message:
+            await apply_entry(objects.hub, workload, check_entry(check.name, kueue.PENDING, message))
+            return

@@ -145,7 +145,7 @@ class ConfigLookup:
         multikueue_cluster = self.objects.member(member)
         if multikueue_cluster is None:
             return self.objects.is_known(member, key)
-        return is_ours(multikueue_cluster) and not self.drains.silent_members.is_given_up(member, key)
+        return is_ours(multikueue_cluster) and not self.drains.copies.is_given_up_by_all(member, key)
 
     def _taken(self, key: str, member: str, name: str, listed: Sequence[str]) -> str:
         """Say who else has a member's name, or its cluster; empty where nobody has."""

@@ -29,15 +29,21 @@ from fleetqueue.controllers.placement_admission import groups, messages
 from fleetqueue.controllers.placement_admission.arrivals import Arrivals
 from fleetqueue.controllers.placement_admission.candidate_lookup import CandidateLookup
 from fleetqueue.controllers.placement_admission.candidate_ranking import explain, ranked
-from fleetqueue.controllers.placement_admission.check_entries import apply_entry, check_entry, check_outlook, is_held_up
-from fleetqueue.controllers.placement_admission.copies import Copies
+from fleetqueue.controllers.placement_admission.check_entries import (
+    apply_entry,
+    check_entry,
+    check_outlook,
+    is_held_up,
+    tell_checks,
+)
+from fleetqueue.controllers.placement_admission.copies import Copies, WaitsForCluster
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, is_unplaced, standing
 from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.controllers.placement_admission.nomination_apply import Refusals, nomination
-from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
 from fleetqueue.controllers.placement_admission.second_nomination import SecondNomination
 from fleetqueue.controllers.placement_admission.sent_nominations import SentNominations
+from fleetqueue.controllers.placement_admission.sent_records import SentRecords
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -73,7 +79,6 @@ class DispatcherController(Controller):
         objects: HubObjects,
         workers: Workers,
         copies: Copies,
-        past_clusters: PastClusters,
         sent_nominations: SentNominations,
         admission_metrics: PlacementAdmissionMetrics,
     ) -> None:
@@ -82,13 +87,17 @@ class DispatcherController(Controller):
         self.settings = objects.settings
         self.sent_nominations = sent_nominations
         self.admission_metrics = admission_metrics
-        self.past_clusters = past_clusters
+        self.copies = copies
+        self.past_clusters = copies.past_clusters
+        self.sent_records = SentRecords(hub, copies)
         self.arrivals = Arrivals(self.settings.settle)
         self.candidates = CandidateLookup(objects, workers, sent_nominations, self.arrivals)
-        self.safety = SecondNomination(objects, workers, copies, past_clusters)
+        self.safety = SecondNomination(objects, workers, copies)
         self.refusals = Refusals()
         self._waiting: dict[str, None] = {}
         """The Workloads that no cluster can take."""
+        self._taken_back: dict[str, list[str]] = {}
+        """From Workloads that must not run twice to the clusters they were taken back from, the last one last."""
         self._left_out: dict[str, None] = {}
         """The Workloads that a cluster is not nominated for only because of its queue."""
 
@@ -129,26 +138,34 @@ class DispatcherController(Controller):
             self.refusals.forget(key)
             if workload is None or not is_unplaced(workload):
                 self.safety.forget(key)
+            if workload is None or not workload.is_live or workload.status.cluster_name:
+                self._taken_back.pop(key, None)
             return
         if left := self.sent_nominations.seconds_left(key):
             raise errors.RetryLater(left, "a nomination is under way")
         missing = []
+        if is_ours(config) or not self.copies.policies.is_rerun(workload):
+            try:
+                if member := await self.safety.overlooked(workload, config):
+                    self._set_waiting(key, waits=False)
+                    await self._nominate(workload, config, [member], messages.copy_is_left(member), has_copies=True)
+                    return
+                missing = await self.safety.wait_until_safe(workload, config)
+            except WaitsForCluster as waiting:
+                if waiting.lasting:
+                    await tell_checks(self.objects, workload, messages.check_waits(waiting.lasting))
+                raise
         if is_ours(config):
-            if member := await self.safety.overlooked(workload, config):
-                self._set_waiting(key, waits=False)
-                await self._nominate(workload, [member], messages.copy_is_left(member))
-                return
-            missing = await self.safety.wait_until_safe(workload, config)
             self.safety.wait_for_queues(config)
         # Nothing waits between the choice and the note that it is sent, where the next choice and a drain look for it.
         choice = self._choose(workload, config.name)
         is_hopeless = not choice.members and choice.closed >= set(workload.status.nominated_cluster_names)
         self._set_waiting(key, waits=is_hopeless, is_left_out=bool(choice.closed) and not choice.members)
         if choice.members:
-            await self._nominate(workload, choice.members, choice.why)
+            await self._nominate(workload, config, choice.members, choice.why)
         elif is_hopeless:
             if not choice.follows:
-                await self._tell_checks(workload, messages.check_waits(choice.why))
+                await tell_checks(self.objects, workload, messages.check_waits(choice.why))
             await self.hub.events.warning(workload, "NoClusterToNominate", choice.why)
         elif missing:
             note = messages.not_brought(missing, workload.namespace, workload.spec.queue_name)
@@ -182,6 +199,8 @@ class DispatcherController(Controller):
         candidates = self.candidates.of(workload, config)
         strategy = self.candidates.strategy(workload, config.name)
         able = [c.member for c in ranked(candidates, workload.requests, strategy) if c.member not in nominated]
+        tried = self._taken_back.get(workload.key, [])
+        able.sort(key=lambda member: tried.index(member) + 1 if member in tried else 0)
         why = explain(candidates, workload.requests, strategy)
         if not is_ours(config):
             return NominationChoice(able[: MOST_NOMINATED - len(nominated)], why)
@@ -210,12 +229,30 @@ class DispatcherController(Controller):
 
     # Writing
 
-    async def _nominate(self, workload: kueue.Workload, new: Sequence[str], why: str) -> None:
-        """Write a nomination on the Workload as it is now; one that changed meanwhile is decided anew."""
+    async def _nominate(
+        self,
+        workload: kueue.Workload,
+        config: kueue.MultiKueueConfig,
+        new: Sequence[str],
+        why: str,
+        *,
+        has_copies: bool = False,
+    ) -> None:
+        """Write a nomination on the Workload as it is now; one that changed meanwhile is decided anew.
+
+        `has_copies` tells that the new clusters have the copy already. What must not run twice is nominated for one
+        cluster at a time: of several, Kueue takes the next one when it loses the first, and asks nobody.
+        """
+        if not self.copies.policies.is_rerun(workload):
+            if workload.status.nominated_cluster_names:
+                await self._take_back(workload, new[0])
+                return
+            new = new[:1]
         members = (*workload.status.nominated_cluster_names, *new)
         self.sent_nominations.add(workload, members)
         self.past_clusters.sent(workload, members)
         try:
+            await self.sent_records.note(workload, new, config, has_copies=has_copies)
             raw = await self._live(workload)
             manifest = nomination(raw, members, self._ready_entries(raw))
         except (errors.ApiError, errors.Unreachable):
@@ -235,6 +272,22 @@ class DispatcherController(Controller):
         log.info("nominated", workload=workload.key, members=members)
         await self.hub.events.normal(workload, "Nominated", f"{', '.join(new)}; {why}")
 
+    async def _take_back(self, workload: kueue.Workload, better: str) -> None:
+        """Let Kueue remove the copies of a Workload, so that it can be nominated for another cluster alone."""
+        members = workload.status.nominated_cluster_names
+        message = messages.taken_back_for(members, better)
+        for check in self.objects.our_checks(workload):
+            await apply_entry(self.hub, workload, check_entry(check.name, kueue.RETRY, message))
+            others = [member for member in self._taken_back.get(workload.key, ()) if member not in members]
+            self._taken_back[workload.key] = [*others, *members]
+            self.admission_metrics.taken_back.labels("not admitted").inc()
+            log.info("taken back", workload=workload.key, members=members)
+            await self.hub.events.normal(workload, "TakenBack", message)
+            return
+        note = messages.stays_nominated(members)
+        await self.hub.events.warning(workload, "WaitingForCluster", note)
+        raise errors.RetryLater(self.settings.nomination_timeout, note)
+
     async def _tell_refusal(self, workload: kueue.Workload, error: errors.ApiError) -> None:
         """Say that a nomination was refused again for the same cause; one that changed meanwhile is none."""
         if isinstance(error, errors.Conflict | errors.NotFound):
@@ -242,14 +295,6 @@ class DispatcherController(Controller):
         if message := self.refusals.note(workload, error):
             self.admission_metrics.refused.inc()
             await self.hub.events.warning(workload, "NominationRefused", messages.nomination_refused(message))
-
-    async def _tell_checks(self, workload: kueue.Workload, message: str) -> None:
-        """Say on our checks why nobody can be nominated; of several one at a time, since each makes a new version."""
-        for check in self.objects.our_checks(workload):
-            entry = workload.check(check.name)
-            if entry is not None and entry.state == kueue.PENDING and entry.message != message:
-                await apply_entry(self.hub, workload, check_entry(check.name, kueue.PENDING, message))
-                return
 
     def _ready_entries(self, raw: Manifest) -> list[Manifest]:
         """Return the entries of our checks that a nomination is to make Ready."""

@@ -7,12 +7,11 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.draining import Holdings
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
 from fleetqueue.controllers.placement_admission.identities import Identities
-from fleetqueue.controllers.placement_admission.refused_credentials import RefusedCredentials
 from fleetqueue.controllers.placement_admission.sent_nominations import SentNominations
-from fleetqueue.controllers.placement_admission.silent_members import SilentMembers
 from fleetqueue.controllers.placement_admission.workers import Workers
 
 
@@ -21,16 +20,15 @@ class DrainLookup:
         self,
         objects: HubObjects,
         workers: Workers,
-        silent_members: SilentMembers,
-        refused: RefusedCredentials,
+        copies: Copies,
         identities: Identities,
         sent_nominations: SentNominations,
     ) -> None:
         self.objects = objects
         self.settings = objects.settings
         self.workers = workers
-        self.silent_members = silent_members
-        self.refused = refused
+        self.copies = copies
+        self.silent_members = copies.silent_members
         self.identities = identities
         self.sent_nominations = sent_nominations
         self._answers: dict[str, tuple[float, set[str]]] = {}
@@ -45,15 +43,17 @@ class DrainLookup:
             return Holdings(frozenset(on_hub), is_running=bool(on_hub))
         secret = self.objects.kubeconfig_of(member)
         try:
-            copies = await self._copies(member, secret, is_in_use=bool(on_hub))
+            copies = await self._asked(member, secret, is_in_use=bool(on_hub))
         except (errors.Unreachable, errors.ApiError) as error:
             self.silent_members.note(member)
-            await self.refused.note(secret, error)
+            await self.copies.refused.note(secret, error)
             is_nobody = self.objects.member(member) is None and not self.objects.is_known(member, key)
-            if self.silent_members.is_given_up(member, key) or (is_nobody and not on_hub):
+            if self.copies.is_given_up_by_all(member, key) or (is_nobody and not on_hub):
                 return Holdings()  # nothing else would ever end this drain
             why = str(error)
-            if self.objects.has_left(member, key):
+            if waiting := self.copies.waiting_for(member, key):
+                why = messages.held_for(why, waiting)
+            elif self.objects.has_left(member, key):
                 why = messages.left_and_silent(why, self.settings.lost_timeout)
             return Holdings(frozenset(on_hub), unreachable=why, is_running=True)
         self.silent_members.end(member)
@@ -75,7 +75,7 @@ class DrainLookup:
     def forget(self, member: str) -> None:
         self._answers.pop(member, None)
 
-    async def _copies(self, member: str, secret: Secret | None, *, is_in_use: bool) -> set[str]:
+    async def _asked(self, member: str, secret: Secret | None, *, is_in_use: bool) -> set[str]:
         """Ask a worker what it holds of ours; while the hub itself has Workloads there, once in every poll.
 
         What it held a while ago is then only counted. Before it is unlisted, it is asked when the hub has none there.

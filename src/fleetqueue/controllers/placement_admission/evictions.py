@@ -7,6 +7,9 @@ Kueue 0.19 may remove the copy of an evicted job before its last status has reac
 pods that are gone and does not say that it is suspended, so that Kubernetes 1.36 refuses what Kueue wants to reset in
 it: the job holds its quota for ever and never runs again. Once no cluster has a copy, that status is known all the
 same, and Kueue goes on by itself when it is written. See kubernetes-sigs/kueue#15380.
+
+Of a job that must not run twice the eviction is ended while its cluster does not answer: it then waits for its cluster
+with quota, and goes on there when it answers.
 """
 
 from collections.abc import Iterable
@@ -21,10 +24,9 @@ from fleetqueue.api.conditions import find
 from fleetqueue.api.meta import OwnerReference, changes, precondition_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.placement_admission import messages
-from fleetqueue.controllers.placement_admission.copies import Copies
+from fleetqueue.controllers.placement_admission.copies import Copies, WaitsForCluster
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
 from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
-from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
 from fleetqueue.rules.stopped_jobs import last_status
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
@@ -48,13 +50,11 @@ class EvictionController(Controller):
         *,
         objects: HubObjects,
         copies: Copies,
-        past_clusters: PastClusters,
         admission_metrics: PlacementAdmissionMetrics,
     ) -> None:
         super().__init__(hub, metrics)
         self.objects = objects
         self.copies = copies
-        self.past_clusters = past_clusters
         self.admission_metrics = admission_metrics
 
     def watches(self) -> Iterable[Watch[Any]]:
@@ -67,9 +67,19 @@ class EvictionController(Controller):
             return
         if (left := _seconds_left(workload)) > 0:
             raise errors.RetryLater(left, "Kueue has time to end the eviction")
-        unasked = await self._unasked(workload)
+        config = self.objects.config(self.objects.config_of(workload))
+        try:
+            # Without a config nobody knows where to look; Kueue waits for it as well.
+            unasked = await self._unasked(workload, config) if config is not None else None
+        except WaitsForCluster:
+            if config is not None and self._is_held_elsewhere(workload, config):
+                await self._finish(workload, messages.eviction_ended_early())
+            raise
         if unasked is not None:
-            await self._finish(workload, unasked)
+            if not _is_job(workload):
+                stuck = messages.eviction_stuck(_kind(workload.owner), unasked)
+                await self.hub.events.warning(workload, "EvictionStuck", stuck)
+            await self._finish(workload, messages.eviction_finished(unasked))
         raise errors.RetryLater(KUEUE_SECONDS, "the eviction has not ended")
 
     def _is_ours_to_finish(self, workload: kueue.Workload) -> bool:
@@ -80,23 +90,42 @@ class EvictionController(Controller):
         is_multikueue = self.objects.multikueue_check(workload) is not None
         return is_multikueue and (bool(self.objects.our_checks(workload)) or self.objects.dispatches)
 
-    async def _unasked(self, workload: kueue.Workload) -> list[str] | None:
-        """Return which clusters were given up without an answer; None where a cluster has, or may have, a copy."""
-        config = self.objects.config(self.objects.config_of(workload))
-        if config is None:
-            return None  # nobody knows where to look; Kueue waits for the config as well
-        unasked = []
-        for member in self.past_clusters.of(workload, lambda: self.objects.once_listed(config)):
-            if await self.copies.ask(workload, member, config) is not None:
+    async def _unasked(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[str] | None:
+        """Return which clusters were given up without an answer; None where a cluster has a copy.
+
+        Raises WaitsForCluster where none that answers has one, and one that does not answer may.
+        """
+        unasked: list[str] = []
+        waiting: WaitsForCluster | None = None
+        for member in self.copies.past(workload, config):
+            try:
+                copy = await self.copies.ask(workload, member, config)
+            except WaitsForCluster as waits:
+                waiting = waits
+                continue
+            if copy is not None:
                 return None
-            if self.copies.silent_members.is_silent(member):
+            is_fenced = self.copies.policies.is_fence(workload) and not self.copies.is_gone(member, config)
+            if self.copies.silent_members.is_silent(member) and not is_fenced:
                 unasked.append(member)
+        if waiting is not None:
+            raise waiting
         return unasked
 
-    async def _finish(self, workload: kueue.Workload, unasked: list[str]) -> None:
+    def _is_held_elsewhere(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> bool:
+        """Tell whether our dispatcher keeps a Workload from being started anew, also when its eviction has ended.
+
+        Then it ends: a job whose eviction is open when its cluster answers again is stopped there, and begins anew.
+        A cluster that Kueue still reaches tells it how the job is, and what we write would be undone.
+        """
+        if self.copies.policies.is_rerun(workload) or not self.objects.dispatches:
+            return False
+        silent = [m for m in self.copies.past(workload, config) if self.copies.silent_members.is_silent(m)]
+        return not any(map(self.objects.is_connected, silent))
+
+    async def _finish(self, workload: kueue.Workload, message: str) -> None:
         owner = workload.owner
-        if owner is None or (owner.api_version, owner.kind) != (Job.resource.api_version, Job.resource.kind):
-            await self.hub.events.warning(workload, "EvictionStuck", messages.eviction_stuck(_kind(owner), unasked))
+        if owner is None or not _is_job(workload):
             return
         raw = await self.hub.client.find(Job.resource, owner.name, workload.namespace)
         if raw is None:
@@ -108,7 +137,7 @@ class EvictionController(Controller):
         await self.hub.client.merge(Job.resource, owner.name, workload.namespace, patch, subresource="status")
         self.admission_metrics.evictions_finished.inc()
         log.info("eviction finished", workload=workload.key)
-        await self.hub.events.normal(workload, "EvictionFinished", messages.eviction_finished(unasked))
+        await self.hub.events.normal(workload, "EvictionFinished", message)
 
 
 def lacking(raw: Manifest, now: datetime) -> Manifest:
@@ -123,6 +152,12 @@ def _seconds_left(workload: kueue.Workload) -> float:
     if evicted is None or evicted.last_transition_time is None:
         return 0.0
     return (evicted.last_transition_time + timedelta(seconds=KUEUE_SECONDS) - clock.now()).total_seconds()
+
+
+def _is_job(workload: kueue.Workload) -> bool:
+    owner = workload.owner
+    resource = Job.resource
+    return owner is not None and (owner.api_version, owner.kind) == (resource.api_version, resource.kind)
 
 
 def _kind(owner: OwnerReference | None) -> str:

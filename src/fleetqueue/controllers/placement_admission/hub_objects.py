@@ -74,6 +74,14 @@ class HubObjects:
         for check in (*self.multikueue_checks_on(config), *(check.name for check in self.checks_on(config))):
             yield from self.hub.by_index(kueue.Workload, UNPLACED, check)
 
+    def cluster_queue_of(self, workload: kueue.Workload) -> kueue.ClusterQueue | None:
+        """Return the queue on the hub in which a Workload has quota, or waits for it."""
+        admission = workload.status.admission
+        if admission is not None:
+            return self.hub.get(kueue.ClusterQueue, admission.cluster_queue)
+        local = self.hub.get(kueue.LocalQueue, workload.spec.queue_name, workload.namespace)
+        return self.hub.get(kueue.ClusterQueue, local.spec.cluster_queue) if local is not None else None
+
     def siblings(self, workload: kueue.Workload) -> list[kueue.Workload]:
         """Return the other live Workloads of the same job, which Kueue keeps on one cluster with this one."""
         group = group_of(workload)
@@ -151,6 +159,14 @@ class HubObjects:
         if multikueue_cluster is None:
             return self.settings.cluster(config, member)  # somebody deleted it; its jobs are still there
         return multikueue_cluster.metadata.labels.get(CLUSTER_LABEL, member) if is_ours(multikueue_cluster) else member
+
+    def cluster_behind(self, member: str, config: str) -> str:
+        """Return the managed cluster behind a member, also a foreign one with a secret of ours; empty if unknown."""
+        multikueue_cluster = self.member(member)
+        if multikueue_cluster is None or is_ours(multikueue_cluster):
+            return self.cluster_of(member, config)
+        secret = self.kubeconfig_of(member)
+        return secret.metadata.labels.get(CLUSTER_LABEL, "") if secret is not None and is_ours(secret) else ""
 
     def has_left(self, member: str, config: str) -> bool:
         """Tell whether the cluster behind a member of ours is out of the fleet, or has lost its name to another."""

@@ -1,8 +1,11 @@
 """What users read in conditions and events: pairs of reason and message, equal to upstream's where upstream has one."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.fence import FENCE, LEASE, LOST_WORKER, POLICIES, WAIT
 from fleetqueue.api.meta import Object
 from fleetqueue.api.running_kueue import RunningKueue, differences
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, STRATEGY
@@ -10,6 +13,7 @@ from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS, S
 Said = tuple[str, str]
 
 RESTART_NEEDED: Final = "KueueRestartNeeded"
+WAITS_FOR: Final = "waits for "
 
 MOST_NAMED: Final = 10
 """Of a thousand clusters that were left out a few are enough; a condition that is too long is refused as a whole."""
@@ -151,6 +155,74 @@ def other_dispatcher(name: str, config_map: str) -> Said:
     )
 
 
+def waits_for_silent(member: str, since: datetime, policy: str, *, is_ours: bool) -> str:
+    """Say which silent cluster a job that must not run twice waits for, and how somebody can end that."""
+    asked = f"{LOST_WORKER} is {policy!r}"
+    if policy == FENCE:
+        asked += ", but no agent has promised to stop it (no fresh Lease when it was sent, or that Lease is gone)"
+    elif policy != WAIT:
+        asked = unknown_policy(policy)
+    end = "`fleetqueue unjoin --force` gives the cluster up"
+    if not is_ours:
+        end = "the MultiKueueCluster is deleted and taken off its config"
+    return f"{_may_run_on(member, since)}; {asked}: until it answers, or {end}"
+
+
+def waits_for_fence(member: str, since: datetime, until: datetime | None) -> str:
+    """Say until when a job waits for the agent of a silent cluster; None where that agent renews its Lease."""
+    if until is None:
+        when = f"until it answers: its agent renews Lease {LEASE}, so the job may go on there"
+    else:
+        when = f"elsewhere at {timestamp(until)} unless its agent renews Lease {LEASE}"
+    return f"{_may_run_on(member, since)}; {LOST_WORKER} is {FENCE!r}: {when}"
+
+
+def is_wait_for_cluster(message: str) -> bool:
+    """Tell whether a check's message says that a job waits for a cluster that may run it."""
+    return message.startswith(check_waits(WAITS_FOR))
+
+
+def _may_run_on(member: str, since: datetime) -> str:
+    return f"{WAITS_FOR}{member}, which may run it and does not answer since {timestamp(since)}"
+
+
+def cannot_be_asked(member: str, error: str, waits: str) -> str:
+    return waits or f"{member} cannot be asked ({error}); the job may run there"
+
+
+def stopped_there(member: str) -> str:
+    return f"{member} is silent for so long that its agent has stopped the job; it may be started elsewhere"
+
+
+def unknown_policy(policy: str) -> str:
+    return f"{LOST_WORKER} is {policy!r}, which is none of {', '.join(POLICIES)}, and taken for {WAIT}"
+
+
+def not_fenced(members: Sequence[str]) -> Said:
+    """Say that a job was sent to a cluster whose agent did not promise to stop it."""
+    return "NoFreshLease", (
+        f"no agent keeps Lease {LEASE} of {_some(members)} fresh, so if the cluster is lost, the job waits for it to"
+        " answer; install the score agent there, or look at why it does not renew"
+    )
+
+
+def fenced(members: Sequence[str]) -> Said:
+    return "Promised", f"the agent of {_some(members)} stops the job before it is started elsewhere"
+
+
+def other_dispatcher_waits() -> Said:
+    return "OtherDispatcher", (
+        "Kueue does not leave nominations to fleetqueue, so if its cluster is lost, the job waits for it to answer"
+    )
+
+
+def held_for(error: str, workloads: Sequence[str]) -> str:
+    return (
+        f"{error[:LONGEST_WHY]}; {_some(workloads)} may be there and must not run twice; `fleetqueue unjoin --force`"
+        " gives the cluster up"
+    )
+
+
 def check_ready(placement: str, clusters: int) -> str:
     return f"placement {placement} selects {clusters} cluster{'s' if clusters != 1 else ''}"
 
@@ -161,6 +233,17 @@ def check_waits(why: str) -> str:
 
 def taken_back(members: Sequence[str]) -> str:
     return f"taken back from {', '.join(members)}, which {'is' if len(members) == 1 else 'are'} being drained"
+
+
+def taken_back_for(members: Sequence[str], better: str) -> str:
+    return f"taken back from {', '.join(members)}, where it was not admitted; {better} is next"
+
+
+def stays_nominated(members: Sequence[str]) -> str:
+    return (
+        f"it must not run twice, so it is nominated for one cluster at a time and stays on {', '.join(members)}: its"
+        " ClusterQueue has no placement check with which it could be taken back"
+    )
 
 
 def drain_timed_out(member: str) -> str:
@@ -227,6 +310,10 @@ def eviction_finished(unasked: Sequence[str]) -> str:
         f"{_no_copy(unasked)}, but Kueue had not noticed; its Job now says that it has stopped, and Kueue can queue it"
         " again"
     )
+
+
+def eviction_ended_early() -> str:
+    return "its cluster does not answer; its Job says that it has stopped, so that it can go on there when it answers"
 
 
 def eviction_stuck(job: str, unasked: Sequence[str]) -> str:

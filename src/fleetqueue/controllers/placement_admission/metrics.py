@@ -32,7 +32,7 @@ class PlacementAdmissionMetrics:
             registry=registry,
         )
         self.taken_back = Counter(
-            "fleetqueue_taken_back_total", "Workloads taken back from a draining cluster", ["reason"], registry=registry
+            "fleetqueue_taken_back_total", "Workloads taken back from a cluster", ["reason"], registry=registry
         )
         self.evictions_finished = Counter(
             "fleetqueue_evictions_finished_total",

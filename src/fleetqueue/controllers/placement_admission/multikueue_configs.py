@@ -27,6 +27,7 @@ from fleetqueue.api.meta import Object
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.check_status import CheckStatus
 from fleetqueue.controllers.placement_admission.config_lookup import ConfigLookup
+from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.drain_lookup import DrainLookup
 from fleetqueue.controllers.placement_admission.draining import ConfigPlan, Holdings
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of
@@ -34,10 +35,8 @@ from fleetqueue.controllers.placement_admission.identities import Identities
 from fleetqueue.controllers.placement_admission.members import Members, is_shared
 from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.names import ACTIVE, DRAINING, FINALIZER, PLACEMENT_LABEL
-from fleetqueue.controllers.placement_admission.refused_credentials import RefusedCredentials
 from fleetqueue.controllers.placement_admission.selection import Selection, Steadied
 from fleetqueue.controllers.placement_admission.sent_nominations import SentNominations
-from fleetqueue.controllers.placement_admission.silent_members import SilentMembers
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import OURS, Cluster, is_ours, is_released, released_labels
 from fleetqueue.runtime.controller import Controller, Watch
@@ -59,8 +58,7 @@ class MultiKueueConfigController(Controller):
         *,
         objects: HubObjects,
         workers: Workers,
-        silent_members: SilentMembers,
-        refused: RefusedCredentials,
+        copies: Copies,
         identities: Identities,
         sent_nominations: SentNominations,
         admission_metrics: PlacementAdmissionMetrics,
@@ -73,7 +71,7 @@ class MultiKueueConfigController(Controller):
         self.identities = identities
         self.check_status = CheckStatus(objects, admission_metrics)
         self.members = Members(objects, workers)
-        self.drains = DrainLookup(objects, workers, silent_members, refused, identities, sent_nominations)
+        self.drains = DrainLookup(objects, workers, copies, identities, sent_nominations)
         self.lookup = ConfigLookup(objects, self.members, self.drains, identities, limit)
         self.concerned = ConcernedPlacements(objects)
         self._leftovers_since: dict[str, float] = {}
@@ -125,7 +123,13 @@ class MultiKueueConfigController(Controller):
     async def _write(
         self, key: str, plan: ConfigPlan, selection: Selection, config: kueue.MultiKueueConfig | None
     ) -> None:
-        """Write members before the config that lists them, so that Kueue never meets a missing one."""
+        """Write members before the config that lists them, so that Kueue never meets a missing one.
+
+        A config that somebody has changed since it was planned with, as another leader may have, is planned anew.
+        """
+        live = self.objects.config(key)
+        if (live.precondition if live else None) != (config.precondition if config else None):
+            raise errors.Conflict(f"MultiKueueConfig {key} changed meanwhile")
         members = self.lookup.members_to_write(key, plan, selection)
         for member, name in members.items():
             await self.members.write(key, member, name)

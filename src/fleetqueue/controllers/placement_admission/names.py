@@ -15,6 +15,11 @@ STRATEGY: Final = "fleetqueue.dev/strategy"
 """Annotation on an AdmissionCheck of ours: `spread` or `pack`. An AdmissionCheck has no other place for it: its
 parameters are a reference to the Placement, and the Placement is not ours."""
 
+FENCED: Final = "fleetqueue.dev/Fenced"
+"""Condition of a Workload that asks for the fence: whether it was sent in trust of an agent."""
+FENCE_MANAGER: Final = "fleetqueue-fence"
+"""The field manager of that condition."""
+
 LONGEST_MANAGER: Final = 128
 """Bytes of a field manager's name that an API server accepts."""
 

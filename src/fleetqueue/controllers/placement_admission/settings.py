@@ -44,6 +44,11 @@ class PlacementAdmissionSettings:
     drain waits for one whose ManagedCluster is gone. Kueue's own workerLostTimeout has the same default: after it, a
     job may be started elsewhere although it still runs."""
 
+    fence_slack: float = 60.0
+    """Seconds beyond the Lease of a silent cluster, and beyond the time that a job's pods have to stop, until a job
+    with `fleetqueue.dev/lost-worker: fence` is started elsewhere. The agent needs 36 of them at most, and 51 after a
+    restart on another machine."""
+
     settle: float = 10.0
     """Seconds until a job that was just admitted shows in the scores and the usage of its cluster."""
 

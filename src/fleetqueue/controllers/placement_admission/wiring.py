@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.client.transport import connect
 from fleetqueue.controllers.placement_admission.copies import Copies
 from fleetqueue.controllers.placement_admission.dispatcher import DispatcherController
@@ -47,15 +48,13 @@ class PlacementAdmission:
         self.workers = Workers(dial, metrics, on_change=lambda: self.dispatcher.wake_waiting())
         silent_members = SilentMembers(objects)
         refused = RefusedCredentials(hub)
-        copies = Copies(objects, self.workers, silent_members, refused)
-        past_clusters = PastClusters()
+        copies = Copies(objects, self.workers, silent_members, refused, PastClusters())
         self.dispatcher = DispatcherController(
             hub,
             metrics,
             objects=objects,
             workers=self.workers,
             copies=copies,
-            past_clusters=past_clusters,
             sent_nominations=sent_nominations,
             admission_metrics=admission_metrics,
         )
@@ -64,7 +63,6 @@ class PlacementAdmission:
             metrics,
             objects=objects,
             copies=copies,
-            past_clusters=past_clusters,
             admission_metrics=admission_metrics,
         )
         self.configs = MultiKueueConfigController(
@@ -72,8 +70,7 @@ class PlacementAdmission:
             metrics,
             objects=objects,
             workers=self.workers,
-            silent_members=silent_members,
-            refused=refused,
+            copies=copies,
             identities=Identities(objects, hub_uid),
             sent_nominations=sent_nominations,
             admission_metrics=admission_metrics,
@@ -83,6 +80,8 @@ class PlacementAdmission:
             hub, metrics, objects=objects, workers=self.workers, copies=copies, admission_metrics=admission_metrics
         )
         hub.informer(cluster.AddOnPlacementScore)
+        hub.informer(kueue.ClusterQueue)
+        hub.informer(kueue.LocalQueue)
         objects.declare_indexes()
 
     @property

@@ -19,11 +19,18 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.controllers.placement_admission import messages
-from fleetqueue.controllers.placement_admission.check_entries import apply_entry, check_entry, check_outlook, is_held_up
-from fleetqueue.controllers.placement_admission.copies import Copies
+from fleetqueue.controllers.placement_admission.check_entries import (
+    apply_entry,
+    check_entry,
+    check_outlook,
+    is_held_up,
+    tell_checks,
+)
+from fleetqueue.controllers.placement_admission.copies import Copies, WaitsForCluster
 from fleetqueue.controllers.placement_admission.groups import cluster_of
-from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, marks_of, standing
+from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, is_unplaced, marks_of, standing
 from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
+from fleetqueue.controllers.placement_admission.sent_records import tell_fenced
 from fleetqueue.controllers.placement_admission.workers import Workers
 from fleetqueue.runtime.cluster import Cluster, is_ours
 from fleetqueue.runtime.controller import Controller, Watch
@@ -79,6 +86,8 @@ class WorkloadCheckController(Controller):
         workload = self.hub.get(kueue.Workload, name, namespace)
         if workload is None or not workload.is_live:
             return
+        if await self._waits_for_silent(workload):
+            raise errors.RetryLater(self.settings.drain_poll, "a cluster that may run it does not answer")
         draining, overdue, due_in = await self._drains(workload)
         for check in self.objects.our_checks(workload):
             is_open, outlook = check_outlook(self.objects, check)
@@ -94,6 +103,26 @@ class WorkloadCheckController(Controller):
             raise errors.RetryLater(due_in, "it is on a cluster that drains")
         if self._waits_for_kueue(workload):
             raise errors.RetryLater(OVERLOOKED_SECONDS, "Kueue should dispatch it by itself")
+
+    async def _waits_for_silent(self, workload: kueue.Workload) -> bool:
+        """Keep Kueue's own dispatchers from starting elsewhere what must not run twice, and say so; they wait for us.
+
+        Where our dispatcher nominates, it waits itself.
+        """
+        config = self.objects.config(self.objects.config_of(workload))
+        if config is None or self.objects.dispatches or not is_unplaced(workload) or workload.clusters:
+            return False
+        if self.copies.policies.is_rerun(workload) or not self.objects.our_checks(workload):
+            return False
+        if self.copies.policies.is_fence(workload):
+            await tell_fenced(self.hub, workload, messages.other_dispatcher_waits(), is_fenced=False)
+        try:
+            for member in self.copies.past(workload, config):
+                await self.copies.ask(workload, member, config)
+        except WaitsForCluster as waiting:
+            await tell_checks(self.objects, workload, messages.check_waits(waiting.lasting))
+            return True
+        return False
 
     def _is_nominated_by_us(self, workload: kueue.Workload) -> bool:
         """Tell whether our dispatcher will say Ready with its nomination: each write makes Kueue ask every worker.
@@ -166,17 +195,17 @@ class WorkloadCheckController(Controller):
     async def _can_give_back(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> bool:
         """Ask all that may have a copy: they must answer, and Kueue must be about to record none of them as winner."""
         for member in workload.clusters:
-            is_given_up = self.copies.is_given_up(member, config)
-            if member in config.spec.clusters and not (self.objects.is_connected(member) or is_given_up):
-                return False
             try:
                 copy = await self.workers.copy(self.objects.kubeconfig_of(member), workload)
             except (errors.Unreachable, errors.ApiError):
                 self.copies.silent_members.note(member)
-                if not is_given_up:
+                if not await self.copies.is_given_up(workload, member, config):
                     return False
                 continue
             self.copies.silent_members.end(member)
+            is_cut_off = member in config.spec.clusters and not self.objects.is_connected(member)
+            if is_cut_off and not self.copies.is_gone(member, config):
+                return False
             if copy is not None and copy.is_admitted and not workload.status.cluster_name:
                 return False
         return True

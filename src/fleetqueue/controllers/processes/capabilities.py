@@ -19,6 +19,8 @@ OLD_LIMIT: Final = 10
 NEEDED: Final[dict[str, tuple[type[Object], ...]]] = {
     "Kueue 0.15 or newer; see https://kueue.sigs.k8s.io/docs/installation": (
         kueue.AdmissionCheck,
+        kueue.ClusterQueue,
+        kueue.LocalQueue,
         kueue.MultiKueueCluster,
         kueue.MultiKueueConfig,
         kueue.Workload,

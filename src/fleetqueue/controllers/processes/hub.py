@@ -25,7 +25,7 @@ from fleetqueue.controllers.processes.settings import HubSettings
 from fleetqueue.controllers.usage_scores.silent_agents import SilentAgents
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
-from fleetqueue.runtime.leader_election import LeaderElection
+from fleetqueue.runtime.leader_election import LeaderElection, identity_of
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
@@ -107,7 +107,7 @@ class HubProcess:
         """Wait for what is needed, and for the lease where replicas elect a leader, then work; until cancelled."""
         await self._wait_for_hub()
         settings = self.settings.leader_election
-        election = LeaderElection(self.client, _identity(self.host), settings)
+        election = LeaderElection(self.client, identity_of(self.host), settings)
         if not settings.enabled:
             await election.act_without_waiting(self._work)
             return
@@ -178,8 +178,3 @@ class HubProcess:
         if why != self._waits_for:
             log.warning("cannot work yet", why=why, again_in=LOOK_AGAIN)
         self._waits_for = why
-
-
-def _identity(host: str) -> str:
-    """Name this replica so that no other, also of an earlier start, has the same name."""
-    return f"{host}_{clock.suffix()}"

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE, NAMESPACE
 from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.credentials.worker_rules import rules_for
+from fleetqueue.controllers.fence.settings import FenceSettings
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.controllers.usage_scores.settings import ScoreAgentSettings, SilenceSettings
 from fleetqueue.runtime.leader_election import LeaseSettings
@@ -110,6 +111,10 @@ class WorkerSettings:
     cluster: str = ""
     """The name of the worker's ManagedCluster; its namespace on the hub has the same name."""
 
+    namespace: str = NAMESPACE
+    """The agent's own namespace on the worker, where it keeps in a Lease what it has promised to the hub."""
+
     probes: ProbeSettings = field(default_factory=ProbeSettings)
     logs: LogSettings = field(default_factory=LogSettings)
     scores: ScoreAgentSettings = field(default_factory=ScoreAgentSettings)
+    fence: FenceSettings = field(default_factory=FenceSettings)

@@ -16,12 +16,13 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import conditions, errors
-from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.meta import time_of_write
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
+from fleetqueue.controllers.add_on_owner import owned_by_add_on
 from fleetqueue.controllers.usage_scores import messages
 from fleetqueue.controllers.usage_scores.settings import ScoreAgentSettings
 from fleetqueue.controllers.usage_scores.usage import ClusterUsage, ScoredNode, ScoredPod, Scores, as_status, scores
@@ -67,13 +68,6 @@ class HubClock:
         self._ahead += error
         log.warning("clock differs from the hub's", hub_is_ahead_by=round(self._ahead.total_seconds()))
         return True
-
-
-def time_of_write(answer: Manifest) -> datetime | None:
-    """Return when, by the server's clock, an object was last written; None where the server does not say."""
-    entries = answer["metadata"].get("managedFields") or ()
-    times = [datetime.fromisoformat(entry["time"]) for entry in entries if entry.get("time")]
-    return max(times, default=None)
 
 
 class ScoreAgent(Controller):
@@ -164,7 +158,9 @@ class ScoreAgent(Controller):
     async def _publish(self, live: AddOnPlacementScore | None, values: Scores) -> None:
         try:
             if live is None:
-                await self.hub.ensure(AddOnPlacementScore, await self._new())
+                score = AddOnPlacementScore.manifest(SCORE_RESOURCE, self.worker.name)
+                score = await owned_by_add_on(self.hub.client, self.settings.add_on, score)
+                await self.hub.ensure(AddOnPlacementScore, score)
             if self.hub_clock.learn(await self._write(live, values)):
                 await self._write(live, values)
         except (errors.ApiError, errors.Unreachable):
@@ -175,16 +171,6 @@ class ScoreAgent(Controller):
         self._failures = 0
         self._next_publication = clock.monotonic() + self.settings.publish_interval
         self._log_changes(live, values)
-
-    async def _new(self) -> Manifest:
-        """Build the object; with an add-on as its owner, Kubernetes deletes it when the add-on is gone."""
-        score = AddOnPlacementScore.manifest(SCORE_RESOURCE, self.worker.name)
-        if self.settings.add_on:
-            kind = ManagedClusterAddOn.resource
-            add_on = await self.hub.client.get(kind, self.settings.add_on, self.worker.name)
-            owner = {"name": self.settings.add_on, "uid": add_on["metadata"]["uid"]}
-            score["metadata"]["ownerReferences"] = [{"apiVersion": kind.api_version, "kind": kind.kind, **owner}]
-        return score
 
     async def _write(self, live: AddOnPlacementScore | None, values: Scores) -> Manifest:
         """Write without a precondition: against the hub half, the agent is always right."""

@@ -80,10 +80,17 @@ class ServedKinds:
         for group in (await self._client.read("/apis"))["groups"]:
             seen: set[str] = set()
             for version in _versions(group):
-                for kind in await self._read(f"/apis/{version['groupVersion']}"):
+                for kind in await self._read_if_served(f"/apis/{version['groupVersion']}"):
                     if kind.resource.plural not in seen:
                         seen.add(kind.resource.plural)
                         yield kind
+
+    async def _read_if_served(self, path: str) -> list[ServedKind]:
+        """Read what a version serves; nothing while the part that serves an aggregated API is away."""
+        try:
+            return await self._read(path)
+        except errors.ServerError:
+            return []
 
     async def _read(self, path: str) -> list[ServedKind]:
         answer = await self._client.read(path)

@@ -24,6 +24,7 @@ from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerRe
 from fleetqueue.embedded.apiserver.http.handler import Handler
 from fleetqueue.embedded.apiserver.http.impersonation import USER, impersonated
 from fleetqueue.embedded.apiserver.http.request_info import request_info
+from fleetqueue.embedded.apiserver.registry.api_services import ApiServices
 from fleetqueue.embedded.apiserver.registry.builtin import built_in
 from fleetqueue.embedded.apiserver.registry.conversion import NO_CONVERTERS, Converters
 from fleetqueue.embedded.apiserver.registry.establishing import Establishing
@@ -60,7 +61,9 @@ class ApiServer:
         accounts = ServiceAccountTokens(secrets.signing_key, ISSUER, self._uid)
         self.authentication = Authentication(accounts, [ISSUER], secrets.tokens)
         self.establishing = Establishing(self.store, self.resources, SERVER, converters)
-        self.handler = Handler(self.resources, self.store, self.rbac, self.authentication)
+        self.api_services = ApiServices(self.store, self.resources, SERVER)
+        self.handler = Handler(self.resources, self.store, self.rbac, self.authentication, self.api_services)
+        self.pod_ports = self.handler.subresources.pod_ports
 
     async def start(self) -> None:
         """Make what every cluster begins with, unless it is there; together, so that the disk is waited for once."""
@@ -74,6 +77,7 @@ class ApiServer:
         """Do what a server does by itself, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.establishing.run(), name="definitions")
+            tasks.create_task(self.api_services.run(), name="APIs of others")
             tasks.create_task(Expiring(self.storage).run(), name="old events")
 
     async def answer(

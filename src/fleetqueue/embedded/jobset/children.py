@@ -11,7 +11,7 @@ from typing import Any, Final
 from fleetqueue.api.batch_v1 import COMPLETE, FAILED, Job
 from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.jobset_v1alpha2 import JobSet
-from fleetqueue.api.meta import owner_reference
+from fleetqueue.api.meta import controller_reference
 from fleetqueue.api.scheme import Manifest
 
 PREFIX: Final = "jobset.sigs.k8s.io/"
@@ -94,7 +94,7 @@ def job_of(job_set: Manifest, part: Manifest, index: int) -> Manifest:
 
 
 def owned_by(job_set: Manifest) -> Manifest:
-    return owner_reference(JobSet.resource, job_set["metadata"]["name"], job_set["metadata"]["uid"])
+    return controller_reference(JobSet.resource, job_set["metadata"]["name"], job_set["metadata"]["uid"])
 
 
 def parts(job_set: Manifest) -> list[Manifest]:

@@ -6,7 +6,7 @@ import msgspec
 import orjson
 
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import Object, View, owner_reference
+from fleetqueue.api.meta import Object, View, controller_reference
 from fleetqueue.api.scheme import Manifest, Resource
 
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -63,23 +63,29 @@ class Deployment(Object):
 
     @property
     def max_surge(self) -> int:
-        return 0 if self.recreates else _part(self.spec.strategy.rolling_update.max_surge, self.spec.replicas, up=True)
+        rolling = self.spec.strategy.rolling_update
+        return 0 if self.recreates else part_of(rolling.max_surge, self.spec.replicas, up=True)
 
     @property
     def max_unavailable(self) -> int:
         """How many may be missing; where neither more nor fewer were allowed, nothing could ever move."""
         if self.recreates:
             return 0
-        count = _part(self.spec.strategy.rolling_update.max_unavailable, self.spec.replicas, up=False)
+        count = part_of(self.spec.strategy.rolling_update.max_unavailable, self.spec.replicas, up=False)
         return count if count or self.max_surge else 1
 
 
-def template_hash(template: Manifest) -> str:
+def template_hash(template: Manifest, collisions: int = 0) -> str:
     """Return a short name for a template: the same for the same content (FNV-1a of its JSON)."""
     value = 2166136261
-    for byte in orjson.dumps(template, option=orjson.OPT_SORT_KEYS):
+    for byte in orjson.dumps(template, option=orjson.OPT_SORT_KEYS) + (str(collisions).encode() if collisions else b""):
         value = ((value ^ byte) * 16777619) & 0xFFFFFFFF
-    return "".join(LETTERS[ord(digit) % len(LETTERS)] for digit in str(value))
+    return in_letters(value)
+
+
+def in_letters(number: int) -> str:
+    """Write a number so that no word can come of it."""
+    return "".join(LETTERS[ord(digit) % len(LETTERS)] for digit in str(number))
 
 
 def without_hash(template: Manifest) -> Manifest:
@@ -107,7 +113,7 @@ def replica_set_manifest(deployment: Deployment, replicas: int, revision: int) -
             "namespace": deployment.namespace,
             "labels": labels,
             "annotations": {**kept, REVISION: str(revision), **scale_annotations(deployment)},
-            "ownerReferences": [owner_reference(deployment.resource, deployment.name, deployment.uid)],
+            "ownerReferences": [controller_reference(deployment.resource, deployment.name, deployment.uid)],
         },
         "spec": {
             "replicas": replicas,
@@ -123,7 +129,7 @@ def scale_annotations(deployment: Deployment) -> dict[str, str]:
     return {DESIRED: str(replicas), MAX_REPLICAS: str(replicas + deployment.max_surge)}
 
 
-def _part(value: int | str, whole: int, *, up: bool) -> int:
+def part_of(value: int | str, whole: int, *, up: bool) -> int:
     """Return a number that may be written as a percentage."""
     if isinstance(value, int):
         return value

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api.meta import OwnerReference, key_of, split_key
+from fleetqueue.api.meta import split_key
 from fleetqueue.embedded.kubernetes import deployment_status
 from fleetqueue.embedded.kubernetes.deployment_objects import (
     REVISION,
@@ -22,18 +22,20 @@ from fleetqueue.embedded.kubernetes.deployment_objects import (
     scale_annotations,
     without_hash,
 )
-from fleetqueue.embedded.kubernetes.own_writes import OwnWrites
+from fleetqueue.embedded.kubernetes.ownership import keys_of_owner, owner_uid
 from fleetqueue.embedded.kubernetes.replica_sets import ReplicaSet
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.own_writes import OwnWrites
 from fleetqueue.runtime.statuses import live_status, write_status
 
 BY_DEPLOYMENT: Final = "deployment"
 LAG_SECONDS: Final = 1.0
 
+deployment_of: Final = keys_of_owner(Deployment.resource)
 log = Log("deployments")
 
 
@@ -67,7 +69,7 @@ class DeploymentController(Controller):
         deployment = self.hub.get(Deployment, name, namespace)
         if deployment is None or deployment.is_deleting:
             return
-        sets = [one for one in self.hub.by_index(ReplicaSet, BY_DEPLOYMENT, key) if _owner(one).uid == deployment.uid]
+        sets = [one for one in self.hub.by_index(ReplicaSet, BY_DEPLOYMENT, key) if owner_uid(one) == deployment.uid]
         new = newest(deployment, sets)
         if new is None and not deployment.spec.paused and not _must_wait(deployment, sets):
             await self._create(deployment, sets)
@@ -182,14 +184,3 @@ def _run(sets: Iterable[ReplicaSet]) -> bool:
 def revision_of(replica_set: ReplicaSet) -> int:
     text = replica_set.metadata.annotations.get(REVISION, "")
     return int(text) if text.isdecimal() else 0
-
-
-def deployment_of(replica_set: ReplicaSet) -> Iterable[str]:
-    """Wake the Deployment that a ReplicaSet belongs to."""
-    owner = _owner(replica_set)
-    if owner.kind == "Deployment":
-        yield key_of(replica_set.namespace, owner.name)
-
-
-def _owner(replica_set: ReplicaSet) -> OwnerReference:
-    return next((one for one in replica_set.metadata.owner_references if one.controller), OwnerReference())

@@ -16,25 +16,26 @@ from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import SUCCESS_CRITERIA_MET, TRACKING, Job
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.core_v1 import Pod
-from fleetqueue.api.meta import key_of, split_key
+from fleetqueue.api.meta import split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kubernetes import job_status
 from fleetqueue.embedded.kubernetes.job_plan import JobPlan, decide, pod_of
 from fleetqueue.embedded.kubernetes.job_tally import Failures, JobPodCounts, is_complete, is_tracked, tally
-from fleetqueue.embedded.kubernetes.own_writes import OwnWrites
+from fleetqueue.embedded.kubernetes.ownership import keys_of_owner, owner_uid
 from fleetqueue.embedded.kubernetes.pod_control import PodControl, at_once, slow_start
-from fleetqueue.embedded.kubernetes.pods import owner_uid
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.runtime.own_writes import OwnWrites
 from fleetqueue.runtime.statuses import live_status, write_status
 
 BY_JOB: Final = "job"
 LAG_SECONDS: Final = 1.0
 """The change that we wait for wakes us; this only guards against a watch that broke."""
 
+job_of: Final = keys_of_owner(Job.resource)
 log = Log("jobs")
 
 
@@ -158,10 +159,3 @@ class JobController(Controller):
 def _ours(job: Job) -> Job | None:
     """Return a Job that is run here: what becomes of one that others run wakes nobody."""
     return job if job.is_for_job_controller else None
-
-
-def job_of(pod: Pod) -> Iterable[str]:
-    """Wake the Job that a pod belongs to."""
-    owner = pod.controller
-    if owner is not None and owner.kind == "Job" and owner.api_version.startswith("batch/"):
-        yield key_of(pod.namespace, owner.name)

@@ -2,21 +2,36 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kubernetes.own_writes import OwnWrites
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder
+from fleetqueue.runtime.own_writes import OwnWrites
+
+
+@dataclass(frozen=True, slots=True)
+class PodEventNotes:
+    """What is said of pods to their owner."""
+
+    created: str = "Created pod: {pod}"
+    create_failed: str = "Error creating: {error}"
+    deleted: str = "Deleted pod: {pod}"
+    delete_failed: str = "Error deleting: {error}"
+
+
+NOTES: Final = PodEventNotes()
 
 
 class PodControl:
-    def __init__(self, cluster: Cluster, events: Recorder) -> None:
+    def __init__(self, cluster: Cluster, events: Recorder, notes: PodEventNotes = NOTES) -> None:
         self.cluster = cluster
         self.events = events
+        self.notes = notes
         self.writes = OwnWrites(cluster.informer(Pod).store)
 
     async def create(self, owner: Object, manifest: Manifest) -> None:
@@ -24,13 +39,18 @@ class PodControl:
         self.writes.creating(owner.key, name, owner.namespace)
         try:
             await self.cluster.client.create(Pod.resource, manifest)
+        except errors.AlreadyExists:
+            self.writes.forget(name, owner.namespace)
+            raise
         except errors.ApiError as error:
             self.writes.forget(name, owner.namespace)
-            if _is_of_ending_namespace(error):
+            if is_of_ending_namespace(error):
                 return  # nothing will be made there any more
-            await self.events.warning(owner, "FailedCreate", f"Error creating: {error}")
+            note = self.notes.create_failed.format(pod=name, owner=owner.name, error=error)
+            await self.events.warning(owner, "FailedCreate", note)
             raise
-        await self.events.normal(owner, "SuccessfulCreate", f"Created pod: {name}")
+        note = self.notes.created.format(pod=name, owner=owner.name)
+        await self.events.normal(owner, "SuccessfulCreate", note)
 
     async def delete(self, owner: Object, pod: Pod) -> None:
         """Delete a pod that its owner no longer wants; one that has gone already will do."""
@@ -41,12 +61,14 @@ class PodControl:
             return
         except (errors.ApiError, errors.Unreachable) as error:
             self.writes.forget(pod.name, pod.namespace)
-            await self.events.warning(owner, "FailedDelete", f"Error deleting: {error}")
+            note = self.notes.delete_failed.format(pod=pod.name, owner=owner.name, error=error)
+            await self.events.warning(owner, "FailedDelete", note)
             raise
-        await self.events.normal(owner, "SuccessfulDelete", f"Deleted pod: {pod.name}")
+        note = self.notes.deleted.format(pod=pod.name, owner=owner.name)
+        await self.events.normal(owner, "SuccessfulDelete", note)
 
 
-def _is_of_ending_namespace(error: errors.ApiError) -> bool:
+def is_of_ending_namespace(error: errors.ApiError) -> bool:
     return any(cause.get("reason") == "NamespaceTerminating" for cause in error.details.get("causes") or ())
 
 

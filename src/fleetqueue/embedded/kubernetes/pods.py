@@ -1,23 +1,18 @@
 """Pods for the controllers that make and count them: when one ended, what its removal costs, how it is made."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from fleetqueue.api.conditions import find, timestamp
 from fleetqueue.api.core_v1 import READY, Pod
-from fleetqueue.api.meta import Object, owner_reference
+from fleetqueue.api.meta import Object, controller_reference
 from fleetqueue.api.scheme import Manifest
 
 BY_NODE: Final = "node"
 LONGEST_PREFIX: Final = 58
 """Characters of a name before the five that are drawn: 63 fit into a label."""
 PHASES: Final = {"Pending": 0, "": 1, "Unknown": 1, "Running": 2}
-
-
-def owner_uid(pod: Pod) -> str:
-    owner = pod.controller
-    return owner.uid if owner is not None else ""
 
 
 def restarts(pod: Pod) -> int:
@@ -49,6 +44,24 @@ def removal_cost(pod: Pod) -> tuple[Any, ...]:
     return bool(pod.spec.node_name), phase, pod.is_ready, -restarts(pod), age, pod.name
 
 
+def is_available(pod: Pod, min_ready_seconds: int, now: datetime) -> bool:
+    """Tell whether a pod has been ready for long enough."""
+    since = _ready_since(pod)
+    return since is not None and since + timedelta(seconds=min_ready_seconds) <= now
+
+
+def seconds_to_available(pods: Iterable[Pod], min_ready_seconds: int, now: datetime) -> float | None:
+    """Return when the next ready pod becomes available without any change; None where there is none."""
+    moments = [since for pod in pods if (since := _ready_since(pod)) is not None]
+    waits = [(since - now).total_seconds() + min_ready_seconds for since in moments]
+    return min((wait for wait in waits if wait > 0), default=None)
+
+
+def _ready_since(pod: Pod) -> datetime | None:
+    ready = find(pod.status.conditions, READY)
+    return ready.last_transition_time if ready is not None and ready.is_true else None
+
+
 def node_of(pod: Pod) -> Iterable[str]:
     return [pod.spec.node_name] if pod.spec.node_name else []
 
@@ -70,7 +83,7 @@ def from_template(owner: Object, template: Manifest, name: str, prefix: str) -> 
         "generateName": prefix,
         "namespace": owner.namespace,
         **{part: given[part] for part in ("labels", "annotations", "finalizers") if given.get(part)},
-        "ownerReferences": [owner_reference(owner.resource, owner.name, owner.uid)],
+        "ownerReferences": [controller_reference(owner.resource, owner.name, owner.uid)],
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
 

@@ -8,7 +8,7 @@ Left out: adopting pods that somebody else made.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -16,12 +16,19 @@ import msgspec
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api.conditions import find, timestamp
-from fleetqueue.api.core_v1 import READY, Pod
-from fleetqueue.api.meta import Object, View, key_of, split_key
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.meta import Object, View, split_key
 from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.embedded.kubernetes.ownership import keys_of_owner, owner_uid
 from fleetqueue.embedded.kubernetes.pod_control import PodControl, at_once, slow_start
-from fleetqueue.embedded.kubernetes.pods import from_template, owner_uid, prefix_of, removal_cost
+from fleetqueue.embedded.kubernetes.pods import (
+    from_template,
+    is_available,
+    prefix_of,
+    removal_cost,
+    seconds_to_available,
+)
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.counted_events import CountingRecorder
@@ -55,6 +62,9 @@ class ReplicaSet(Object):
     status: ReplicaSetStatus = ReplicaSetStatus()
 
 
+replica_set_of: Final = keys_of_owner(ReplicaSet.resource)
+
+
 class ReplicaSetController(Controller):
     name = "replica-sets"
     concurrency = 2
@@ -85,7 +95,7 @@ class ReplicaSetController(Controller):
         await write_status(self.hub, replica_set, live, wanted_status(replica_set, live, mine, failure, clock.now()))
         if failure is not None:
             raise failure
-        wait = seconds_to_available(replica_set, active, clock.now())
+        wait = seconds_to_available(active, replica_set.spec.min_ready_seconds, clock.now())
         if wait is not None:
             raise errors.RetryLater(wait, "a pod must be ready for a while to be available")
 
@@ -113,7 +123,7 @@ def wanted_status(
     numbers = {
         "fullyLabeledReplicas": sum(labels <= pod.metadata.labels.items() for pod in active),
         "readyReplicas": sum(pod.is_ready for pod in active),
-        "availableReplicas": sum(is_available(replica_set, pod, now) for pod in active),
+        "availableReplicas": sum(is_available(pod, replica_set.spec.min_ready_seconds, now) for pod in active),
     }
     status: Manifest = {
         "replicas": len(active),
@@ -127,32 +137,3 @@ def wanted_status(
         new = {"type": FAILURE, "status": "True", "reason": "FailedCreate", "message": str(failure)}
         others.append(previous or {**new, "lastTransitionTime": timestamp(now)})
     return {**status, "conditions": others} if others else status
-
-
-def is_available(replica_set: ReplicaSet, pod: Pod, now: datetime) -> bool:
-    since = _ready_since(pod)
-    return since is not None and since + timedelta(seconds=replica_set.spec.min_ready_seconds) <= now
-
-
-def seconds_to_available(replica_set: ReplicaSet, pods: Iterable[Pod], now: datetime) -> float | None:
-    """Return when the next ready pod becomes available without any change; None where there is none."""
-    moments = [
-        since for pod in pods if (since := _ready_since(pod)) is not None and not is_available(replica_set, pod, now)
-    ]
-    return (
-        (min(moments) + timedelta(seconds=replica_set.spec.min_ready_seconds) - now).total_seconds()
-        if moments
-        else None
-    )
-
-
-def replica_set_of(pod: Pod) -> Iterable[str]:
-    """Wake the ReplicaSet that a pod belongs to."""
-    owner = pod.controller
-    if owner is not None and owner.kind == "ReplicaSet" and owner.api_version.startswith("apps/"):
-        yield key_of(pod.namespace, owner.name)
-
-
-def _ready_since(pod: Pod) -> datetime | None:
-    ready = find(pod.status.conditions, READY)
-    return ready.last_transition_time if ready is not None and ready.is_true else None

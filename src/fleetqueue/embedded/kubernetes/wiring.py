@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from fleetqueue.embedded.kubernetes.account_secrets import AccountSecretController, Sign
 from fleetqueue.embedded.kubernetes.certificate_requests import CertificateRequestController, Signer
 from fleetqueue.embedded.kubernetes.cluster_roles import ClusterRoleController
+from fleetqueue.embedded.kubernetes.cron_jobs import CronJobController
+from fleetqueue.embedded.kubernetes.daemon_sets import DaemonSetController
 from fleetqueue.embedded.kubernetes.deployments import DeploymentController
 from fleetqueue.embedded.kubernetes.finished_jobs import FinishedJobController
 from fleetqueue.embedded.kubernetes.garbage_collection import GarbageCollectionController
@@ -15,6 +17,7 @@ from fleetqueue.embedded.kubernetes.pod_garbage import PodGarbageController
 from fleetqueue.embedded.kubernetes.replica_sets import ReplicaSetController
 from fleetqueue.embedded.kubernetes.service_accounts import ServiceAccountController
 from fleetqueue.embedded.kubernetes.settings import KubernetesSettings
+from fleetqueue.embedded.kubernetes.stateful_sets import StatefulSetController
 from fleetqueue.embedded.kubernetes.taint_evictions import TaintEvictionController
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
@@ -39,10 +42,13 @@ def controllers(
         ClusterRoleController(cluster, metrics),
         JobController(cluster, metrics),
         FinishedJobController(cluster, metrics),
+        CronJobController(cluster, metrics),
         NodeHealthController(cluster, metrics, settings=settings),
         TaintEvictionController(cluster, metrics),
         PodGarbageController(cluster, metrics, settings=settings),
         ReplicaSetController(cluster, metrics),
         DeploymentController(cluster, metrics),
+        StatefulSetController(cluster, metrics),
+        DaemonSetController(cluster, metrics),
         *signing,
     )

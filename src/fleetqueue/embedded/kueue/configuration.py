@@ -1,175 +1,215 @@
-"""Read the configuration file of a Kueue manager, and refuse one that cannot be meant.
+"""Read the configuration file of a Kueue manager, and refuse one that cannot be meant, or not be served.
 
 A manager reads it once, when it starts: whoever changes the ConfigMap restarts the manager, as with the real one.
 
-Mirrors: Kueue apis/config, pkg/config
+Mirrors: Kueue apis/config, pkg/config, cmd/kueue/main.go
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
 import yaml
 
 from fleetqueue.api import durations
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.selectors import LabelSelector
+from fleetqueue.embedded.kueue import configuration_rules, configuration_support, feature_gates
+from fleetqueue.embedded.kueue.configuration_shape import V1BETA1, V1BETA2, type_errors, unknown_fields
 from fleetqueue.embedded.kueue.settings import (
-    BATCH_JOB,
-    SYSTEM_NAMESPACES,
     KueueSettings,
+    LeaderElectionConfiguration,
+    MetricsSettings,
     MultiKueueConfiguration,
     PodsReadySettings,
+    all_but,
 )
-from fleetqueue.embedded.kueue.webhooks.field_errors import NEGATIVE, duplicate, invalid, unsupported
+from fleetqueue.embedded.kueue.webhooks.field_errors import together
 
-CONFIG_KEY: Final = "controller_manager_config.yaml"
 GROUP: Final = "config.kueue.x-k8s.io"
-VERSIONS: Final = (f"{GROUP}/v1beta1", f"{GROUP}/v1beta2")
-FRAMEWORKS: Final = (
-    BATCH_JOB,
-    "deployment",
-    "jobset.x-k8s.io/jobset",
-    "kubeflow.org/jaxjob",
-    "kubeflow.org/mpijob",
-    "kubeflow.org/paddlejob",
-    "kubeflow.org/pytorchjob",
-    "kubeflow.org/tfjob",
-    "kubeflow.org/xgboostjob",
-    "leaderworkerset.x-k8s.io/leaderworkerset",
-    "pod",
-    "ray.io/raycluster",
-    "ray.io/rayjob",
-    "ray.io/rayservice",
-    "sparkoperator.k8s.io/sparkapplication",
-    "statefulset",
-    "trainer.kubeflow.org/trainjob",
-    "workload.codeflare.dev/appwrapper",
-)
-"""What the real Kueue knows; those that are not served here are accepted and ignored."""
-NAME_LABEL: Final = "kubernetes.io/metadata.name"
+OLD, NEW = f"{GROUP}/v1beta1", f"{GROUP}/v1beta2"
+SHAPES: Final = {OLD: V1BETA1, NEW: V1BETA2}
+TIMEOUT: Final = "30m0s"
+"""How long pods are waited for by default."""
+NOT_LOADED: Final = "Unable to load the configuration"
+BAD_GATES: Final = "conflicting feature gates detected"
+NOT_VALID: Final = "Unable to validate the configuration"
+NOT_SET_UP: Final = "Unable to setup controllers"
+NOT_SERVED: Final = "The embedded Kueue cannot do what the configuration asks for"
 
 Section = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class BadConfiguration(Exception):
     """A manager does not start with this configuration; the text says why."""
 
 
-def read(text: str) -> KueueSettings:
-    """Read a configuration file; raises BadConfiguration."""
+def read(text: str, *, gates: str = "", namespace: str = KUEUE_NAMESPACE) -> KueueSettings:
+    """Read a configuration file; raises BadConfiguration.
+
+    Args:
+        gates: the feature gates of the command line, as `A=true,B=false`.
+        namespace: where the manager runs.
+    """
     try:
-        given = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
-        raise BadConfiguration(f"{CONFIG_KEY} is no YAML: {error}") from None
-    if not isinstance(given, dict) or given.get("apiVersion") not in VERSIONS or given.get("kind") != "Configuration":
-        raise BadConfiguration(f"{CONFIG_KEY} must be a Configuration of {' or '.join(VERSIONS)}")
-    try:
-        settings = _settings(given)
-    except (TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
-        raise BadConfiguration(f"{CONFIG_KEY}: {error}") from None
-    if problems := [*_faults(given, settings)]:
-        raise BadConfiguration(f"{CONFIG_KEY}: {'; '.join(problems)}")
+        given = _in_new_version(_decoded(text))
+        effective = _gates(given, gates)
+        settings = _settings(given, effective, namespace)
+        _refuse(NOT_VALID, [*configuration_rules.problems(given, settings)])
+    except (ValueError, yaml.YAMLError, msgspec.ValidationError) as error:
+        raise BadConfiguration(f"{NOT_LOADED}: {error}") from None
+    _refuse(NOT_SET_UP, [*configuration_rules.gated(settings)])
+    _refuse(NOT_SERVED, [*feature_gates.not_served(effective), *configuration_support.problems(given, effective)])
     return settings
 
 
-def seconds(text: str | int | float) -> float:
-    """Read a duration such as `1h30m`; raises ValueError."""
-    if isinstance(text, int | float):
-        return float(text)
-    try:
-        return durations.parsed(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is no duration; write it as 1h30m or 90s") from None
+def _refuse(where: str, problems: Sequence[str]) -> None:
+    if problems:
+        raise BadConfiguration(f"{where}: {together(problems)}")
 
 
-def _settings(given: Section) -> KueueSettings:
+class _Loader(yaml.SafeLoader):
+    """Notes the keys that stand twice in a section, of which YAML takes the last."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.twice: list[str] = []
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value]
+        for number, (key, _) in enumerate(node.value):
+            if key.value in names[:number]:
+                self.twice.append(f'  line {key.start_mark.line + 1}: key "{key.value}" already set in map')
+        return super().construct_mapping(node, deep)
+
+
+def _decoded(text: str) -> Section:
+    """Return what a file says; raises ValueError where it has not the form that its version prescribes."""
+    loader = _Loader(text)
+    given = loader.get_single_data() or {}
+    if not isinstance(given, dict):
+        raise ValueError("couldn't get version/kind; the file must be a map")
+    version, kind = str(given.get("apiVersion") or NEW), str(given.get("kind") or "Configuration")
+    if version not in SHAPES or kind != "Configuration":
+        raise ValueError(f'no kind "{kind}" is registered for version "{version}"')
+    if wrong := type_errors(given, SHAPES[version]):
+        raise ValueError(wrong[0])
+    strict = ["\n".join(["yaml: unmarshal errors:", *loader.twice])] if loader.twice else []
+    strict += [f'unknown field "{path}"' for path in unknown_fields(given, SHAPES[version])]
+    if strict:
+        raise ValueError(f"strict decoding error: {', '.join(strict)}")
+    return given
+
+
+def _in_new_version(given: Section) -> Section:
+    """Return a configuration as the newest version has it, with the defaults in which the versions differ."""
+    waits, shares = _section(given, "waitForPodsReady"), given.get("fairSharing")
+    if given.get("apiVersion") != OLD:
+        timeout = waits.get("timeout") or "0"
+        return {**given, "waitForPodsReady": {**waits, "timeout": timeout if durations.parsed(timeout) else TIMEOUT}}
+    chosen = {name: value for name, value in waits.items() if value is not None}
+    waits = {"timeout": TIMEOUT, "blockAdmission": True, **chosen}
+    return {
+        **given,
+        "waitForPodsReady": waits if waits.get("enable") else None,
+        "fairSharing": shares if shares and shares.get("enable") else None,
+    }
+
+
+def _gates(given: Section, argument: str) -> dict[str, bool]:
+    """Return all feature gates; raises BadConfiguration."""
+    listed = given.get("featureGates")
+    written = None if listed is None else {name: bool(value) for name, value in listed.items()}
+    _refuse(BAD_GATES, feature_gates.problems(written, argument))
+    return feature_gates.effective(feature_gates.parsed(argument) if argument else written or {})
+
+
+def _settings(given: Section, gates: Mapping[str, bool], namespace: str) -> KueueSettings:
     integrations, default = _section(given, "integrations"), KueueSettings()
     retention = _section(_section(given, "objectRetentionPolicies"), "workloads")
-    selector = given.get("managedJobsNamespaceSelector")
+    selector, home = given.get("managedJobsNamespaceSelector"), given.get("namespace") or namespace
+    waits = None if gates["DisableWaitForPodsReady"] else given["waitForPodsReady"]
     return KueueSettings(
+        namespace=home,
         frameworks=tuple(integrations.get("frameworks") or default.frameworks),
+        external_frameworks=tuple(integrations.get("externalFrameworks") or ()),
         copied_labels=tuple(integrations.get("labelKeysToCopy") or ()),
         manages_jobs_without_queue=bool(given.get("manageJobsWithoutQueueName")),
-        namespaces=default.namespaces if selector is None else msgspec.convert(selector, LabelSelector),
-        pods_ready=_pods_ready(given),
-        keep_finished=_optional(retention, "afterFinished"),
-        keep_deactivated=_optional(retention, "afterDeactivatedByKueue"),
-        multikueue=_multikueue(_section(given, "multiKueue")),
-        feature_gates=dict(_section(given, "featureGates")),
+        namespaces=all_but("kube-system", home) if selector is None else msgspec.convert(selector, LabelSelector),
+        pods_ready=None if waits is None else _pods_ready(waits),
+        keep_finished=_seconds(retention, "afterFinished", None),
+        keep_deactivated=_seconds(retention, "afterDeactivatedByKueue", None),
+        multikueue=_multikueue(_section(given, "multiKueue"), gates),
+        metrics=_metrics(_section(given, "metrics"), gates),
+        feature_gates=gates,
+        leader_election=_leader_election(_section(given, "leaderElection")),
     )
 
 
-def _pods_ready(given: Section) -> PodsReadySettings | None:
-    """Read for how long pods are waited for; in the older version only where that is switched on."""
-    section = _section(given, "waitForPodsReady")
-    is_old = given["apiVersion"] == VERSIONS[0]
-    if _section(given, "featureGates").get("DisableWaitForPodsReady") or (is_old and not section.get("enable")):
-        return None
+def _pods_ready(section: Section) -> PodsReadySettings:
+    """Read for how long pods are waited for."""
     default, strategy = PodsReadySettings(), _section(section, "requeuingStrategy")
-    timeout = seconds(section.get("timeout") or default.timeout)
-    recovery = _optional(section, "recoveryTimeout")
+    timeout = durations.parsed(section["timeout"])
     return PodsReadySettings(
         timeout=timeout,
-        recovery_timeout=(None if is_old else timeout) if recovery is None else recovery,
+        recovery_timeout=_seconds(section, "recoveryTimeout", timeout) or None,
         limit=strategy.get("backoffLimitCount"),
-        first_back_off=strategy.get("backoffBaseSeconds", default.first_back_off),
-        last_back_off=strategy.get("backoffMaxSeconds", default.last_back_off),
-        by_eviction=strategy.get("timestamp", "Eviction") == "Eviction",
+        first_back_off=_given(strategy, "backoffBaseSeconds", default.first_back_off),
+        last_back_off=_given(strategy, "backoffMaxSeconds", default.last_back_off),
+        by_eviction=strategy.get("timestamp") != "Creation",
     )
 
 
-def _multikueue(section: Section) -> MultiKueueConfiguration:
-    default = MultiKueueConfiguration()
-    profiles = _section(section, "clusterProfile")
-    providers = profiles.get("accessProviders") or profiles.get("credentialsProviders") or ()
+def _multikueue(section: Section, gates: Mapping[str, bool]) -> MultiKueueConfiguration:
+    default, profiles = MultiKueueConfiguration(), _section(section, "clusterProfile")
+    has_config, has_adapters = (
+        gates["MultiKueueIncrementalDispatcherConfig"],
+        gates["MultiKueueAdaptersForCustomJobs"],
+    )
+    steps = _section(section, "incrementalDispatcherConfig") if has_config else {}
+    external = section.get("externalFrameworks") if has_adapters else None
     return MultiKueueConfiguration(
-        gc_interval=seconds(section.get("gcInterval", default.gc_interval)),
+        gc_interval=_seconds(section, "gcInterval", default.gc_interval),
         origin=section.get("origin") or default.origin,
-        worker_lost_timeout=seconds(section.get("workerLostTimeout", default.worker_lost_timeout)),
-        dispatcher=section.get("dispatcherName") or default.dispatcher,
-        step_size=_section(section, "incrementalDispatcherConfig").get("stepSize") or default.step_size,
-        access_providers=tuple(providers),
+        worker_lost_timeout=_seconds(section, "workerLostTimeout", default.worker_lost_timeout),
+        dispatcher=_given(section, "dispatcherName", default.dispatcher),
+        step_size=_given(steps, "stepSize", default.step_size),
+        access_providers=tuple(profiles.get("accessProviders") or profiles.get("credentialsProviders") or ()),
+        external_frameworks=tuple(entry.get("name") or "" for entry in external or ()),
     )
 
 
-def _faults(given: Section, settings: KueueSettings) -> Iterable[str]:
-    for number, framework in enumerate(settings.frameworks):
-        path = f"integrations.frameworks[{number}]"
-        if framework not in FRAMEWORKS:
-            yield unsupported(path, framework, FRAMEWORKS)
-        elif framework in settings.frameworks[:number]:
-            yield duplicate(path, framework)
-    for name in SYSTEM_NAMESPACES:
-        if settings.namespaces.matches({NAME_LABEL: name}):
-            value = given.get("managedJobsNamespaceSelector")
-            yield invalid("managedJobsNamespaceSelector", value, f'should not match the "{name}" namespace')
-    yield from _negatives(settings)
-    timestamp = _section(_section(given, "waitForPodsReady"), "requeuingStrategy").get("timestamp", "Eviction")
-    if timestamp not in ("Creation", "Eviction"):
-        path = "waitForPodsReady.requeuingStrategy.timestamp"
-        yield unsupported(path, timestamp, ("Creation", "Eviction"))
+def _leader_election(section: Section) -> LeaderElectionConfiguration | None:
+    if section.get("leaderElect") is False:
+        return None
+    default = LeaderElectionConfiguration()
+    return LeaderElectionConfiguration(
+        name=section.get("resourceName") or default.name,
+        namespace=section.get("resourceNamespace") or default.namespace,
+        lease_duration=_seconds(section, "leaseDuration", 0.0) or default.lease_duration,
+        renew_deadline=_seconds(section, "renewDeadline", 0.0) or default.renew_deadline,
+        retry_period=_seconds(section, "retryPeriod", 0.0) or default.retry_period,
+    )
 
 
-def _negatives(settings: KueueSettings) -> Iterable[str]:
-    multikueue, ready = settings.multikueue, settings.pods_ready or PodsReadySettings()
-    numbers = {
-        "multiKueue.gcInterval": multikueue.gc_interval,
-        "multiKueue.workerLostTimeout": multikueue.worker_lost_timeout,
-        "waitForPodsReady.timeout": ready.timeout,
-        "waitForPodsReady.recoveryTimeout": ready.recovery_timeout,
-        "waitForPodsReady.requeuingStrategy.backoffLimitCount": ready.limit,
-        "waitForPodsReady.requeuingStrategy.backoffBaseSeconds": ready.first_back_off,
-        "waitForPodsReady.requeuingStrategy.backoffMaxSeconds": ready.last_back_off,
-    }
-    return [invalid(path, value, NEGATIVE) for path, value in numbers.items() if value is not None and value < 0]
+def _metrics(section: Section, gates: Mapping[str, bool]) -> MetricsSettings:
+    """Read of what numbers are told; of LocalQueues too, unless a section about them does not say so."""
+    local_queues = _given(section, "localQueueMetrics", {"enable": True})
+    is_on = local_queues.get("enable") and gates["LocalQueueMetrics"]
+    selector = msgspec.convert(local_queues.get("localQueueSelector") or {}, LabelSelector)
+    return MetricsSettings(bool(section.get("enableClusterQueueResources")), selector if is_on else None)
 
 
 def _section(given: Section, name: str) -> Section:
-    section = given.get(name) or {}
-    if not isinstance(section, dict):
-        raise ValueError(f"{name} must be a section, not {section!r}")
-    return section
+    return given.get(name) or {}
 
 
-def _optional(section: Section, name: str) -> float | None:
-    return seconds(section[name]) if section.get(name) is not None else None
+def _given(section: Section, name: str, default: T) -> Any | T:
+    value = section.get(name)
+    return default if value is None else value
+
+
+def _seconds(section: Section, name: str, default: T) -> float | T:
+    value = section.get(name)
+    return default if value is None else durations.parsed(value)

@@ -6,6 +6,9 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 
 DEACTIVATED = "The workload is deactivated"
 OUT_OF_SYNC = "The prebuilt workload is out of sync with its user job"
+ON_HOLD = "Job is on hold"
+SCALED_TO_ZERO = "StatefulSet scaled to zero; workload on hold"
+NO_LONGER_ON_HOLD = "Workload no longer on hold; waiting for quota reservation"
 NOT_READY = "Not all pods are ready or succeeded"
 RECOVERING = "At least one pod has failed, waiting for recovery"
 ALL_READY = "All pods reached readiness and the workload is running"

@@ -1,118 +1,237 @@
-"""Kueue's metrics: of scheduling, of queues, and of the life of Workloads; named as Kueue names them."""
+"""Kueue's metrics of what happens: to Workloads, and in cycles of the scheduler; named as Kueue names them.
 
-from typing import Final
+What is so at a moment is read when somebody asks: see `state_metrics`.
+
+Mirrors: Kueue pkg/metrics
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsageStats
+from fleetqueue.api import conditions
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.meta import split_key
+from fleetqueue.embedded.kueue.metric_kinds import (
+    CLUSTER_QUEUE,
+    ROLE_LABEL,
+    STANDALONE,
+    ByQueue,
+    MetricFactory,
+    Place,
+)
+from fleetqueue.embedded.kueue.names import PODS_READY
+from fleetqueue.embedded.kueue.scheduling.workload_info import queued_seconds
 
-ROLE: Final = "standalone"
-"""What Kueue says of a manager that stands alone."""
-STATUSES: Final = ("pending", "active", "terminating")
+PRIORITY: Final = "priority_class"
+EVICTION: Final = ("reason", "underlying_cause")
+PREEMPTING: Final = "preempting_cluster_queue"
+GO_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Those of a histogram of Prometheus' Go library that names none."""
+CREATION_BUCKETS: Final = tuple(0.01 * 2**power for power in range(11))
+
+PlaceOf = Callable[[kueue.Workload, str], Place]
+"""From a Workload and its ClusterQueue to where it is counted."""
 
 
-def _buckets(count: int) -> tuple[float, ...]:
-    return (1.0, *(2.5 * 2**power for power in range(count - 1)))
+def only_its_cluster_queue(view: kueue.Workload, cluster_queue: str) -> Place:
+    return Place(cluster_queue)
 
 
 class KueueMetrics:
-    def __init__(self, registry: CollectorRegistry) -> None:
-        queue = ["cluster_queue", "priority_class", "replica_role"]
-        self.attempts = Counter(
-            "kueue_admission_attempts_total",
-            "Attempts to admit Workloads, by result.",
-            ["result", "replica_role"],
-            registry=registry,
+    def __init__(
+        self, registry: CollectorRegistry, place_of: PlaceOf = only_its_cluster_queue, *, role: str = STANDALONE
+    ) -> None:
+        self._place_of = place_of
+        self._role = role
+        self._of_scheduling(registry)
+        self._of_workloads(MetricFactory(registry, role))
+        self._of_evictions(MetricFactory(registry, role))
+
+    def _of_scheduling(self, registry: CollectorRegistry) -> None:
+        make = MetricFactory(registry, self._role)
+        self._attempts = make.count("admission_attempts_total", "Attempts to admit Workloads, by result.", "result")
+        self._attempt_seconds = make.seconds(
+            "admission_attempt_duration_seconds", "How long an attempt to admit takes.", "result", buckets=GO_BUCKETS
         )
-        self.attempt_seconds = Histogram(
-            "kueue_admission_attempt_duration_seconds",
-            "How long an attempt to admit takes.",
-            ["result", "replica_role"],
-            registry=registry,
-        )
-        self.skips = Gauge(
+        self._skips = Gauge(
             "kueue_admission_cycle_preemption_skips",
             "Workloads that had somebody to preempt in the last cycle but were passed over.",
-            ["cluster_queue", "replica_role"],
+            [CLUSTER_QUEUE, ROLE_LABEL],
             registry=registry,
         )
-        self.pending = Gauge(
-            "kueue_pending_workloads",
-            "Workloads that wait: `active` in the queue, or `inadmissible` until something changes.",
-            ["cluster_queue", "status", "replica_role"],
-            registry=registry,
-        )
-        self.reserved = Counter(
-            "kueue_quota_reserved_workloads_total", "Workloads that were given quota.", queue, registry=registry
-        )
-        self.reserved_wait = Histogram(
-            "kueue_quota_reserved_wait_time_seconds",
-            "How long Workloads waited for quota.",
-            queue,
-            buckets=_buckets(14),
-            registry=registry,
-        )
-        self.admitted = Counter(
-            "kueue_admitted_workloads_total", "Workloads that were admitted.", queue, registry=registry
-        )
-        self.admitted_wait = Histogram(
-            "kueue_admission_wait_time_seconds",
-            "How long Workloads waited to be admitted.",
-            queue,
-            buckets=_buckets(16),
-            registry=registry,
-        )
-        self.evicted = Counter(
-            "kueue_evicted_workloads_total",
-            "Workloads that were evicted.",
-            ["cluster_queue", "reason", "underlying_cause", "priority_class", "replica_role"],
-            registry=registry,
-        )
-        self.preempted = Counter(
-            "kueue_preempted_workloads_total",
+        self._preempted = make.count(
+            "preempted_workloads_total",
             "Workloads that were preempted, by the queue that preempted them.",
-            ["preempting_cluster_queue", "reason", "replica_role"],
-            registry=registry,
+            PREEMPTING,
+            "reason",
         )
-        self.reserving = Gauge(
-            "kueue_reserving_active_workloads",
-            "Workloads that hold quota.",
-            ["cluster_queue", "replica_role"],
-            registry=registry,
+
+    def _of_workloads(self, make: MetricFactory) -> None:
+        self._creation = make.seconds(
+            "workload_creation_latency_seconds",
+            "How long it took until a new job had a Workload, by the kind of job.",
+            "job_kind",
+            buckets=CREATION_BUCKETS,
         )
-        self.admitted_active = Gauge(
-            "kueue_admitted_active_workloads",
-            "Workloads that are admitted.",
-            ["cluster_queue", "replica_role"],
-            registry=registry,
+        self._reserved = make.count_by_queue(
+            "quota_reserved_workloads_total", "Workloads that were given quota.", PRIORITY
         )
-        self.status = Gauge(
-            "kueue_cluster_queue_status",
-            "1 for what a ClusterQueue is, 0 for what it is not.",
-            ["cluster_queue", "status", "replica_role"],
-            registry=registry,
+        self._reserved_wait = make.waited_by_queue(
+            "quota_reserved_wait_time_seconds", "How long Workloads waited for quota.", PRIORITY
         )
-        self.checks_wait = Histogram(
-            "kueue_admission_checks_wait_time_seconds",
+        self._admitted = make.count_by_queue("admitted_workloads_total", "Workloads that were admitted.", PRIORITY)
+        self._admitted_wait = make.waited_by_queue(
+            "admission_wait_time_seconds", "How long Workloads waited to be admitted.", PRIORITY, buckets=16
+        )
+        self._cohort_admitted = make.count(
+            "cohort_subtree_admitted_workloads_total",
+            "Workloads that were admitted by a ClusterQueue below a cohort.",
+            "cohort",
+            PRIORITY,
+        )
+        self._checks_wait = make.waited_by_queue(
+            "admission_checks_wait_time_seconds",
             "How long Workloads waited for their checks after they were given quota.",
-            queue,
-            buckets=_buckets(15),
-            registry=registry,
+            PRIORITY,
         )
-        self.finished = Counter(
-            "kueue_finished_workloads_total", "Workloads that have finished.", queue, registry=registry
+        self._ready_wait = make.waited_by_queue(
+            "ready_wait_time_seconds", "How long Workloads waited until their pods were ready.", PRIORITY
+        )
+        self._admitted_until_ready = make.waited_by_queue(
+            "admitted_until_ready_wait_time_seconds",
+            "How long it took from the admission of Workloads until their pods were ready.",
+            PRIORITY,
+        )
+        self._finished = make.count_by_queue("finished_workloads_total", "Workloads that have finished.", PRIORITY)
+
+    def _of_evictions(self, make: MetricFactory) -> None:
+        self._evicted = make.count_by_queue(
+            "evicted_workloads_total", "Workloads that were evicted.", *EVICTION, PRIORITY
+        )
+        self._evicted_once = make.count(
+            "evicted_workloads_once_total",
+            "Workloads that were evicted, each counted once for a reason.",
+            CLUSTER_QUEUE,
+            *EVICTION,
+            PRIORITY,
+        )
+        self._ready_until_evicted = make.waited(
+            "pods_ready_to_evicted_time_seconds",
+            "For how long the pods of Workloads had been ready when they were evicted.",
+            CLUSTER_QUEUE,
+            *EVICTION,
+        )
+        self._eviction_latency = make.waited(
+            "workload_eviction_latency_seconds",
+            "How long it took from the eviction of Workloads until they gave their quota back.",
+            CLUSTER_QUEUE,
+            "reason",
         )
 
-    def of_queue(self, name: str, usage: QueueUsageStats, status: str) -> None:
-        self.reserving.labels(name, ROLE).set(usage.reserving)
-        self.admitted_active.labels(name, ROLE).set(usage.admitted)
-        for status_label in STATUSES:
-            self.status.labels(name, status_label, ROLE).set(float(status_label == status))
+    # What happens
 
-    def forget_queue(self, name: str) -> None:
-        """Stop telling of a ClusterQueue that has gone; one that comes with its name begins at nothing."""
-        gauges = (self.skips, self.pending, self.reserving, self.admitted_active, self.status)
-        counters = (self.reserved, self.admitted, self.evicted, self.finished)
-        for metric in (*gauges, *counters, self.reserved_wait, self.admitted_wait, self.checks_wait):
-            metric.remove_by_labels({"cluster_queue": name})
-        self.preempted.remove_by_labels({"preempting_cluster_queue": name})
+    def attempted(self, *, has_admitted: bool, seconds: float) -> None:
+        """Count a cycle of the scheduler."""
+        result = "success" if has_admitted else "inadmissible"
+        self._attempts.labels(result, self._role).inc()
+        self._attempt_seconds.labels(result, self._role).observe(seconds)
+
+    def skipped(self, cluster_queue: str, count: int) -> None:
+        """Note how many Workloads were passed over in a cycle that had somebody to preempt."""
+        self._skips.labels(cluster_queue, self._role).set(count)
+
+    def preempted(self, preempting_cluster_queue: str, reason: str) -> None:
+        self._preempted.labels(preempting_cluster_queue, reason, self._role).inc()
+
+    def created(self, job_kind: str, seconds: float) -> None:
+        self._creation.labels(job_kind, self._role).observe(seconds)
+
+    def quota_reserved(self, view: kueue.Workload, cluster_queue: str, now: datetime) -> None:
+        place = self._place_of(view, cluster_queue)
+        _count(self._reserved, place, _class(view))
+        _observe(self._reserved_wait, place, queued_seconds(view, now), _class(view))
+
+    def admitted(
+        self, view: kueue.Workload, cluster_queue: str, now: datetime, *, waited_for_checks: float | None
+    ) -> None:
+        """Count an admission; `waited_for_checks` is None where there were none."""
+        place = self._place_of(view, cluster_queue)
+        _count(self._admitted, place, _class(view))
+        _observe(self._admitted_wait, place, queued_seconds(view, now), _class(view))
+        if waited_for_checks is not None:
+            _observe(self._checks_wait, place, waited_for_checks, _class(view))
+        for cohort in place.cohorts:
+            self._cohort_admitted.labels(cohort, _class(view), self._role).inc()
+
+    def pods_ready(self, view: kueue.Workload, cluster_queue: str, now: datetime) -> None:
+        """Count that all pods of an admitted Workload are ready for the first time."""
+        place = self._place_of(view, cluster_queue)
+        _observe(self._ready_wait, place, queued_seconds(view, now), _class(view))
+        _observe(self._admitted_until_ready, place, _seconds_since(view, kueue.ADMITTED, now) or 0.0, _class(view))
+
+    def evicted(
+        self, view: kueue.Workload, cluster_queue: str, why: tuple[str, str], now: datetime, *, is_first: bool
+    ) -> None:
+        """Count an eviction, for a reason and its cause; `is_first` where it is the first of this Workload for them."""
+        _count(self._evicted, self._place_of(view, cluster_queue), *why, _class(view))
+        if is_first:
+            self._evicted_once.labels(cluster_queue, *why, _class(view), self._role).inc()
+        ready = _seconds_since(view, PODS_READY, now)
+        if ready is not None:
+            self._ready_until_evicted.labels(cluster_queue, *why, self._role).observe(ready)
+
+    def gave_back(self, cluster_queue: str, reason: str, seconds: float) -> None:
+        """Count that an evicted Workload has given its quota back."""
+        self._eviction_latency.labels(cluster_queue, reason, self._role).observe(max(seconds, 0.0))
+
+    def finished(self, view: kueue.Workload) -> None:
+        queue = view.status.admission.cluster_queue if view.status.admission is not None else ""
+        _count(self._finished, self._place_of(view, queue), _class(view))
+
+    # Who has gone
+
+    def forget_cluster_queue(self, name: str) -> None:
+        """Stop telling of a ClusterQueue; one that comes with its name begins at nothing."""
+        alone = (self._skips, self._evicted_once, self._ready_until_evicted, self._eviction_latency)
+        for metric in (*alone, *(both.cluster_queues for both in self._by_queue)):
+            metric.remove_by_labels({CLUSTER_QUEUE: name})
+        self._preempted.remove_by_labels({PREEMPTING: name})
+
+    def forget_local_queue(self, key: str) -> None:
+        namespace, name = split_key(key)
+        for both in self._by_queue:
+            both.local_queues.remove_by_labels({"name": name, "namespace": namespace})
+
+    def forget_cohort(self, name: str) -> None:
+        self._cohort_admitted.remove_by_labels({"cohort": name})
+
+    @property
+    def _by_queue(self) -> Sequence[ByQueue[Any]]:
+        counters = (self._reserved, self._admitted, self._finished, self._evicted)
+        waited = (self._reserved_wait, self._admitted_wait, self._checks_wait)
+        return (*counters, *waited, self._ready_wait, self._admitted_until_ready)
+
+
+def _count(metric: ByQueue[Counter], place: Place, *values: str) -> None:
+    for counter in metric.of(place, *values):
+        counter.inc()
+
+
+def _observe(metric: ByQueue[Histogram], place: Place, seconds: float, *values: str) -> None:
+    for histogram in metric.of(place, *values):
+        histogram.observe(seconds)
+
+
+def _class(view: kueue.Workload) -> str:
+    return view.spec.priority_class_ref.name
+
+
+def _seconds_since(view: kueue.Workload, kind: str, now: datetime) -> float | None:
+    """Return for how long a Workload has said something of itself; None where it does not."""
+    condition = conditions.find(view.status.conditions, kind)
+    if condition is None or not condition.is_true or condition.last_transition_time is None:
+        return None
+    return (now - condition.last_transition_time).total_seconds()

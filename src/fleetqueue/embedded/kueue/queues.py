@@ -19,7 +19,6 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.meta import Object, replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import queue_status
-from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.names import IN_USE
 from fleetqueue.embedded.kueue.scheduling.admission_status import with_condition
 from fleetqueue.embedded.kueue.scheduling.cluster_configuration import check_names
@@ -38,17 +37,9 @@ BY_CLUSTER_QUEUE: Final = "cluster queue"
 class ClusterQueueController(Controller):
     name = "clusterqueues"
 
-    def __init__(
-        self,
-        hub: Cluster,
-        metrics: Metrics,
-        queue_usage: QueueUsage,
-        *,
-        kueue_metrics: KueueMetrics,
-    ) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, queue_usage: QueueUsage) -> None:
         super().__init__(hub, metrics)
         self.queue_usage = queue_usage
-        self.kueue_metrics = kueue_metrics
         queue_usage.subscribe(self._told)
 
     def watches(self) -> Iterable[Watch[Any]]:
@@ -61,7 +52,6 @@ class ClusterQueueController(Controller):
     async def reconcile(self, key: str) -> None:
         queue = self.hub.get(kueue.ClusterQueue, key)
         if queue is None:
-            self.kueue_metrics.forget_queue(key)
             return
         usage = self.queue_usage.of_cluster_queue(key)
         if queue.is_deleting and not usage.reserving:
@@ -70,8 +60,6 @@ class ClusterQueueController(Controller):
         if not queue.is_deleting and await self.hub.add_finalizer(queue, IN_USE):
             return  # the change wakes us
         condition = queue_status.activity(queue, self.queue_usage.problems(key))
-        status = "terminating" if queue.is_deleting else "active" if condition.is_true else "pending"
-        self.kueue_metrics.of_queue(key, usage, status)
         await _write(self.hub, queue, queue_status.standing(queue, usage), condition)
 
     def _told(self, kind: str, key: str) -> None:

@@ -4,11 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
+from fleetqueue.api.kueue_pods import ABOVE_PODS, POD
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.selectors import LabelSelector, Requirement
+from fleetqueue.embedded.kueue.feature_gates import DEFAULTS
+from fleetqueue.embedded.kueue.frameworks import BATCH_JOB
 
-SYSTEM_NAMESPACES = ("kube-system", "kueue-system")
-BATCH_JOB = "batch/job"
+SYSTEM_NAMESPACES = ("kube-system", KUEUE_NAMESPACE)
+
+
+def all_but(*namespaces: str) -> LabelSelector:
+    """Return a selector for all other namespaces."""
+    others = Requirement(key="kubernetes.io/metadata.name", operator="NotIn", values=namespaces)
+    return LabelSelector(match_expressions=(others,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +53,44 @@ class MultiKueueConfiguration:
     dispatcher: str = kueue.ALL_AT_ONCE
     step_size: int = 3
     """How many clusters the incremental dispatcher adds in a round."""
+    external_frameworks: tuple[str, ...] = ()
+    """Further kinds that are sent, by their names: `Kind.version.group`."""
     access_providers: tuple[Manifest, ...] = ()
     """The programs that give credentials for ClusterProfiles: a name, and how they are run."""
 
 
 @dataclass(frozen=True, slots=True)
+class LeaderElectionConfiguration:
+    """Of several replicas, only the one that holds this Lease acts."""
+
+    name: str = "c1f6bfd2.kueue.x-k8s.io"
+    namespace: str = ""
+    """Empty is the namespace that Kueue runs in."""
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsSettings:
+    resources: bool = False
+    """Whether the quotas of ClusterQueues are told, and how much of them is reserved, used and waited for."""
+    local_queues: LabelSelector | None = field(default_factory=LabelSelector)
+    """Of which LocalQueues anything is told; None is of none."""
+
+
+@dataclass(frozen=True, slots=True)
 class KueueSettings:
+    namespace: str = KUEUE_NAMESPACE
+    """Where MultiKueue finds Secrets and ClusterProfiles."""
     frameworks: tuple[str, ...] = (BATCH_JOB,)
     """The kinds of jobs that are managed."""
+    external_frameworks: tuple[str, ...] = ()
+    """Kinds whose Workloads somebody else makes, by their names: `Kind.version.group`."""
     copied_labels: tuple[str, ...] = ()
     """Labels of jobs that their Workloads get, too."""
     manages_jobs_without_queue: bool = False
-    namespaces: LabelSelector = field(
-        default_factory=lambda: LabelSelector(
-            match_expressions=(
-                Requirement(key="kubernetes.io/metadata.name", operator="NotIn", values=SYSTEM_NAMESPACES),
-            )
-        )
-    )
+    namespaces: LabelSelector = field(default_factory=lambda: all_but(*SYSTEM_NAMESPACES))
     """In which namespaces jobs are managed."""
     pods_ready: PodsReadySettings | None = PodsReadySettings()
     """None where it does not wait for pods."""
@@ -70,5 +99,22 @@ class KueueSettings:
     keep_deactivated: float | None = None
     """Seconds for which a job is kept whose Workload Kueue has deactivated."""
     multikueue: MultiKueueConfiguration = MultiKueueConfiguration()
-    feature_gates: Mapping[str, bool] = field(default_factory=dict)
-    """What was switched on or off by name."""
+    metrics: MetricsSettings = MetricsSettings()
+    feature_gates: Mapping[str, bool] = field(default_factory=lambda: DEFAULTS)
+    """All of them, by name."""
+    leader_election: LeaderElectionConfiguration | None = None
+    """None where a manager acts without asking; where its configuration says nothing, it does ask."""
+
+    @property
+    def replica_role(self) -> str:
+        """What the numbers say of who tells them: a replica that only stands by has none to tell."""
+        return "standalone" if self.leader_election is None else "leader"
+
+    @property
+    def manages_pods(self) -> bool:
+        return POD in self.frameworks or self.only_pods_of_parents
+
+    @property
+    def only_pods_of_parents(self) -> bool:
+        """Whether pods are managed only because of what is above them."""
+        return POD not in self.frameworks and any(framework in ABOVE_PODS for framework in self.frameworks)

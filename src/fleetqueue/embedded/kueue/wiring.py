@@ -4,49 +4,120 @@ It needs, as upstream's manager does: to get, list and watch workloads, clusterq
 resourceflavors, admissionchecks, namespaces, limitranges and runtimeclasses, and to update and patch the status of
 workloads, all for scheduling; to create, patch and delete workloads; to patch clusterqueues, resourceflavors and
 admissionchecks, for their finalizers; to patch the status of clusterqueues and localqueues; to get, list, watch, patch
-and delete the jobs that it manages, and to patch their status; to list and watch priority classes; and to create and
-patch events.
+and delete the jobs that it manages, and to patch their status; to list and watch priority classes, and the runtimes of
+TrainJobs; to create and patch events; and, where replicas elect a leader, to get, create and patch leases in its own
+namespace.
+and delete the jobs and pods that it manages, and to patch their status; to list and watch priority classes; and to
+create and patch events.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.aggregated_apis import Serve, not_served
+from fleetqueue.api.kueue_pods import LEADER_WORKER_SET, STATEFUL_SET
+from fleetqueue.api.meta import Object
+from fleetqueue.embedded.kueue.jobs.app_wrapper import AppWrapperIntegration
 from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobIntegration
 from fleetqueue.embedded.kueue.jobs.controller import JobReconciler
 from fleetqueue.embedded.kueue.jobs.integration import Integration
 from fleetqueue.embedded.kueue.jobs.job_set import JobSetIntegration
+from fleetqueue.embedded.kueue.jobs.kubeflow import KUBEFLOW_INTEGRATIONS
+from fleetqueue.embedded.kueue.jobs.ray import RAY_INTEGRATIONS
+from fleetqueue.embedded.kueue.jobs.spark_application import SparkApplicationIntegration
+from fleetqueue.embedded.kueue.jobs.train_job import TrainJobIntegration
+from fleetqueue.embedded.kueue.metric_places import places
 from fleetqueue.embedded.kueue.metrics import KueueMetrics
+from fleetqueue.embedded.kueue.pods.controller import PodReconciler
+from fleetqueue.embedded.kueue.pods.group_controller import PodGroupReconciler
+from fleetqueue.embedded.kueue.pods.leader_worker_sets import LeaderWorkerSetReconciler
+from fleetqueue.embedded.kueue.pods.stateful_sets import StatefulSetReconciler
 from fleetqueue.embedded.kueue.priority_classes import PriorityClassController
 from fleetqueue.embedded.kueue.queues import ClusterQueueController, LocalQueueController, checks_in_use, flavors_in_use
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.scheduler import KueueSchedulerController
 from fleetqueue.embedded.kueue.settings import KueueSettings, SchedulingSettings
+from fleetqueue.embedded.kueue.state_metrics import StateMetrics
+from fleetqueue.embedded.kueue.visibility import GATE
+from fleetqueue.embedded.kueue.visibility_server import VisibilityServer
 from fleetqueue.embedded.kueue.workloads import WorkloadController
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
-INTEGRATIONS: tuple[Integration, ...] = (BatchJobIntegration(), JobSetIntegration())
+INTEGRATIONS: tuple[Integration, ...] = (
+    BatchJobIntegration(),
+    JobSetIntegration(),
+    *KUBEFLOW_INTEGRATIONS,
+    *RAY_INTEGRATIONS,
+    TrainJobIntegration(),
+    AppWrapperIntegration(),
+    SparkApplicationIntegration(),
+)
 """The kinds of jobs that can be managed."""
 
 
-def controllers(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> Sequence[Controller]:
-    """Return the controllers of one manager. The scheduler comes first: its cache is right before others are woken."""
+def controllers(
+    hub: Cluster,
+    metrics: Metrics,
+    settings: KueueSettings,
+    parents: Sequence[type[Object]] = (),
+    *,
+    serve: Serve = not_served,
+) -> Sequence[Controller]:
+    """Return the controllers of one manager. The scheduler comes first: its cache is right before others are woken.
+
+    Args:
+        parents: kinds that somebody else manages, and whose objects may have jobs below them.
+        serve: serves the visibility API.
+    """
     pods_ready = settings.pods_ready
     cache = Cache(SchedulingSettings(order_by_eviction=pods_ready is None or pods_ready.by_eviction))
-    kueue_metrics = KueueMetrics(metrics.registry)
+    kueue_metrics = KueueMetrics(metrics.registry, places(hub, cache, settings.metrics), role=settings.replica_role)
+    metrics.registry.register(StateMetrics(cache, partial(hub.list, kueue.LocalQueue), settings))
     return (
         KueueSchedulerController(hub, metrics, cache, kueue_metrics),
         WorkloadController(hub, metrics, cache, kueue_metrics=kueue_metrics, settings=settings),
         PriorityClassController(hub, metrics),
-        ClusterQueueController(hub, metrics, cache, kueue_metrics=kueue_metrics),
+        ClusterQueueController(hub, metrics, cache),
         LocalQueueController(hub, metrics, cache),
         flavors_in_use(hub, metrics),
         checks_in_use(hub, metrics),
-        *_of_jobs(hub, metrics, settings),
+        *_of_jobs(hub, metrics, settings, parents, kueue_metrics),
+        *_of_pods(hub, metrics, settings, kueue_metrics),
+        *_visibility(hub, metrics, cache, settings, serve),
     )
 
 
-def _of_jobs(hub: Cluster, metrics: Metrics, settings: KueueSettings) -> list[JobReconciler]:
+def _visibility(
+    hub: Cluster, metrics: Metrics, cache: Cache, settings: KueueSettings, serve: Serve
+) -> Iterable[Controller]:
+    if settings.feature_gates.get(GATE, True):
+        yield VisibilityServer(hub, metrics, cache.queue_manager, serve)
+
+
+def _of_jobs(
+    hub: Cluster,
+    metrics: Metrics,
+    settings: KueueSettings,
+    parents: Sequence[type[Object]],
+    kueue_metrics: KueueMetrics,
+) -> list[JobReconciler]:
     enabled = [integration for integration in INTEGRATIONS if integration.framework in settings.frameworks]
-    kinds = [integration.kind for integration in enabled]
-    return [JobReconciler(hub, metrics, integration, settings, kinds) for integration in enabled]
+    kinds = [*(integration.kind for integration in enabled), *parents]
+    return [JobReconciler(hub, metrics, integration, settings, kinds, kueue_metrics) for integration in enabled]
+
+
+def _of_pods(hub: Cluster, metrics: Metrics, settings: KueueSettings, kueue_metrics: KueueMetrics) -> list[Controller]:
+    if not settings.manages_pods:
+        return []
+    made: list[Controller] = [
+        PodReconciler(hub, metrics, settings, kueue_metrics),
+        PodGroupReconciler(hub, metrics, settings, kueue_metrics),
+    ]
+    if STATEFUL_SET in settings.frameworks:
+        made.append(StatefulSetReconciler(hub, metrics, settings))
+    if LEADER_WORKER_SET in settings.frameworks:
+        made.append(LeaderWorkerSetReconciler(hub, metrics, settings))
+    return made

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import condition_status
-from fleetqueue.api.conditions import FALSE, TRUE, Condition
+from fleetqueue.api.conditions import FALSE, TRUE, Condition, find
 from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import names as n
 from fleetqueue.embedded.kueue.scheduling import admission_status
+from fleetqueue.embedded.kueue.scheduling.workload_info import ON_HOLD
 from fleetqueue.embedded.kueue.settings import KueueSettings
 
 
@@ -26,8 +27,7 @@ class Queues:
     """Whether the ClusterQueue can admit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Eviction:
+class Eviction(NamedTuple):
     reason: str
     cause: str = ""
 
@@ -164,6 +164,12 @@ def _admission(has_quota: bool, has_checks: bool) -> tuple[str, str, str]:
         return FALSE, "NoReservation", "The workload has no reservation"
     reason = "NoReservationUnsatisfiedChecks"
     return FALSE, reason, "The workload has no reservation and not all checks ready"
+
+
+def is_on_hold(workload: kueue.Workload) -> bool:
+    """Tell whether a Workload is not queued because its job cannot run."""
+    reserved = find(workload.status.conditions, kueue.QUOTA_RESERVED)
+    return reserved is not None and not reserved.is_true and reserved.reason == ON_HOLD
 
 
 def facts(view: kueue.QueuedWorkload) -> tuple[Any, ...]:

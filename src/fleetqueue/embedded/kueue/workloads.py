@@ -9,15 +9,16 @@ from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
 from fleetqueue import clock
-from fleetqueue.api import errors
+from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import NORMAL
 from fleetqueue.api.meta import split_key
-from fleetqueue.embedded.kueue.metrics import ROLE, KueueMetrics
+from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.names import IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.kueue.queues import BY_CLUSTER_QUEUE
+from fleetqueue.embedded.kueue.scheduling.admission_status import is_first_eviction
 from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsage
-from fleetqueue.embedded.kueue.scheduling.workload_info import local_queue, queued_seconds
+from fleetqueue.embedded.kueue.scheduling.workload_info import holds_quota, local_queue
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.workload_lifecycle import decide
 from fleetqueue.embedded.kueue.workload_state import Queues, WorkloadState, WorkloadStep, facts
@@ -67,7 +68,7 @@ class WorkloadController(Controller):
         super().subscribe()
         self.hub.informer(kueue.LocalQueue).subscribe(self._local_queue_changed)
         self.hub.informer(kueue.ClusterQueue).subscribe(self._cluster_queue_changed)
-        self.hub.informer(kueue.QueuedWorkload).subscribe(self._count_finished)
+        self.hub.informer(kueue.QueuedWorkload).subscribe(self._count_end)
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
@@ -103,17 +104,19 @@ class WorkloadController(Controller):
             log.info("workload changed", workload=state.view.key, reason=reason, why=note)
             say = self.events.normal if kind == NORMAL else self.events.warning
             await say(state.view, reason, note)
-        admission, class_name = state.view.status.admission, state.view.spec.priority_class_ref.name
-        if admission is None:
+        self._count(state, step)
+
+    def _count(self, state: WorkloadState, step: WorkloadStep) -> None:
+        view, now = state.view, state.now
+        if view.status.admission is None:
             return
-        if step.eviction is not None:
-            eviction_labels = (admission.cluster_queue, step.eviction.reason, step.eviction.cause, class_name, ROLE)
-            self.kueue_metrics.evicted.labels(*eviction_labels).inc()
+        queue, metrics = view.status.admission.cluster_queue, self.kueue_metrics
+        if step.eviction is not None and step.status is not None:
+            is_first = is_first_eviction(step.status, *step.eviction)
+            metrics.evicted(view, queue, step.eviction, now, is_first=is_first)
         if step.admits:
-            labels = (admission.cluster_queue, class_name, ROLE)
-            self.kueue_metrics.admitted.labels(*labels).inc()
-            self.kueue_metrics.admitted_wait.labels(*labels).observe(queued_seconds(state.view, state.now))
-            self.kueue_metrics.checks_wait.labels(*labels).observe(state.since(kueue.QUOTA_RESERVED).total_seconds())
+            waited = state.since(kueue.QUOTA_RESERVED).total_seconds()
+            metrics.admitted(view, queue, now, waited_for_checks=waited)
 
     def _around(self, view: kueue.Workload) -> Queues:
         queue = self.hub.get(kueue.LocalQueue, view.spec.queue_name, view.namespace)
@@ -125,10 +128,17 @@ class WorkloadController(Controller):
     def _is_open(self, queue: kueue.ClusterQueue) -> bool:
         return not queue.is_deleting and not self.queue_usage.problems(queue.name)
 
-    def _count_finished(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
-        if old is not None and new is not None and new.is_finished and not old.is_finished:
-            queue = new.status.admission.cluster_queue if new.status.admission is not None else ""
-            self.kueue_metrics.finished.labels(queue, new.spec.priority_class_ref.name, ROLE).inc()
+    def _count_end(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
+        """Count that a Workload has finished, or that one which was evicted has given its quota back."""
+        if old is None or new is None:
+            return
+        if new.is_finished and not old.is_finished:
+            self.kueue_metrics.finished(new)
+        evicted = conditions.find(new.status.conditions, kueue.EVICTED)
+        if evicted is not None and evicted.last_transition_time is not None and _gave_back(old, new):
+            assert old.status.admission is not None
+            seconds = (clock.now() - evicted.last_transition_time).total_seconds()
+            self.kueue_metrics.gave_back(old.status.admission.cluster_queue, evicted.reason, seconds)
 
     # Who is woken
 
@@ -155,6 +165,12 @@ class WorkloadController(Controller):
         if self._open.get(key) != is_open:
             self._open[key] = is_open
             self._wake_all_of(key)
+
+
+def _gave_back(old: kueue.Workload, new: kueue.Workload) -> bool:
+    """Tell whether a Workload that held quota is evicted and waits now; one that is switched off waits for nothing."""
+    waits = new.spec.active and not new.is_finished and not new.is_true(kueue.QUOTA_RESERVED)
+    return holds_quota(old) and waits and new.is_true(kueue.EVICTED)
 
 
 def _other(old: Q | None, new: Q | None) -> Q | None:

@@ -55,10 +55,10 @@ def _plugin(program: Manifest, cluster: Mapping[str, Any]) -> ExecPlugin:
         command=program["command"],
         args=tuple(program.get("args") or ()),
         env={entry["name"]: entry.get("value") or "" for entry in program.get("env") or ()},
-        api_version=program.get("apiVersion") or "client.authentication.k8s.io/v1",
+        api_version=program.get("apiVersion") or "",
         provide_cluster_info=bool(program.get("provideClusterInfo")),
         interactive_mode="Never",
-        cluster_config=extensions.get(EXEC_EXTENSION, program.get("config")),
+        cluster_config=extensions.get(EXEC_EXTENSION),
     )
 
 

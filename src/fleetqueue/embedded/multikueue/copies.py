@@ -13,13 +13,13 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.conditions import TRUE, find, timestamp
-from fleetqueue.api.meta import key_of, precondition_of, split_key
+from fleetqueue.api.meta import Object, precondition_of, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.adapters import workload_of
+from fleetqueue.embedded.multikueue.bound_copies import workloads_of
 from fleetqueue.embedded.multikueue.decisions import Wanted, wanted_on_each
-from fleetqueue.embedded.multikueue.group_lookup import NotDispatchable, WorkloadGroups
-from fleetqueue.embedded.multikueue.metrics import ROLE, MultiKueueMetrics
+from fleetqueue.embedded.multikueue.group_lookup import NotDispatchable, WorkloadGroups, outdated_jobs
+from fleetqueue.embedded.multikueue.metrics import MultiKueueMetrics
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, EVICTED_ON_MANAGER, IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.multikueue.remote import RemoteClient
 from fleetqueue.embedded.multikueue.remote_objects import Sent
@@ -98,17 +98,31 @@ class CopyController(Controller):
         await self.remote.client.create(kueue.Workload.resource, clone(local_entry[1], self.groups.settings.origin))
         admission = group.local.status.admission
         queue = admission.cluster_queue if admission is not None else ""
-        self.multikueue_metrics.dispatched.labels(queue, self.remote.name, ROLE).inc()
+        self.multikueue_metrics.dispatched.labels(queue, self.remote.name, self.multikueue_metrics.role).inc()
 
     async def _give(self, key: str, group: WorkloadGroup, copy: RemoteCopy) -> None:
         local_entry = self.groups.local(key)
         if local_entry is None or copy.view is None:
             return
         await self._prioritise(key, local_entry[1], copy)
-        if copy.job is not None or group.job is None or await self._has_arrived(key):
+        if await self._is_outdated(group, copy):
+            return
+        missing = _missing(group, copy)
+        if not missing or await self._has_arrived(key):
             return
         if await self._is_still_meant(group.local):
-            await self._send(key, group, group.job)
+            for job in missing:
+                await self._send(key, group, job)
+
+    async def _is_outdated(self, group: WorkloadGroup, copy: RemoteCopy) -> bool:
+        """Take away what has to be sent anew; who sees that it has gone comes back here."""
+        outdated = outdated_jobs(group.adapter, group.jobs, copy.jobs)
+        for job in outdated:
+            metadata = job["metadata"]
+            if "deletionTimestamp" not in metadata:
+                resource = group.adapter.kind.resource
+                await self._delete(resource, metadata["name"], metadata["namespace"], metadata["uid"])
+        return bool(outdated)
 
     async def _prioritise(self, key: str, local: Manifest, copy: RemoteCopy) -> None:
         raw = self.remote.workload(key)
@@ -129,39 +143,35 @@ class CopyController(Controller):
     async def _send(self, key: str, group: WorkloadGroup, job: Manifest) -> None:
         made = group.adapter.copy(job, group.local.name, self.groups.settings.origin)
         metadata, kind = made["metadata"], group.adapter.kind
-        self.remote.sent[key] = Sent(kind, metadata["name"], metadata["namespace"])
+        sent = Sent(kind, metadata["name"], metadata["namespace"])
+        self.remote.note_sent(key, sent)
         try:
             await self.remote.client.create(kind.resource, made)
         except errors.AlreadyExists:
-            await self._look_at_namesake(key, group.local)
+            await self._look_at_namesake(key, group.local, sent)
         except errors.ApiError as error:
             if error.code < 500:  # refused; anything else may have happened all the same
-                self.remote.sent.pop(key, None)
+                self.remote.forget_sent(key, sent.name)
             raise
         else:
             log.info("job sent", workload=key, cluster=self.remote.name)
 
     async def _has_arrived(self, key: str) -> bool:
-        """Find out whether a job that was sent is there, if it was not seen yet."""
-        sent = self.remote.sent.get(key)
-        if sent is None:
-            return False
-        try:
-            await self.remote.client.get(sent.kind.resource, sent.name, sent.namespace)
-        except errors.NotFound:
-            self.remote.sent.pop(key, None)
-            return False
-        return True
+        """Find out whether anything that was sent is there, if it was not seen yet."""
+        for sent in self.remote.sent.get(key, ()):
+            if await self.remote.client.find(sent.kind.resource, sent.name, sent.namespace) is None:
+                self.remote.forget_sent(key, sent.name)
+        return key in self.remote.sent
 
-    async def _look_at_namesake(self, key: str, local: kueue.Workload) -> None:
+    async def _look_at_namesake(self, key: str, local: kueue.Workload, sent: Sent) -> None:
         """Find out whose job it is that has the name already."""
-        sent = self.remote.sent.pop(key)
+        self.remote.forget_sent(key, sent.name)
         try:
             raw = await self.remote.client.get(sent.kind.resource, sent.name, sent.namespace)
         except errors.NotFound:
             raise errors.RetryLater(0, "it has just gone") from None
         view, origin = sent.kind.view(raw), self.groups.settings.origin
-        of = key_of(sent.namespace, workload_of(view))
+        of = workloads_of(view)
         if view.metadata.labels.get(kueue.ORIGIN_LABEL) != origin:
             why = (
                 f'remote object is not owned by MultiKueue: expected "{kueue.ORIGIN_LABEL}"="{origin}" '
@@ -169,13 +179,13 @@ class CopyController(Controller):
             )
             await self.events.warning(local, "MultiKueue", why)
             raise errors.RetryLater(FOREIGN_SECONDS, why)
-        if of == key:
-            self.remote.sent[key] = sent  # ours, and about to be seen
-        elif self.groups.local(of) is None:
+        if key in of:
+            self.remote.note_sent(key, sent)  # ours, and about to be seen
+        elif not any(map(self.groups.local, of)):
             await self.remote.client.delete(sent.kind.resource, sent.name, sent.namespace, uid=view.uid)
             raise errors.RetryLater(1.0, "the job of a Workload that is gone was in the way")
         else:
-            raise errors.RetryLater(FOREIGN_SECONDS, f"the job of {of} is in the way")
+            raise errors.RetryLater(FOREIGN_SECONDS, f"the job of {', '.join(of)} is in the way")
 
     async def _evict(self, key: str, local: kueue.Workload) -> None:
         """Let the worker's Kueue stop the job, so that its last status comes back."""
@@ -199,10 +209,10 @@ class CopyController(Controller):
         """Take away the job first: without it, a Workload that is left does no harm."""
         await self._remove_sent(key)
         namespace, name = split_key(key)
-        remote_job = self.remote.job(key)
-        if remote_job is not None and "deletionTimestamp" not in remote_job[1]["metadata"]:
-            metadata = remote_job[1]["metadata"]
-            await self._delete(remote_job[0].resource, metadata["name"], namespace, metadata["uid"])
+        for kind, job in self.remote.jobs_of(key):
+            metadata = job["metadata"]
+            if "deletionTimestamp" not in metadata and not self._is_for_others(key, kind.view(job)):
+                await self._delete(kind.resource, metadata["name"], namespace, metadata["uid"])
         raw = self.remote.workload(key)
         if raw is None:
             return
@@ -216,19 +226,30 @@ class CopyController(Controller):
             log.info("copy removed", workload=key, cluster=self.remote.name)
 
     async def _remove_sent(self, key: str) -> None:
-        sent = self.remote.sent.get(key)
-        if sent is None:
-            return
-        raw = await self.remote.client.find(sent.kind.resource, sent.name, sent.namespace)
-        if raw is not None:
-            view = sent.kind.view(raw)
-            if view.metadata.labels.get(kueue.ORIGIN_LABEL) == self.groups.settings.origin:
-                await self._delete(sent.kind.resource, sent.name, sent.namespace, view.uid)
-        self.remote.sent.pop(key, None)
+        for sent in self.remote.sent.get(key, ()):
+            raw = await self.remote.client.find(sent.kind.resource, sent.name, sent.namespace)
+            if raw is not None:
+                view = sent.kind.view(raw)
+                is_ours = view.metadata.labels.get(kueue.ORIGIN_LABEL) == self.groups.settings.origin
+                if is_ours and not self._is_for_others(key, view):
+                    await self._delete(sent.kind.resource, sent.name, sent.namespace, view.uid)
+            self.remote.forget_sent(key, sent.name)
+
+    def _is_for_others(self, key: str, job: Object) -> bool:
+        """Tell whether other Workloads of the same job still run by an object here."""
+        others = [self.groups.local(other) for other in workloads_of(job) if other != key]
+        here = [local for local, _ in filter(None, others) if self.remote.name in local.clusters]
+        return any(local.is_live and local.has_quota for local in here)
 
     async def _delete(self, resource: Resource, name: str, namespace: str, uid: str) -> None:
         with suppress(errors.NotFound):
             await self.remote.client.delete(resource, name, namespace, uid=uid)
+
+
+def _missing(group: WorkloadGroup, copy: RemoteCopy) -> list[Manifest]:
+    """Return what a worker still has to get of a job."""
+    names = {job["metadata"]["name"] for job in copy.jobs}
+    return [job for job in group.jobs if job["metadata"]["name"] not in names and group.adapter.is_to_run(job)]
 
 
 def clone(raw: Manifest, origin: str) -> Manifest:

@@ -5,7 +5,7 @@ worker may have the job, none but that one can win. Who cannot be asked is belie
 been lost for `worker_lost_timeout`.
 
 Mirrors: Kueue pkg/controller/admissionchecks/multikueue/workload.go (reconcileGroup)
-Left out: elastic jobs, jobs of several Workloads, preemption gates, delayed topology requests.
+Left out: elastic jobs, preemption gates, delayed topology requests.
 """
 
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from enum import Enum
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import NORMAL, WARNING
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, OUT_OF_SYNC
 from fleetqueue.embedded.multikueue.workload_group import RemoteCopy, WorkloadGroup
@@ -74,11 +75,11 @@ def decide(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
 def _leaving(group: WorkloadGroup) -> GroupStep:
     """Bring back how the job ended on the worker; where nobody has it any more, that is known all the same."""
     for copy in group.with_jobs():
-        if copy.job is not None and copy.is_connected and _differs(group, copy):
+        if copy.is_connected and status_changes(group, copy):
             return GroupStep(GroupAction.COPY_STATUS, copy.cluster)
     if holders := group.with_jobs():
         return _wait(group, holders)
-    if group.job is not None and group.adapter.last_status(group.job, group.now) != (group.job.get("status") or {}):
+    if last_status_changes(group):
         return GroupStep(GroupAction.LAST_STATUS)
     return GroupStep()
 
@@ -101,24 +102,33 @@ def _placed(group: WorkloadGroup, cluster: str) -> GroupStep:
         return GroupStep(GroupAction.RETRY, cluster, message=messages.evicted(cluster), event=NORMAL)
     if copy.condition(kueue.ADMITTED) is None or not (copy.is_same or copy.is_same_but_priority):
         return _retry(messages.GONE)
-    return (
-        GroupStep(GroupAction.COPY_STATUS, cluster) if copy.job is not None and _differs(group, copy) else GroupStep()
-    )
+    return GroupStep(GroupAction.COPY_STATUS, cluster) if status_changes(group, copy) else GroupStep()
 
 
 def _pending(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
     """Nominate, wait for the first that admits, and record it once it has the job."""
     if not group.others_are_ready or group.listed is None:
         return GroupStep()
-    if nominates and (wanted := _nominated(group)) is not None:
+    if (wanted := _followed(group) if _follows(group) else _nominated(group) if nominates else None) is not None:
         return GroupStep(GroupAction.NOMINATE, clusters=wanted)
     for copy in group.copies.values():
         finished = copy.condition(kueue.FINISHED) if copy.is_connected else None
         if finished is not None and finished.reason != OUT_OF_SYNC and copy.cluster in group.local.clusters:
             return _finish(group, copy)
     if (chosen := winner(group)) is not None:
-        return GroupStep(GroupAction.RECORD, chosen.cluster) if chosen.job is not None else GroupStep()
+        return GroupStep(GroupAction.RECORD, chosen.cluster) if chosen.has_all else GroupStep()
     return _wait(group, group.with_jobs())
+
+
+def _follows(group: WorkloadGroup) -> bool:
+    """Tell whether a Workload goes where others of its job are, or waits for them."""
+    return group.siblings is not None and not group.siblings.leads
+
+
+def _followed(group: WorkloadGroup) -> tuple[str, ...] | None:
+    """Return where others of the same job are, if that is not nominated."""
+    cluster = group.siblings.cluster if group.siblings is not None else ""
+    return (cluster,) if cluster and cluster not in group.local.status.nominated_cluster_names else None
 
 
 def _nominated(group: WorkloadGroup) -> tuple[str, ...] | None:
@@ -145,8 +155,7 @@ def winner(group: WorkloadGroup) -> RemoteCopy | None:
 
 def _first_admitted(group: WorkloadGroup) -> RemoteCopy | None:
     """Return who admitted first; who has the job already comes before all others."""
-    nominated = group.local.status.nominated_cluster_names
-    able = [copy for copy in _in_order(group) if copy.cluster in nominated and _can_win(copy)]
+    able = [copy for copy in _in_order(group) if copy.cluster in group.nominated and _can_win(copy)]
     return min(able, key=lambda copy: (not copy.has_job, _admitted_at(copy)), default=None)
 
 
@@ -168,10 +177,28 @@ def _in_order(group: WorkloadGroup) -> list[RemoteCopy]:
     return [group.copies[cluster] for cluster in group.listed or () if cluster in group.copies]
 
 
-def _differs(group: WorkloadGroup, copy: RemoteCopy) -> bool:
-    if group.job is None or copy.job is None:
-        return False
-    return group.adapter.status(group.job, copy.job, group.now) != (group.job.get("status") or {})
+Change = tuple[Manifest, Manifest]
+"""An object of the hub, and the status that it has to have."""
+
+
+def status_changes(group: WorkloadGroup, copy: RemoteCopy) -> list[Change]:
+    """Return what a copy tells that the hub does not say yet."""
+    copies = {job["metadata"]["name"]: job for job in copy.jobs}
+    return [
+        (job, status)
+        for job in group.jobs
+        if (of := copies.get(job["metadata"]["name"])) is not None
+        and (status := group.adapter.status(job, of, group.now)) != (job.get("status") or {})
+    ]
+
+
+def last_status_changes(group: WorkloadGroup) -> list[Change]:
+    """Return what the hub has to say when nobody has a copy any more."""
+    return [
+        (job, status)
+        for job in group.jobs
+        if (status := group.adapter.last_status(job, group.now)) != (job.get("status") or {})
+    ]
 
 
 def _finish(group: WorkloadGroup, copy: RemoteCopy) -> GroupStep:
@@ -179,9 +206,9 @@ def _finish(group: WorkloadGroup, copy: RemoteCopy) -> GroupStep:
 
     A worker's Workloads and jobs come by watches of their own: how the job ended may be seen a moment later.
     """
-    if copy.job is not None and _differs(group, copy):
+    if status_changes(group, copy):
         return GroupStep(GroupAction.COPY_STATUS, copy.cluster)
-    if copy.is_sending or (copy.job is not None and not group.adapter.has_ended(copy.job)):
+    if copy.is_sending or not all(group.adapter.has_ended(job) for job in copy.jobs):
         return GroupStep()
     finished = copy.condition(kueue.FINISHED)
     assert finished is not None
@@ -207,7 +234,13 @@ def wanted_on_each(group: WorkloadGroup) -> dict[str, Wanted]:
     if group.local.is_leaving:
         return {cluster: _wanted_while_leaving(copy) for cluster, copy in group.copies.items()}
     chosen = winner(group)
-    return {cluster: _wanted_of_live(group, copy, chosen) for cluster, copy in group.copies.items()}
+    return {cluster: _wanted_or_as_is(group, copy, chosen) for cluster, copy in group.copies.items()}
+
+
+def _wanted_or_as_is(group: WorkloadGroup, copy: RemoteCopy, chosen: RemoteCopy | None) -> Wanted:
+    """Take nothing away that may be the very copy which another cluster has to have."""
+    wanted = _wanted_of_live(group, copy, chosen)
+    return Wanted.AS_IS if wanted is Wanted.NOTHING and group.may_be_anothers(copy) else wanted
 
 
 def _wanted_of_live(group: WorkloadGroup, copy: RemoteCopy, chosen: RemoteCopy | None) -> Wanted:
@@ -229,7 +262,7 @@ def is_there(wanted: Wanted, copy: RemoteCopy) -> bool:
         case Wanted.WORKLOAD:
             return copy.view is not None and copy.is_same
         case Wanted.JOB:
-            return copy.job is not None and copy.is_same
+            return copy.has_all and copy.is_same
         case Wanted.EVICTION:
             return copy.condition(DEACTIVATION_TARGET) is not None
         case Wanted.AS_IS:
@@ -243,9 +276,11 @@ def _wanted_while_leaving(copy: RemoteCopy) -> Wanted:
 
 
 def _wanted_while_pending(group: WorkloadGroup, copy: RemoteCopy, chosen: RemoteCopy | None) -> Wanted:
-    is_nominated = copy.cluster in group.local.status.nominated_cluster_names and group.lists(copy.cluster)
+    is_nominated = copy.cluster in group.nominated and group.lists(copy.cluster)
     if not is_nominated or chosen is not None:
         return Wanted.NOTHING
-    if copy.has_job or (copy.view is not None and not (copy.is_same or copy.is_same_but_priority)):
+    if (copy.has_job and not _follows(group)) or (
+        copy.view is not None and not (copy.is_same or copy.is_same_but_priority)
+    ):
         return Wanted.NOTHING  # left from an earlier life; it is offered anew afterwards
     return Wanted.WORKLOAD

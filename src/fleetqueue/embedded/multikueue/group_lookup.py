@@ -1,18 +1,32 @@
 """Put together what is known of one Workload, on the hub and on all workers; nothing is asked."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.kueue_pods import COMPONENT_INDEX, OWNER_GVK, OWNER_NAME
 from fleetqueue.api.meta import OwnerReference, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.adapters import Adapter, managed_by
+from fleetqueue.embedded.multikueue.adapters import Adapter
 from fleetqueue.embedded.multikueue.remote import RemoteClient, RemoteClients
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
-from fleetqueue.embedded.multikueue.workload_group import RemoteCopy, WorkloadGroup, is_same_but_priority, is_same_spec
+from fleetqueue.embedded.multikueue.workload_group import (
+    RemoteCopy,
+    Siblings,
+    WorkloadGroup,
+    is_same_but_priority,
+    is_same_spec,
+)
 from fleetqueue.runtime.cluster import Cluster
+
+BY_JOB: Final = "multikueue job"
+
+HasAll = Callable[[Sequence[Manifest]], bool]
+"""Tells whether these are all objects of a job that a worker has to have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,7 @@ class WorkloadGroups:
             (adapter.kind.resource.api_version, adapter.kind.resource.kind): adapter for adapter in adapters
         }
         self.settings = settings
+        hub.informer(kueue.QueuedWorkload).store.add_index(BY_JOB, job_keys)
 
     def local(self, key: str) -> tuple[kueue.Workload, Manifest] | None:
         store = self.hub.informer(kueue.QueuedWorkload).store
@@ -50,18 +65,23 @@ class WorkloadGroups:
         adapter = self.adapters.get((owner.api_version, owner.kind)) if owner is not None else None
         if adapter is None or owner is None:
             return NotDispatchable(check, messages.no_adapter(owner))
-        job = self.job(adapter, owner, local.namespace)
-        if job is not None and local.is_live and managed_by(job) != kueue.MULTIKUEUE_CONTROLLER:
-            return NotDispatchable(check, messages.not_managed(managed_by(job)))
+        jobs = self.jobs(adapter, local)
+        why_not = adapter.why_not_managed(jobs[0]) if jobs and local.is_live else ""
+        if why_not:
+            return NotDispatchable(check, why_not)
         listed = self.listed(check)
         created = local.metadata.creation_timestamp
         return WorkloadGroup(
             local,
             check,
             listed,
-            {copy.cluster: copy for copy in self._copies(key, raw, listed or ())},
+            {
+                copy.cluster: copy
+                for copy in self._copies(key, raw, local, listed or (), partial(_has_all, adapter, jobs))
+            },
             adapter,
-            job,
+            jobs,
+            self._siblings(adapter, local, jobs),
             now=clock.now(),
             lost_timeout=self.settings.worker_lost_timeout,
             is_older=created is None or created < self.remotes.started,
@@ -82,43 +102,112 @@ class WorkloadGroups:
         )
         return config.spec.clusters if config is not None else None
 
-    def job(self, adapter: Adapter, owner: OwnerReference, namespace: str) -> Manifest | None:
-        """Return the hub's job; another one of the same name does not count."""
-        raw = self.hub.informer(adapter.kind).store.raw(key_of(namespace, owner.name))
-        return raw if raw is not None and raw["metadata"]["uid"] == owner.uid else None
+    def jobs(self, adapter: Adapter, local: kueue.Workload) -> tuple[Manifest, ...]:
+        """Return the objects of the hub's job; others of the same name do not count."""
+        store, resource = self.hub.informer(adapter.kind, labels=adapter.labels).store, adapter.kind.resource
+        owners = [local.owner] if local.owner is not None else local.metadata.owner_references
+        found = (store.raw(key_of(local.namespace, one.name)) for one in owners if one.kind == resource.kind)
+        uids = {owner.uid for owner in owners}
+        return tuple(raw for raw in found if raw is not None and raw["metadata"]["uid"] in uids)
 
-    def _copies(self, key: str, raw: Manifest, listed: Sequence[str]) -> Iterable[RemoteCopy]:
-        places = set()
-        for name in listed:
+    def siblings(self, local: kueue.Workload) -> Sequence[kueue.QueuedWorkload]:
+        """Return all Workloads of a job that has several; none where it has one."""
+        owner = owner_of(local) if COMPONENT_INDEX in local.metadata.annotations else None
+        if owner is None:
+            return ()
+        return self.hub.by_index(kueue.QueuedWorkload, BY_JOB, f"{owner.kind}/{local.namespace}/{owner.name}")
+
+    def _siblings(self, adapter: Adapter, local: kueue.Workload, jobs: Sequence[Manifest]) -> Siblings | None:
+        found = sorted(self.siblings(local), key=_index)
+        if not found:
+            return None
+        clusters = [view.status.cluster_name for view in found if view.name != local.name]
+        expected = adapter.workload_count(jobs[0]) if jobs else 0
+        is_first = found[0].name == local.name
+        return Siblings(len(found) >= expected, is_first, next(filter(None, clusters), ""))
+
+    def _copies(
+        self, key: str, raw: Manifest, local: kueue.Workload, listed: Sequence[str], has_all: HasAll
+    ) -> Iterable[RemoteCopy]:
+        """Return what each worker has; one that has two names is known again by its address, or by what is there."""
+        seen: set[object] = set()
+        for name in self._names(key, local, listed):
             remote = self.remotes.get(name)
             if remote is None:
                 lost_for = self.remotes.lost_for(name)
                 yield RemoteCopy(name, is_connected=False, is_known=False, lost_for=lost_for)
-            else:
-                places.add(remote.server)
-                yield _copy(remote, key, raw)
-        for remote in self.remotes:
-            if remote.name in listed or remote.server in places:
                 continue
-            if remote.has_anything(key) or not remote.is_known:
-                places.add(remote.server)
-                yield _copy(remote, key, raw)
+            copy = _copy(remote, key, raw, has_all)
+            marks = {mark for mark in (remote.address, *copy.uids) if mark}
+            if seen.isdisjoint(marks):
+                yield copy
+            seen |= marks
+
+    def _names(self, key: str, local: kueue.Workload, listed: Sequence[str]) -> Iterable[str]:
+        """Return who is listed, and who else has anything or was never seen.
+
+        Of one worker's names, that one comes first by which the Workload was sent there, or may be.
+        """
+
+        def rank(name: str) -> tuple[bool, bool]:
+            remote = self.remotes.get(name)
+            return name not in local.clusters, remote is None or not remote.is_connected
+
+        others = [
+            remote.name
+            for remote in self.remotes
+            if remote.name not in listed and (remote.has_anything(key) or not remote.is_known)
+        ]
+        yield from sorted(listed, key=rank)
+        yield from sorted(others, key=rank)
 
 
 def owner_of(workload: kueue.Workload) -> OwnerReference | None:
-    """Return the job that a Workload was made for."""
+    """Return the job that a Workload was made for; one for a group of pods says whose they are."""
+    annotations = workload.metadata.annotations
+    api_version, _, kind = annotations.get(OWNER_GVK, "").partition(", Kind=")
+    if name := annotations.get(OWNER_NAME) if kind else "":
+        return OwnerReference(api_version=api_version, kind=kind, name=name)
     return workload.owner or next(iter(workload.metadata.owner_references), None)
 
 
-def _copy(remote: RemoteClient, key: str, local: Manifest) -> RemoteCopy:
-    raw, job = remote.workload(key), remote.job(key)
+def outdated_jobs(adapter: Adapter, jobs: Sequence[Manifest], copies: Sequence[Manifest]) -> list[Manifest]:
+    """Return the copies that have to be sent anew."""
+    by_name = {job["metadata"]["name"]: job for job in jobs}
+    pairs = ((by_name.get(copy["metadata"]["name"]), copy) for copy in copies)
+    return [copy for job, copy in pairs if job is not None and adapter.is_outdated(job, copy)]
+
+
+def _has_all(adapter: Adapter, jobs: Sequence[Manifest], copies: Sequence[Manifest]) -> bool:
+    """Tell whether a worker has all objects of a job that it has to have."""
+    if not copies:
+        return False
+    names = {copy["metadata"]["name"] for copy in copies}
+    wanted = (job["metadata"]["name"] for job in jobs if adapter.is_to_run(job))
+    return names.issuperset(wanted) and not outdated_jobs(adapter, jobs, copies)
+
+
+def job_keys(workload: kueue.QueuedWorkload) -> Iterable[str]:
+    """Return by which objects a Workload is found: its job, or all pods of a group."""
+    for owner in workload.metadata.owner_references:
+        yield f"{owner.kind}/{workload.namespace}/{owner.name}"
+
+
+def _index(workload: kueue.Workload) -> int:
+    text = workload.metadata.annotations.get(COMPONENT_INDEX, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _copy(remote: RemoteClient, key: str, local: Manifest, has_all: HasAll) -> RemoteCopy:
+    raw, jobs = remote.workload(key), tuple(job for _, job in remote.own_jobs_of(key))
     is_same = raw is None or is_same_spec(local, raw)
     return RemoteCopy(
         remote.name,
         view=remote.workloads.store.get(key),
         is_same=is_same,
         is_same_but_priority=not is_same and raw is not None and is_same_but_priority(local, raw),
-        job=job[1] if job is not None else None,
+        jobs=jobs,
+        has_all=has_all(jobs),
         is_sending=key in remote.sent,
         is_connected=remote.is_connected,
         is_known=remote.is_known,

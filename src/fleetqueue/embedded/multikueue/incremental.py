@@ -65,7 +65,8 @@ def is_dispatched(group: WorkloadGroup) -> bool:
     """Tell whether clusters have to be nominated for a Workload now."""
     local = group.local
     is_waiting = local.is_live and local.has_quota and not local.status.cluster_name
-    return is_waiting and group.check.state == kueue.PENDING and group.others_are_ready
+    leads = group.siblings is None or group.siblings.leads
+    return is_waiting and leads and group.check.state == kueue.PENDING and group.others_are_ready
 
 
 def next_clusters(listed: Sequence[str], nominated: Sequence[str], step: int) -> list[str]:

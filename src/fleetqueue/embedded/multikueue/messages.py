@@ -40,6 +40,14 @@ def connection_failed(why: str) -> tuple[str, str]:
     return "ClientConnectionFailed", why
 
 
+def bad_exec_version(version: str) -> str:
+    return f'exec plugin: invalid apiVersion "{version}"'
+
+
+def no_credential(server: str, why: str) -> str:
+    return f'failed to get server groups: Get "{server}/api": getting credentials: {why}'
+
+
 def admitted(cluster: str) -> str:
     return f'The workload was admitted on "{cluster}"'
 
@@ -66,6 +74,6 @@ def no_adapter(owner: OwnerReference | None) -> str:
     return f'No multikueue adapter found for owner kind "{owner.api_version}, Kind={owner.kind}"'
 
 
-def not_managed(managed_by: str) -> str:
-    expected = f'Expecting spec.managedBy to be "{kueue.MULTIKUEUE_CONTROLLER}" not "{managed_by}"'
+def not_managed(field: str, managed_by: str) -> str:
+    expected = f'Expecting {field} to be "{kueue.MULTIKUEUE_CONTROLLER}" not "{managed_by}"'
     return f"The owner is not managed by Kueue: {expected}"

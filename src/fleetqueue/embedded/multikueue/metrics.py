@@ -1,15 +1,12 @@
 """The numbers of MultiKueue, for Prometheus; named as Kueue names them."""
 
-from typing import Final
-
 from prometheus_client import CollectorRegistry, Counter
-
-ROLE: Final = "standalone"
-"""What Kueue says of a manager that stands alone."""
 
 
 class MultiKueueMetrics:
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, role: str) -> None:
+        """Make them; `role` is that of the replica which tells them."""
+        self.role = role
         labels = ["cluster_queue", "cluster", "replica_role"]
         self.dispatched = Counter(
             "multikueue_workloads_dispatched_total",

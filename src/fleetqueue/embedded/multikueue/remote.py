@@ -30,6 +30,7 @@ LEAST_SECONDS: Final = 2.0
 """What did not last so long counts as a failed attempt: else it would be tried without end."""
 ANSWER_SECONDS: Final = 15.0
 """A worker that takes longer for an answer is connected anew."""
+EXEC_VERSIONS: Final = tuple(f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1"))
 
 Dial = Callable[[Connection], Client]
 Spawn = Callable[["RemoteClient", Connection], "asyncio.Task[None]"]
@@ -63,8 +64,8 @@ class RemoteClient(RemoteObjects):
         """Brings what the worker has right."""
         self.is_connected = False
         self.is_known = False
-        self.server = ""
-        """Its address. Two MultiKueueClusters may name the same worker, and then see the same objects."""
+        self.address: tuple[str, ...] = ()
+        """Where it is, once that is known. Two MultiKueueClusters may lead to one worker, and see the same objects."""
         self.problem = ""
         """Why the last attempt to connect failed; empty where it did not."""
         self.lost_since = clock.monotonic()
@@ -89,7 +90,7 @@ class RemoteClient(RemoteObjects):
     async def run(self, connection: Connection) -> None:
         """Keep connected until cancelled."""
         self._attempts = 0
-        self.server = connection.server
+        self.address = connection.server, connection.tls_server_name, connection.proxy_url
         try:
             while True:
                 living = await attempt(self._live(connection))
@@ -135,7 +136,12 @@ class RemoteClient(RemoteObjects):
         """Ask the program that gives the credential, unless the transport does so; return when it ends."""
         if connection.exec is None or self._run_plugin is None:
             return connection, None
-        credential = await self._run_plugin(connection.exec, connection)
+        if connection.exec.api_version not in EXEC_VERSIONS:
+            raise errors.Unreachable(messages.bad_exec_version(connection.exec.api_version))
+        try:
+            credential = await self._run_plugin(connection.exec, connection)
+        except errors.Unreachable as error:
+            raise errors.Unreachable(messages.no_credential(connection.server, str(error))) from error
         known = replace(
             connection,
             exec=None,

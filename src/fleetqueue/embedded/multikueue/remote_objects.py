@@ -8,10 +8,10 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.meta import O, Object, key_of
+from fleetqueue.api.meta import O, Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.embedded.multikueue.adapters import workload_of
+from fleetqueue.embedded.multikueue.bound_copies import workloads_of
 from fleetqueue.embedded.multikueue.workload_group import copy_facts
 from fleetqueue.runtime.controller import is_news
 from fleetqueue.runtime.informer import Informer, WatchScope
@@ -79,7 +79,7 @@ OnEvent = Callable[[str, bool], None]
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A job that was sent and not seen yet."""
+    """An object of a job that was sent and not seen yet."""
 
     kind: type[Object]
     name: str
@@ -95,34 +95,55 @@ class RemoteObjects:
         self.jobs: dict[type[Object], Follower[Any]] = {
             kind: Follower(kind, labels=labels, cluster=name) for kind in kinds
         }
-        self.sent: dict[str, Sent] = {}
+        self.sent: dict[str, list[Sent]] = {}
         """By the key of the Workload."""
         self._on_event = on_event
         self.workloads.subscribe(self._workload_changed)
         for follower in self.jobs.values():
-            follower.store.add_index(BY_WORKLOAD, _workload_key)
+            follower.store.add_index(BY_WORKLOAD, workloads_of)
             follower.subscribe(self._job_changed)
 
     def workload(self, key: str) -> Manifest | None:
         return self.workloads.store.raw(key)
 
-    def job(self, key: str) -> tuple[type[Object], Manifest] | None:
-        """Return the job of a Workload, and of which kind it is."""
-        for kind, follower in self.jobs.items():
-            for view in follower.store.by_index(BY_WORKLOAD, key):
-                raw = follower.store.raw(view.key)
-                if raw is not None:
-                    return kind, raw
-        return None
+    def jobs_of(self, key: str) -> list[tuple[type[Object], Manifest]]:
+        """Return what it has of a Workload's job, and of which kind that is."""
+        return [
+            (kind, raw)
+            for kind, follower in self.jobs.items()
+            for view in follower.store.by_index(BY_WORKLOAD, key)
+            if (raw := follower.store.raw(view.key)) is not None
+        ]
+
+    def own_jobs_of(self, key: str) -> list[tuple[type[Object], Manifest]]:
+        """Return the same, without what is there for other Workloads of the same job only."""
+        jobs = self.jobs_of(key)
+        if key in self.workloads.store:
+            return jobs
+        return [(kind, job) for kind, job in jobs if not self._is_for_others(kind.view(job))]
+
+    def _is_for_others(self, job: Object) -> bool:
+        return any(other in self.workloads.store for other in workloads_of(job))
 
     def has_anything(self, key: str) -> bool:
-        return key in self.workloads.store or key in self.sent or self.job(key) is not None
+        return key in self.workloads.store or key in self.sent or bool(self.jobs_of(key))
+
+    def note_sent(self, key: str, sent: Sent) -> None:
+        """Remember what is sent until it is seen."""
+        self.sent[key] = [*self.sent.get(key, ()), sent]
+
+    def forget_sent(self, key: str, name: str) -> None:
+        """Wait no longer for an object: it was seen, or never came."""
+        if left := [one for one in self.sent.get(key, ()) if one.name != name]:
+            self.sent[key] = left
+        else:
+            self.sent.pop(key, None)
 
     def keys(self) -> list[str]:
         """Return the keys of all Workloads of which it has anything."""
         keys = set(self.workloads.store.keys()) | set(self.sent)
         for follower in self.jobs.values():
-            keys.update(key for view in follower.store.all() for key in _workload_key(view))
+            keys.update(key for view in follower.store.all() for key in workloads_of(view))
         return sorted(keys)
 
     def _workload_changed(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
@@ -132,13 +153,8 @@ class RemoteObjects:
 
     def _job_changed(self, old: Object | None, new: Object | None) -> None:
         seen = new or old
-        for key in _workload_key(seen) if seen is not None else ():
+        for key in workloads_of(seen) if seen is not None else ():
             is_new = old is None or new is None
             if new is not None:
-                self.sent.pop(key, None)
+                self.forget_sent(key, new.name)
             self._on_event(key, not is_new)
-
-
-def _workload_key(job: Object) -> Sequence[str]:
-    name = workload_of(job)
-    return (key_of(job.namespace, name),) if name else ()

@@ -15,6 +15,8 @@ class MultiKueueSettings:
     """The value of the origin label on all that this hub makes on workers."""
     frameworks: tuple[str, ...] = ("batch/job",)
     """The kinds of jobs that are sent. A worker that does not serve one of them cannot be connected."""
+    external_frameworks: tuple[str, ...] = ()
+    """Further kinds that are sent, by their names: `Kind.version.group`."""
     served: tuple[str, ...] | None = None
     """Those of them that the hub serves, of which alone there can be jobs here; None means all."""
     worker_lost_timeout: float = 900.0
@@ -31,5 +33,7 @@ class MultiKueueSettings:
     """The programs that give credentials for ClusterProfiles: `{name, execConfig}`, the preferred one first."""
     kubeconfig_folder: Path | None = None
     """Where kubeconfig files must be (the gate MultiKueueKubeConfigPathValidation); None allows any place."""
+    replica_role: str = "standalone"
+    """What the numbers say of who tells them."""
     old_conditions: bool = False
     """Whether a check also has the two conditions that Kueue 0.7 and 0.8 wrote."""

@@ -9,7 +9,7 @@ and the same, with update and patch, for workloads and their status.
 from collections.abc import Sequence
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.embedded.multikueue.adapters import Adapter, BatchJobAdapter, JobSetAdapter
+from fleetqueue.embedded.multikueue.adapters import ADAPTERS, Adapter
 from fleetqueue.embedded.multikueue.admission_checks import AdmissionCheckController
 from fleetqueue.embedded.multikueue.clusters import ClusterController, GarbageCollector
 from fleetqueue.embedded.multikueue.copies import CopyController
@@ -23,9 +23,6 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
-ADAPTERS: tuple[Adapter, ...] = (BatchJobAdapter(), JobSetAdapter())
-"""The kinds of jobs that can be sent."""
-
 
 def controllers(
     hub: Cluster,
@@ -34,19 +31,27 @@ def controllers(
     *,
     dial: Dial,
     run_plugin: RunPlugin | None = None,
+    external: Sequence[Adapter] = (),
 ) -> Sequence[Controller]:
     """Return the controllers of a hub, to be run by the same manager as Kueue's.
 
     Args:
         dial: opens a worker by its kubeconfig.
         run_plugin: asks the programs that give credentials for ClusterProfiles; None leaves it to `dial`.
+        external: what sends the kinds of `settings.external_frameworks` that the hub serves.
     """
-    return _Wiring(hub, metrics, settings, dial, run_plugin).controllers()
+    return _Wiring(hub, metrics, settings, dial, run_plugin, external).controllers()
 
 
 class _Wiring:
     def __init__(
-        self, hub: Cluster, metrics: Metrics, settings: MultiKueueSettings, dial: Dial, run_plugin: RunPlugin | None
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        settings: MultiKueueSettings,
+        dial: Dial,
+        run_plugin: RunPlugin | None,
+        external: Sequence[Adapter],
     ) -> None:
         adapters = [adapter for adapter in ADAPTERS if adapter.framework in settings.frameworks]
         self.hub = hub
@@ -54,10 +59,10 @@ class _Wiring:
         self.settings = settings
         self.dial = dial
         self.run_plugin = run_plugin
-        self.kinds = [adapter.kind for adapter in adapters]
-        self.multikueue_metrics = MultiKueueMetrics(metrics.registry)
+        self.kinds = [adapter.kind for adapter in (*adapters, *external)]
+        self.multikueue_metrics = MultiKueueMetrics(metrics.registry, settings.replica_role)
         here = [adapter for adapter in adapters if settings.served is None or adapter.framework in settings.served]
-        self.groups = WorkloadGroups(hub, RemoteClients(self._remote), here, settings)
+        self.groups = WorkloadGroups(hub, RemoteClients(self._remote), [*here, *external], settings)
         self.workloads = MultiKueueWorkloadController(
             hub, metrics, groups=self.groups, multikueue_metrics=self.multikueue_metrics
         )

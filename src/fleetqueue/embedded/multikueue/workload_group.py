@@ -23,9 +23,12 @@ class RemoteCopy(NamedTuple):
     is_same: bool = True
     """Whether its spec is the hub's."""
     is_same_but_priority: bool = False
-    job: Manifest | None = None
+    jobs: tuple[Manifest, ...] = ()
+    """What it has of the job: one object, or the pods of a group."""
+    has_all: bool = False
+    """Whether that is all that it has to have."""
     is_sending: bool = False
-    """Whether a job was sent there that was not seen yet."""
+    """Whether something was sent there that was not seen yet."""
     is_connected: bool = True
     is_known: bool = True
     """Whether it was ever connected since we started: else nobody knows what it has."""
@@ -34,7 +37,13 @@ class RemoteCopy(NamedTuple):
 
     @property
     def has_job(self) -> bool:
-        return self.job is not None or self.is_sending
+        return bool(self.jobs) or self.is_sending
+
+    @property
+    def uids(self) -> set[str]:
+        """Those of the objects there: no two workers have one in common."""
+        of_job = {job["metadata"]["uid"] for job in self.jobs}
+        return of_job | ({self.view.uid} if self.view is not None else set())
 
     def condition(self, kind: str) -> Condition | None:
         """Return a condition that is true."""
@@ -46,6 +55,22 @@ class RemoteCopy(NamedTuple):
         return self.condition(kueue.EVICTED) is not None
 
 
+class Siblings(NamedTuple):
+    """The other Workloads of the same job: all of them go where the first one went."""
+
+    is_complete: bool
+    """Whether all of them are there."""
+    is_first: bool
+    """Whether this one is the first of them."""
+    cluster: str = ""
+    """Where others are already."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether this one may go anywhere."""
+        return self.is_complete and self.is_first and not self.cluster
+
+
 @dataclass(frozen=True, slots=True)
 class WorkloadGroup:
     local: kueue.Workload
@@ -54,14 +79,26 @@ class WorkloadGroup:
     listed: tuple[str, ...] | None
     """The clusters of the check's config, in its order; None where there is no config."""
     copies: Mapping[str, RemoteCopy]
-    """By cluster: every one that is listed, and every other one that has anything, or of which nothing is known."""
+    """By cluster: every one that is listed, and every other one that has anything, or of which nothing is known.
+
+    Of several MultiKueueClusters that are known to lead to one worker, there is one.
+    """
     adapter: Adapter
-    job: Manifest | None = None
-    """The hub's."""
+    jobs: tuple[Manifest, ...] = ()
+    """The hub's job: one object, or the pods of a group; nothing where it is gone."""
+    siblings: Siblings | None = None
     now: datetime = field(kw_only=True)
     lost_timeout: float = 900.0
     is_older: bool = False
     """Whether it was made before we started: then somebody else may have sent it anywhere."""
+
+    @property
+    def nominated(self) -> tuple[str, ...]:
+        """The clusters that may have it: those that are nominated, of several Workloads of a job only the others'."""
+        names = self.local.status.nominated_cluster_names
+        if self.siblings is None or self.siblings.leads:
+            return names
+        return tuple(name for name in names if name == self.siblings.cluster)
 
     def lists(self, cluster: str) -> bool:
         """Tell whether a cluster may have it; while there is no config, all stays as it is."""
@@ -89,6 +126,11 @@ class WorkloadGroup:
         if not copy.is_connected and copy.lost_for >= self.lost_timeout:
             return False
         return copy.has_job or (not copy.is_known and self._may_have_been_sent(copy.cluster))
+
+    def may_be_anothers(self, copy: RemoteCopy) -> bool:
+        """Tell whether a copy may be that of a cluster which was not seen yet: this worker by another name."""
+        others = [other for other in self.copies.values() if other.cluster != copy.cluster and not other.is_known]
+        return any(other.cluster in self.local.clusters and other.lost_for < self.lost_timeout for other in others)
 
     def _may_have_been_sent(self, cluster: str) -> bool:
         """Tell whether an earlier process may have sent the job to a cluster that we have not seen yet."""

@@ -18,14 +18,22 @@ from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.api.meta import Object, precondition_of, replacement
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.decisions import GroupAction, GroupStep, decide, is_there, wanted_on_each
-from fleetqueue.embedded.multikueue.group_lookup import NotDispatchable, WorkloadGroups, owner_of
-from fleetqueue.embedded.multikueue.metrics import ROLE, MultiKueueMetrics
+from fleetqueue.embedded.multikueue.decisions import (
+    GroupAction,
+    GroupStep,
+    decide,
+    is_there,
+    last_status_changes,
+    status_changes,
+    wanted_on_each,
+)
+from fleetqueue.embedded.multikueue.group_lookup import BY_JOB, NotDispatchable, WorkloadGroups
+from fleetqueue.embedded.multikueue.metrics import MultiKueueMetrics
 from fleetqueue.embedded.multikueue.names import EVENT, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.multikueue.workload_group import WorkloadGroup, hub_facts
 from fleetqueue.rules import workload_admission
 from fleetqueue.runtime.cluster import Cluster
-from fleetqueue.runtime.controller import Controller, Watch, by_key
+from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
@@ -34,7 +42,6 @@ from fleetqueue.runtime.statuses import apply_admission
 BATCH_SECONDS: Final = 1.0
 """How long changes of a job are gathered before its status is brought back; a pod's life is many of them."""
 BY_CHECK: Final = "admission check"
-BY_JOB: Final = "multikueue job"
 
 log = Log("multikueue")
 
@@ -52,14 +59,13 @@ class MultiKueueWorkloadController(Controller):
         self.events = SeriesRecorder(hub.client, WORKLOAD_CONTROLLER)
         store = hub.informer(kueue.QueuedWorkload).store
         store.add_index(BY_CHECK, lambda view: [check.name for check in view.status.admission_checks])
-        store.add_index(BY_JOB, _job_keys)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        yield Watch(kueue.QueuedWorkload, by_key, facts=self._facts)
+        yield Watch(kueue.QueuedWorkload, self._with_siblings, facts=self._facts)
         yield Watch(kueue.AdmissionCheck, lambda check: self._of_check(check.name))
         yield Watch(kueue.MultiKueueConfig, self._of_config)
         for adapter in self.groups.adapters.values():
-            yield Watch(adapter.kind, self._of_job)
+            yield Watch(adapter.kind, self._of_job, labels=adapter.labels)
 
     async def reconcile(self, key: str) -> None:
         priority_class = self.groups.local(key)
@@ -117,12 +123,11 @@ class MultiKueueWorkloadController(Controller):
             case GroupAction.RETRY:
                 await self._retry(group, raw, step)
             case GroupAction.COPY_STATUS:
-                copy = group.copies[step.cluster].job
-                if group.job is not None and copy is not None:
-                    await self._write_job(group, group.job, group.adapter.status(group.job, copy, group.now))
+                for job, status in status_changes(group, group.copies[step.cluster]):
+                    await self._write_job(group, job, status)
             case GroupAction.LAST_STATUS:
-                if group.job is not None:
-                    await self._write_job(group, group.job, group.adapter.last_status(group.job, group.now))
+                for job, status in last_status_changes(group):
+                    await self._write_job(group, job, status)
             case GroupAction.FINISH:
                 await self._finish(group.local, raw, step)
 
@@ -132,7 +137,7 @@ class MultiKueueWorkloadController(Controller):
         await self._apply(raw, admissionChecks=checks, clusterName=cluster, nominatedClusterNames=None)
         admission = group.local.status.admission
         queue = admission.cluster_queue if admission is not None else ""
-        self.multikueue_metrics.admitted.labels(queue, cluster, ROLE).inc()
+        self.multikueue_metrics.admitted.labels(queue, cluster, self.multikueue_metrics.role).inc()
         log.info("workload placed", workload=group.local.key, cluster=cluster)
         await self.events.normal(group.local, EVENT, message)
 
@@ -165,7 +170,9 @@ class MultiKueueWorkloadController(Controller):
 
     async def _write_job(self, group: WorkloadGroup, job: Manifest, status: Manifest) -> None:
         metadata = job["metadata"]
-        patch = {"metadata": precondition_of(metadata), "status": replacement(job.get("status") or {}, status)}
+        # Some kinds refuse a status in which nothing stands.
+        wanted = replacement(job.get("status") or {}, status) if status else None
+        patch = {"metadata": precondition_of(metadata), "status": wanted}
         resource, namespace = group.adapter.kind.resource, metadata["namespace"]
         await self.hub.client.merge(resource, metadata["name"], namespace, patch, subresource="status")
 
@@ -178,6 +185,10 @@ class MultiKueueWorkloadController(Controller):
         for check in self.hub.list(kueue.AdmissionCheck):
             if check.config_name == config.name:
                 yield from self._of_check(check.name)
+
+    def _with_siblings(self, local: kueue.QueuedWorkload) -> Iterable[str]:
+        """Wake a Workload, and the others of the same job: they go where it goes."""
+        return (local.key, *(view.key for view in self.groups.siblings(local)))
 
     def _of_job(self, job: Object) -> Iterable[str]:
         workloads = self.hub.by_index(kueue.QueuedWorkload, BY_JOB, f"{job.resource.kind}/{job.key}")
@@ -192,9 +203,3 @@ def _with_state(raw: Manifest, name: str, state: str, message: str) -> list[Mani
     return workload_admission.with_check(
         raw, name, state=state, message=message, lastTransitionTime=timestamp(clock.now())
     )
-
-
-def _job_keys(workload: kueue.QueuedWorkload) -> Iterable[str]:
-    owner = owner_of(workload)
-    if owner is not None:
-        yield f"{owner.kind}/{workload.namespace}/{owner.name}"

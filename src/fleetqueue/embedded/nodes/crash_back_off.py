@@ -8,6 +8,8 @@ from typing import Final
 
 FIRST: Final = 10.0
 LONGEST: Final = 300.0
+STEPS: Final = 6
+"""After so many the pause is the longest."""
 STEADY: Final = 2 * LONGEST
 """A container that has run for so long begins anew."""
 
@@ -28,3 +30,8 @@ class BackOff:
         """Take note of another start: the next pause is longer."""
         self.pause = min(2 * self.pause, LONGEST) if self.pause else FIRST
         self.started = now
+
+
+def pause_after(restarts: int) -> float:
+    """Return how many seconds a container waits that was started again so often, and never ran for long."""
+    return min(FIRST * 2.0 ** (min(restarts, STEPS) - 1), LONGEST) if restarts else 0.0

@@ -6,10 +6,10 @@ from decimal import Decimal
 from typing import Final
 
 from fleetqueue.api import quantity
-from fleetqueue.api.core_v1 import Node, NodeSelectorTerm, Pod
+from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.quantity import Amounts
-from fleetqueue.api.selectors import Requirement
 from fleetqueue.api.taints import NO_SCHEDULE, UNSCHEDULABLE, Taint, is_tolerated
+from fleetqueue.rules.node_affinity import is_chosen, required_terms
 
 CORDONED: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint(s)"
@@ -62,15 +62,6 @@ def load(needs: Amounts, room: Amounts, used: Mapping[str, Decimal]) -> Decimal:
     return sum(shares, ZERO) / len(shares) if shares else ZERO
 
 
-def is_chosen(pod: Pod, node: Node) -> bool:
-    """Tell whether a pod's nodeSelector and one term of its affinity match a node."""
-    labels = node.metadata.labels
-    if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
-        return False
-    terms = _terms(pod)
-    return terms is None or any(_matches(term, node) for term in terms)
-
-
 def _shortage(needs: Amounts, room: Amounts, used: Mapping[str, Decimal]) -> NodeRefusal | None:
     short = [name for name, amount in needs.items() if amount and amount > room.get(name, ZERO) - used.get(name, ZERO)]
     if not short:
@@ -81,40 +72,15 @@ def _shortage(needs: Amounts, room: Amounts, used: Mapping[str, Decimal]) -> Nod
 
 def _is_named(pod: Pod, node: Node) -> bool:
     """Tell whether a node is one of those that a pod names; where every term names some, no other is looked at."""
-    terms = _terms(pod) or ()
+    terms = required_terms(pod) or ()
     names = [[one for one in term.match_fields if one.operator == "In"] for term in terms]
     if not names or not all(names):
         return True
     return any(all(node.name in one.values for one in fields) for fields in names)
 
 
-def _terms(pod: Pod) -> Sequence[NodeSelectorTerm] | None:
-    """Return the terms one of which a node must match; None where any node will do."""
-    required = pod.spec.affinity.node_affinity.required
-    return required.node_selector_terms if required is not None else None
-
-
 def _keeps_out(taint: Taint, pod: Pod) -> bool:
     return taint.keeps_out and not is_tolerated(taint, pod.spec.tolerations)
-
-
-def _matches(term: NodeSelectorTerm, node: Node) -> bool:
-    if not (term.match_expressions or term.match_fields):
-        return False  # an empty term matches nothing
-    fields = {"metadata.name": node.name}
-    return all(_holds(one, node.metadata.labels) for one in term.match_expressions) and all(
-        _holds(one, fields) for one in term.match_fields
-    )
-
-
-def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
-    if requirement.operator not in ("Gt", "Lt"):
-        return requirement.matches(labels)
-    value = labels.get(requirement.key, "")
-    if not (value.lstrip("-").isdecimal() and requirement.values):
-        return False
-    bound = int(requirement.values[0])
-    return int(value) > bound if requirement.operator == "Gt" else int(value) < bound
 
 
 NO_NODES: Final = "no nodes available to schedule pods"

@@ -19,10 +19,12 @@ from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.meta import split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.nodes import pod_statuses, stages
+from fleetqueue.embedded.nodes.program_life import restarts
 from fleetqueue.embedded.nodes.program_pods import ProgramPods
 from fleetqueue.embedded.nodes.programs import NO_PROGRAMS, Programs
 from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings, is_silent
 from fleetqueue.embedded.nodes.stages import Stage
+from fleetqueue.rules.run_times import fails
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
@@ -84,6 +86,7 @@ class KubeletController(Controller):
             "Creating": self._creating,
             "Running": self._running,
             "Ended": self._ended,
+            "Exited": self._exited,
             "Stopped": self._stopped,
         }
 
@@ -153,7 +156,12 @@ class KubeletController(Controller):
         return pod_statuses.running(pod, live, self._host(pod), self._address(pod), clock.now())
 
     def _ended(self, pod: Pod, live: Manifest) -> Manifest:
-        return pod_statuses.ended(pod, live, FAILURE if stages.fails(pod) else 0, clock.now())
+        return pod_statuses.ended(pod, live, _exit_code(pod), clock.now())
+
+    def _exited(self, pod: Pod, live: Manifest) -> Manifest:
+        code = _exit_code(pod)
+        state = pod_statuses.restarted if restarts(pod.spec.restart_policy, code) else pod_statuses.ended
+        return state(pod, live, code, clock.now())
 
     def _stopped(self, pod: Pod, live: Manifest) -> Manifest:
         return pod_statuses.ended(pod, live, pod_statuses.KILLED, clock.now())
@@ -169,6 +177,10 @@ class KubeletController(Controller):
         machine = self.settings.of(pod.spec.node_name)
         assert machine is not None  # other pods are not simulated
         return machine
+
+
+def _exit_code(pod: Pod) -> int:
+    return FAILURE if fails(pod.metadata.annotations) else 0
 
 
 def _is_released(pod: Pod) -> bool:

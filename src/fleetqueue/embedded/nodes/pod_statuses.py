@@ -60,8 +60,7 @@ def ended(pod: Pod, live: Manifest, code: int, now: datetime) -> Manifest:
         "Ready": ("False", reason, ""),
         "ContainersReady": ("False", reason, ""),
     }
-    end = {"exitCode": code, "reason": "Completed" if is_success else "Error", "finishedAt": timestamp(now)}
-    end["startedAt"] = live.get("startTime") or timestamp(now)
+    end = _end(code, live.get("startTime") or timestamp(now), now)
     state = {"state": {"terminated": end}, "ready": False, "started": False}
     return {
         "phase": "Succeeded" if is_success else "Failed",
@@ -70,6 +69,27 @@ def ended(pod: Pod, live: Manifest, code: int, now: datetime) -> Manifest:
             {**_container(one, state), "restartCount": _restarts(live, one)} for one in pod.spec.containers
         ],
     }
+
+
+def restarted(pod: Pod, live: Manifest, code: int, now: datetime) -> Manifest:
+    """Say that all containers have exited, with this code, and run again."""
+    started = {status["name"]: status["state"]["running"]["startedAt"] for status in live["containerStatuses"]}
+    state = {"state": {"running": {"startedAt": timestamp(now)}}, "ready": True, "started": True}
+    return {
+        "containerStatuses": [
+            {
+                **_container(one, state),
+                "restartCount": _restarts(live, one) + 1,
+                "lastState": {"terminated": _end(code, started[one.name], now)},
+            }
+            for one in pod.spec.containers
+        ],
+    }
+
+
+def _end(code: int, started: str, now: datetime) -> Manifest:
+    outcome = {"exitCode": code, "reason": "Error" if code else "Completed"}
+    return {**outcome, "startedAt": started, "finishedAt": timestamp(now)}
 
 
 def conditions(live: Manifest, condition_values: dict[str, tuple[str, str, str]], now: datetime) -> list[Manifest]:

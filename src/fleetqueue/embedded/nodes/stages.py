@@ -9,12 +9,12 @@ A file of stages is a list; of those that fit a pod, the first one applies:
         owners: [Job]                the kind of its controller
         annotations: [some/key]      or {some/key: "value"}
         deleting: false              false by default
-      since: scheduled               scheduled, started or deleted: from when on time counts
+      since: scheduled               scheduled, started, begun (its containers, again) or deleted: from when time counts
       after: 1s                      or {from: 1s, to: 5s}: the same for the same pod; or `asked`, see `asked_seconds`
-      next: Running                  Creating, Running, Ended (as it is asked to), Stopped or Gone
+      next: Running                  Creating, Running, Ended (as it is asked to), Exited (the same, but its containers
+                                     begin again where its restartPolicy says so), Stopped or Gone
 """
 
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,19 +25,11 @@ from typing import Any, Final
 
 from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import POD_SCHEDULED, Pod
+from fleetqueue.embedded.nodes.crash_back_off import pause_after
+from fleetqueue.rules import run_times
+from fleetqueue.rules.run_times import duration
 
-RUN_FOR: Final = "fleetqueue.dev/run-for"
-"""Annotation of a pod: how long it runs, such as `90s`."""
-FAILS: Final = "fleetqueue.dev/fails"
-"""Annotation of a pod: "true" makes it fail instead of succeed."""
-DEFAULT_SECONDS: Final = 2.0
-"""How long a pod of a Job runs that says nothing."""
-STAGES: Final = ("Creating", "Running", "Ended", "Stopped", "Gone")
-UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-_PART: Final = re.compile(r"([0-9]*\.?[0-9]+)(ms|s|m|h)")
-_DURATION: Final = re.compile(rf"(?:{_PART.pattern})+")
-_SLEEP: Final = re.compile(r"\bsleep +([0-9.]+)([smh]?)")
+STAGES: Final = ("Creating", "Running", "Ended", "Exited", "Stopped", "Gone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +60,19 @@ class Stage:
 
     def due(self, pod: Pod) -> datetime:
         """Return when it applies."""
-        moments = {"scheduled": _scheduled_at(pod), "started": pod.status.start_time, "deleted": pod.deleted_at}
+        moments = {
+            "scheduled": _scheduled_at(pod),
+            "started": pod.status.start_time,
+            "begun": _begun_at(pod),
+            "deleted": pod.deleted_at,
+        }
         begin = moments[self.since] or pod.metadata.creation_timestamp
         assert begin is not None
         return begin + timedelta(seconds=self._seconds(pod))
 
     def _seconds(self, pod: Pod) -> float:
         if self.is_asked:
-            return asked_seconds(pod)
+            return asked_seconds(pod) + pause_after(_restarts(pod))
         chance = zlib.crc32(f"{pod.uid} {self.name}".encode()) / 2**32  # the same in every look, also after a restart
         seconds = self.shortest + chance * (self.longest - self.shortest)
         grace = pod.metadata.deletion_grace_period_seconds
@@ -88,27 +85,22 @@ def _scheduled_at(pod: Pod) -> datetime | None:
     return moment or pod.metadata.creation_timestamp
 
 
+def _begun_at(pod: Pod) -> datetime | None:
+    """Return when its containers were last started."""
+    running = [status.state.running for status in pod.status.container_statuses]
+    return max((one.started_at for one in running if one is not None and one.started_at is not None), default=None)
+
+
+def _restarts(pod: Pod) -> int:
+    return max((status.restart_count for status in pod.status.container_statuses), default=0)
+
+
 def asked_seconds(pod: Pod) -> float:
-    """Return how long a pod runs: by its annotation, its first argument (`30s`), a `sleep 30`, or two seconds."""
+    """Return how long a pod runs, by its annotation or its first container."""
     first = pod.spec.containers[0] if pod.spec.containers else None
-    texts = [pod.metadata.annotations.get(RUN_FOR, ""), *(first.args[:1] if first else ())]
-    for text in texts:
-        if (seconds := duration(text)) is not None:
-            return seconds
-    line = " ".join((*first.command, *first.args)) if first else ""
-    slept = _SLEEP.search(line)
-    return float(slept[1]) * UNITS[slept[2] or "s"] if slept else DEFAULT_SECONDS
-
-
-def fails(pod: Pod) -> bool:
-    return pod.metadata.annotations.get(FAILS) == "true"
-
-
-def duration(text: str) -> float | None:
-    """Read `1h30m`, `90s`, `500ms`; None where it is no duration."""
-    if not _DURATION.fullmatch(text):
-        return None
-    return sum(float(number) * UNITS[unit] for number, unit in _PART.findall(text))
+    return run_times.asked_seconds(
+        pod.metadata.annotations, first.command if first else (), first.args if first else ()
+    )
 
 
 @cache

@@ -76,7 +76,7 @@ async def _score_agent(context: ProgramContext, options: Mapping[str, list[str]]
     settings = _settings(WorkerSettings, context, options, name)
     process = WorkerProcess(Connection(IN_CLUSTER), hub.connection, settings, dial=reach)
     context.why_not_ready = process.why_not_ready
-    await while_same(context, path, process.agent.run())
+    await while_same(context, path, process.work())
 
 
 COMMANDS: Final = {"controller": _controller, "score-agent": _score_agent}

@@ -1,10 +1,10 @@
-"""How Kueue and JobSet are put together in pods."""
+"""How Kueue, JobSet and other operators are put together in pods."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fleetqueue.api import errors
@@ -12,27 +12,48 @@ from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.embedded.nodes.programs import Program, ProgramContext
 from fleetqueue.fleets.pods.controllers import as_manager, run_controllers, work_until
-from fleetqueue.fleets.pods.options import Dial, only, options_of
+from fleetqueue.fleets.pods.options import Dial, WrongArguments, options_of
 from fleetqueue.fleets.pods.webhooks import PodWebhooks
 from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.controller import Controller
+from fleetqueue.runtime.external_kinds import served_kinds
+from fleetqueue.runtime.leader_election import LeaderElection, LeaseSettings, identity_of
 from fleetqueue.runtime.metrics import Metrics
 
 if TYPE_CHECKING:
     from fleetqueue.embedded.kueue.manager import KueueManager
-    from fleetqueue.embedded.kueue.settings import KueueSettings
+    from fleetqueue.embedded.kueue.settings import KueueSettings, LeaderElectionConfiguration
     from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 
 KUEUE: Final = "kueue"
 JOBSET: Final = "jobset"
 KUEUE_DEPLOYMENT: Final = "kueue-controller-manager"
 JOBSET_DEPLOYMENT: Final = "jobset-controller-manager"
+OLD_CONDITIONS: Final = "old-conditions"
+"""Our own flag: AdmissionChecks get two conditions of the walkthroughs, whose gate Kueue does not have any more."""
+FLAGS: Final = frozenset(
+    {
+        "config",
+        "feature-gates",
+        "kubeconfig",
+        *(f"zap-{name}" for name in ("devel", "encoder", "log-level", "stacktrace-level", "time-encoding")),
+        OLD_CONDITIONS,
+    }
+)
+KUBECONFIG_FOLDER: Final = Path("/etc/multikueue/kubeconfigs")
 FIRST_LOOK, LAST_LOOK = 1.0, 120.0
 """Seconds between two looks for a kind of job that is not served yet, longer each time; as Kueue's."""
 
 
 def programs(server: ApiServer, dial: Dial) -> dict[str, Program]:
     """Return what runs for each image."""
-    return {"kueue/kueue": partial(_kueue, server, dial), "jobset/jobset": partial(_jobset, server)}
+    return {
+        "kueue/kueue": partial(_kueue, server, dial),
+        "jobset/jobset": partial(_jobset, server),
+        "trainer/trainer-controller-manager": _trainer,
+        "ibm/appwrapper": _app_wrappers,
+        "spark-operator/controller": _spark_operator,
+    }
 
 
 async def _kueue(server: ApiServer, dial: Dial, context: ProgramContext) -> None:
@@ -40,65 +61,111 @@ async def _kueue(server: ApiServer, dial: Dial, context: ProgramContext) -> None
     from fleetqueue.embedded.kueue import configuration
     from fleetqueue.embedded.kueue.manager import served
 
-    settings = configuration.read(context.text(only(options_of(context.args), "config")))
+    flags = flags_of(context.args)
+    settings = configuration.read(
+        context.text(flags["config"]) if "config" in flags else "",
+        gates=flags.get("feature-gates", ""),
+        namespace=context.namespace,
+    )
+    external = {*settings.external_frameworks, *settings.multikueue.external_frameworks}
     while True:
         known = await served(context.client, settings.frameworks)
-        manager = _manager(server, dial, context, settings, known)
+        remote = multikueue_settings(settings, known, old_conditions=OLD_CONDITIONS in flags)
+        known_external = await served_kinds(context.client, external)
+        manager = await _manager(server, dial, context, settings, remote)
         context.why_not_ready = manager.why_not_ready
-        missing = set(settings.frameworks) - set(known)
-        await work_until(_any_served(context.client, missing), manager.run())
+        missing, unknown = {*settings.frameworks} - {*known}, external - {*known_external}
+        paths = {"/metrics": partial(_text, manager.metrics)}
+        with server.pod_ports.serving(context.namespace, context.pod, paths):
+            await work_until(_any_served(context.client, missing, unknown), manager.run())
 
 
-def _manager(
-    server: ApiServer, dial: Dial, context: ProgramContext, settings: "KueueSettings", known: tuple[str, ...]
+def _text(metrics: Metrics) -> str:
+    from prometheus_client import generate_latest
+
+    return generate_latest(metrics.registry).decode()
+
+
+def flags_of(args: Sequence[str]) -> dict[str, str]:
+    """Read a manager's arguments; raises WrongArguments for one that Kueue does not have."""
+    flags = options_of(args)
+    for name in flags:
+        if name not in FLAGS:
+            raise WrongArguments(f"flag provided but not defined: -{name}")
+    return {name: values[-1] for name, values in flags.items()}
+
+
+async def _manager(
+    server: ApiServer, dial: Dial, context: ProgramContext, settings: "KueueSettings", remote: "MultiKueueSettings"
 ) -> "KueueManager":
     from fleetqueue.embedded.kueue.manager import KueueManager
     from fleetqueue.embedded.multikueue import wiring as multikueue
-    from fleetqueue.fleets.pods.in_process_plugin import plugin_runner
+    from fleetqueue.embedded.multikueue.external_frameworks import external_adapters
+    from fleetqueue.fleets.pods.exec_plugins import plugin_runner
 
     cluster, metrics = Cluster("kueue", as_manager(context.client, KUEUE)), Metrics()
-    remote = replace(multikueue_settings(settings, context.namespace), served=known)
+    run_plugin = plugin_runner(context.client, context.namespace)
+    sent = await external_adapters(context.client, remote.external_frameworks)
     return KueueManager(
         cluster,
         metrics,
         settings,
         find=server.find,
         install=PodWebhooks(server, KUEUE, namespace=context.namespace, deployment=KUEUE_DEPLOYMENT).install,
-        more=multikueue.controllers(
-            cluster, metrics, remote, dial=dial, run_plugin=plugin_runner(context.client, context.namespace)
-        ),
+        serve=server.api_services.serving,
+        more=lambda: multikueue.controllers(cluster, metrics, remote, dial=dial, run_plugin=run_plugin, external=sent),
+        election=_election(context, settings.leader_election),
     )
 
 
-async def _any_served(client: Client, frameworks: Collection[str]) -> None:
+def _election(context: ProgramContext, configuration: "LeaderElectionConfiguration | None") -> LeaderElection | None:
+    if configuration is None:
+        return None
+    lease = LeaseSettings(
+        name=configuration.name,
+        namespace=configuration.namespace or context.namespace,
+        duration=configuration.lease_duration,
+        renew_deadline=configuration.renew_deadline,
+        retry=configuration.retry_period,
+    )
+    return LeaderElection(as_manager(context.client, KUEUE), identity_of(context.pod), lease, labels={})
+
+
+async def _any_served(client: Client, frameworks: Collection[str], external: Collection[str]) -> None:
     """Wait until a cluster serves one of some kinds of jobs; where there are none, that is for ever."""
     from fleetqueue.embedded.kueue.manager import served
 
     pause = FIRST_LOOK
     while True:
-        await asyncio.sleep(pause) if frameworks else await asyncio.Event().wait()
+        await asyncio.sleep(pause) if frameworks or external else await asyncio.Event().wait()
         with suppress(errors.ApiError, errors.Unreachable):
-            if await served(client, frameworks):
+            if await served(client, frameworks) or await served_kinds(client, external):
                 return
         pause = min(2 * pause, LAST_LOOK)
 
 
-def multikueue_settings(kueue: "KueueSettings", namespace: str) -> "MultiKueueSettings":
-    """Take what Kueue's configuration says about other clusters."""
+def multikueue_settings(
+    kueue: "KueueSettings", served: tuple[str, ...], *, old_conditions: bool = False
+) -> "MultiKueueSettings":
+    """Take what Kueue's configuration says about other clusters; `served` are the kinds of jobs that the hub serves."""
     from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 
     multikueue, gates = kueue.multikueue, kueue.feature_gates
     return MultiKueueSettings(
-        namespace=namespace,
+        namespace=kueue.namespace,
         origin=multikueue.origin,
         frameworks=kueue.frameworks,
+        served=served,
+        external_frameworks=multikueue.external_frameworks,
         worker_lost_timeout=multikueue.worker_lost_timeout,
         gc_interval=multikueue.gc_interval,
         dispatcher=multikueue.dispatcher,
         step_size=multikueue.step_size,
-        serves_profiles=gates.get("MultiKueueClusterProfile", False),
+        serves_profiles=gates["MultiKueueClusterProfile"],
         access_providers=multikueue.access_providers,
-        old_conditions=gates.get("AdmissionCheckValidationRules", False),
+        replica_role=kueue.replica_role,
+        kubeconfig_folder=KUBECONFIG_FOLDER if gates["MultiKueueKubeConfigPathValidation"] else None,
+        old_conditions=old_conditions,
     )
 
 
@@ -112,3 +179,26 @@ async def _jobset(server: ApiServer, context: ProgramContext) -> None:
         await run_controllers(context, cluster, wiring.controllers(cluster, metrics))
     finally:
         webhooks.install(())
+
+
+async def _trainer(context: ProgramContext) -> None:
+    from fleetqueue.embedded.operators.train_jobs import TrainJobController
+
+    await _operate(context, "trainer", TrainJobController)
+
+
+async def _app_wrappers(context: ProgramContext) -> None:
+    from fleetqueue.embedded.operators.app_wrappers import AppWrapperController
+
+    await _operate(context, "appwrapper", AppWrapperController)
+
+
+async def _spark_operator(context: ProgramContext) -> None:
+    from fleetqueue.embedded.operators.spark_applications import SparkApplicationController
+
+    await _operate(context, "spark-operator", SparkApplicationController)
+
+
+async def _operate(context: ProgramContext, name: str, make: Callable[[Cluster, Metrics], Controller]) -> None:
+    cluster, metrics = Cluster(name, as_manager(context.client, name)), Metrics()
+    await run_controllers(context, cluster, [make(cluster, metrics)])

@@ -7,17 +7,23 @@ name that the walkthroughs know.
 from collections.abc import Iterable
 from typing import Final
 
+from fleetqueue.api.addon_v1alpha1 import ClusterManagementAddOn
 from fleetqueue.api.cluster_v1 import ManagedClusterSetBinding, Placement
 from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.meta import owner_reference
 from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.client import Client
 from fleetqueue.fleets.systems.ocm import ADD_ON_MANAGER, ADD_ON_NAMESPACE
-from fleetqueue.fleets.systems.parts import FOLLOW, SystemPart, bound, rule
+from fleetqueue.fleets.systems.parts import FOLLOW, SystemPart, bound, create_all, rule
 from fleetqueue.manifests import shipped
 
 NAMESPACE: Final = "open-cluster-management-addon"
 ACCOUNTS: Final = "managed-serviceaccount"
 SCORES: Final = "resource-usage-collect"
+HUB_ROLE: Final = "rbac/score_agent_hub_role.yaml"
+"""Where the role of our score agent on the hub is shipped."""
+_SCORES_ROLE, _SCORES_BINDER = "fleetqueue-score-agent-hub", "fleetqueue-score-agent-binder"
 _ACCOUNTS_GROUP: Final = "authentication.open-cluster-management.io"
 
 ACCOUNTS_MANAGER: Final = SystemPart(
@@ -52,7 +58,7 @@ PERMISSIONS: Final = SystemPart(
 )
 
 HUB_PARTS: Final = (ACCOUNTS_MANAGER, PERMISSIONS)
-_HUB_ROLE: Final = f"{ACCOUNTS}-agent-hub"
+_ACCOUNTS_ROLE: Final = f"{ACCOUNTS}-agent-hub"
 _GROUP: Final = "addon.open-cluster-management.io"
 _API: Final = f"{_GROUP}/v1alpha1"
 _HUB_KUBECONFIG: Final = "/managed/hub-kubeconfig/kubeconfig"
@@ -65,15 +71,15 @@ def accounts_add_on() -> Iterable[Manifest]:
     yield ManagedClusterSetBinding.manifest("global", NAMESPACE, spec={"clusterSet": "global"})
     yield Placement.manifest("global", NAMESPACE, spec={"clusterSets": ["global"], "tolerations": _TOLERATIONS})
     yield ClusterRole.manifest(
-        _HUB_ROLE,
+        _ACCOUNTS_ROLE,
         rules=[
             rule(_ACCOUNTS_GROUP, "managedserviceaccounts", f"get {FOLLOW}"),
             rule(_ACCOUNTS_GROUP, "managedserviceaccounts/status", "patch"),
             rule("", "secrets", f"get {FOLLOW} create update"),
         ],
     )
-    binder = rule("rbac.authorization.k8s.io", "clusterroles", "bind", names=_HUB_ROLE)
-    yield from bound(f"{_HUB_ROLE}-binder", [binder], ADD_ON_MANAGER.account, ADD_ON_MANAGER.namespace)
+    binder = rule("rbac.authorization.k8s.io", "clusterroles", "bind", names=_ACCOUNTS_ROLE)
+    yield from bound(f"{_ACCOUNTS_ROLE}-binder", [binder], ADD_ON_MANAGER.account, ADD_ON_MANAGER.namespace)
     yield {
         "apiVersion": _API,
         "kind": "AddOnTemplate",
@@ -84,7 +90,9 @@ def accounts_add_on() -> Iterable[Manifest]:
                 {
                     "type": "KubeClient",
                     "kubeClient": {
-                        "hubPermissions": [{"type": "CurrentCluster", "currentCluster": {"clusterRoleName": _HUB_ROLE}}]
+                        "hubPermissions": [
+                            {"type": "CurrentCluster", "currentCluster": {"clusterRoleName": _ACCOUNTS_ROLE}}
+                        ]
                     },
                 }
             ],
@@ -106,9 +114,25 @@ def accounts_add_on() -> Iterable[Manifest]:
     }
 
 
+async def install_scores(hub: Client, *arguments: str) -> bool:
+    """Install the score add-on, once: who removes it does not get it back. Tell whether the hub has it.
+
+    Its role on the hub is made last and stays when the add-on goes: so a hub that has the role has had the add-on.
+    """
+    if await hub.find(ClusterRole.resource, _SCORES_ROLE) is None:
+        await create_all(hub, scores_add_on(*arguments))
+    binder = await hub.find(ClusterRole.resource, _SCORES_BINDER)
+    if binder is None or await hub.find(ClusterManagementAddOn.resource, SCORES) is None:
+        return False
+    # The shipped file does not name the add-on as we do: it goes with something that the file names.
+    owner = owner_reference(ClusterRole.resource, _SCORES_BINDER, binder["metadata"]["uid"])
+    await hub.merge(ClusterManagementAddOn.resource, SCORES, "", {"metadata": {"ownerReferences": [owner]}})
+    return True
+
+
 def scores_add_on(*arguments: str) -> Iterable[Manifest]:
     """Build our shipped add-on under the name that the walkthroughs know, with further arguments for its agents."""
-    for manifest in (*shipped("kustomize/rbac/score_agent_hub_role.yaml"), *shipped("ocm/score_agent_add_on.yaml")):
+    for manifest in (*shipped("ocm/score_agent_add_on.yaml"), *shipped(f"kustomize/{HUB_ROLE}")):
         if manifest["kind"] == "ClusterManagementAddOn":
             manifest["metadata"]["name"] = SCORES
         elif manifest["kind"] == "AddOnTemplate":

@@ -4,7 +4,6 @@ A part is a Deployment with an account and the rights that it needs, no more.
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real.cluster_api import collection_path
 
 DEPLOYMENTS: Final = Resource("apps", "v1", "Deployment", "deployments")
+ROLES: Final = {kind.resource.kind: kind.resource for kind in (ClusterRole, Role)}
 FOLLOW: Final = "list watch"
 """What an informer does."""
 
@@ -119,11 +119,15 @@ async def install(client: Client, *parts: SystemPart) -> None:
 
 
 async def create_all(client: Client, manifests: Iterable[Manifest]) -> None:
-    """Create objects one after the other; those that are there stay as they are."""
+    """Create objects one after the other; those that are there stay as they are, with the rights of this version."""
     for manifest in manifests:
         await _create(client, manifest)
 
 
 async def _create(client: Client, manifest: Manifest) -> None:
-    with suppress(errors.AlreadyExists):
+    try:
         await client.post(collection_path(manifest), manifest)
+    except errors.AlreadyExists:
+        role, metadata = ROLES.get(manifest["kind"]), manifest["metadata"]
+        if role is not None and "rules" in manifest:  # an older version may have made it: what runs now may need more
+            await client.merge(role, metadata["name"], metadata.get("namespace", ""), {"rules": manifest["rules"]})

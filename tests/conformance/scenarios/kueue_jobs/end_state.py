@@ -11,15 +11,19 @@ from fleetqueue.client import Client
 
 from .. import kueue_objects as shown  # noqa: TID252 - what the rooms share stands above them
 from .doing import Actor, workload_names
+from .form import JOB_KINDS
 
 Listed = dict[str, list[Manifest]]
 """The objects of a scenario, by what they are."""
 KINDS = {"jobs": Job, "workloads": kueue.Workload, "local queues": kueue.LocalQueue, "events": Event}
-HASH = re.compile(r"job-([a-z]+)-[0-9a-f]{5}\b")
+HASH = re.compile(rf"(?:job|{'|'.join(JOB_KINDS)})-([a-z]+)-[0-9a-f]{{5}}\b")
 
 
 async def end_state(client: Client, actor: Actor) -> dict[str, Any]:
     listed = {what: (await client.list(kind.resource, actor.namespace)).items for what, kind in KINDS.items()}
+    listed["jobs of other kinds"] = [
+        raw for kind in JOB_KINDS.values() for raw in (await client.list(kind.resource, actor.namespace)).items
+    ]
     queues = (await client.list(kueue.ClusterQueue.resource)).items
     listed["queues"] = [raw for raw in queues if raw["metadata"]["name"].startswith(actor.prefix)]
     return normal(listed, actor.refusals, actor.prefix)
@@ -28,13 +32,13 @@ async def end_state(client: Client, actor: Actor) -> dict[str, Any]:
 def normal(listed: Listed, refusals: list[str], prefix: str) -> dict[str, Any]:
     """Return what is compared of the objects of a scenario."""
     end = {
-        "jobs": shown.named(listed["jobs"], shown.job),
+        "jobs": shown.named(listed["jobs"], shown.job) | shown.named(listed["jobs of other kinds"], shown.other_job),
         "workloads": shown.named(listed["workloads"], shown.workload),
         "queues": shown.named(listed["queues"], shown.queue),
         "local queues": shown.named(listed["local queues"], shown.queue),
         "events": shown.events(listed["events"]),
         "refusals": refusals,
     }
-    objects = (*listed["jobs"], *listed["workloads"])
+    objects = (*listed["jobs"], *listed["jobs of other kinds"], *listed["workloads"])
     uids = {raw["metadata"]["uid"]: f"uid of {raw['metadata']['name']}" for raw in objects}
     return shown.in_words(end, {**uids, **dict(workload_names(listed["workloads"]))}, HASH, prefix)

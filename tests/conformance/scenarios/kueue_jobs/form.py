@@ -9,7 +9,7 @@
     steps:                                 # rounds; what is refused is part of what comes out
       - job: {a: {cpu: 1, parallelism: 2, runs: 1000s, queue: q, labels: {}, annotations: {}, template: {}, pod: {}}}
       - create: [{...}]                    # any object; `@` in a name becomes the scenario's prefix
-      - patch: {job a: {...}, workload a: {...}, cq q: {...}, lq q: {...}}    # the Workload of job a
+      - patch: {job a: {...}, workload a: {...}, cq q: {...}, lq q: {...}}    # the Workload of job a; or pytorchjob a
       - answer: {a: {ac: {state: Ready}}}  # what the controllers of checks say to the Workload of job a
       - delete: [job a, workload a]
       - wait: 3
@@ -27,11 +27,14 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.priority_classes import WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
 
-from ..running import merged  # noqa: TID252 - what the rooms share stands above them
+from ..job_samples import SAMPLES  # noqa: TID252 - what the rooms share stands above them
+from ..running import merged  # noqa: TID252
 from ..world import Described  # noqa: TID252
 
+JOB_KINDS: dict[str, type[Object]] = {sample.kind.lower(): sample.of.kind for sample in SAMPLES}
 KINDS: dict[str, type[Object]] = {
     "job": Job,
+    **JOB_KINDS,
     "workload": kueue.Workload,
     "cq": kueue.ClusterQueue,
     "lq": kueue.LocalQueue,

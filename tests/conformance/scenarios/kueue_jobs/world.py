@@ -13,27 +13,36 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.metrics import Metrics
 
 from ..hubs import EmbeddedHub, RealHub, make_room  # noqa: TID252 - what the rooms share stands above them
+from ..job_samples import SAMPLES  # noqa: TID252
 from ..running import Hub  # noqa: TID252
 from ..world import Ends, World, prefixes, written  # noqa: TID252
+from . import kinds
 from .doing import Actor, run
 from .end_state import end_state
+from .form import JOB_KINDS
 
 HERE = Path(__file__).parent
-DESCRIBED = written(HERE)
+DESCRIBED = [*written(HERE), *kinds.described()]
+FRAMEWORKS = ("batch/job", *(sample.of.framework for sample in SAMPLES))
+FOLLOWED = (kueue.Workload, kueue.ClusterQueue, Job, *JOB_KINDS.values())
+SYSTEMS = ("kueue", "jobset", "training-operator", "mpi-operator", "kuberay")
 PREFIXES = prefixes(DESCRIBED, "j")
 
 
 async def run_on_ours() -> Ends:
-    async with EmbeddedHub.open(["kueue"], _manager, settling=8) as hub:
+    async with EmbeddedHub.open(SYSTEMS, _manager, settling=8) as hub:
         await hub.wait(2)  # until its webhooks have their say
         return await _run(hub)
 
 
 async def run_on_real(folder: Path) -> Ends:
     async with (
-        RealFleet(folder, workers=0, ocm="placement", frameworks=["batch/job"]) as fleet,
+        RealFleet(folder, workers=0, ocm="placement", frameworks=FRAMEWORKS) as fleet,
         RealHub.open(
-            fleet.clusters["hub"], (kueue.Workload, kueue.ClusterQueue, Job), quiet=4.0, patience=180.0
+            fleet.clusters["hub"],
+            (kueue.Workload, kueue.ClusterQueue, Job, *JOB_KINDS.values()),
+            quiet=4.0,
+            patience=180.0,
         ) as hub,
     ):
         return await _run(hub)
@@ -41,7 +50,8 @@ async def run_on_real(folder: Path) -> Ends:
 
 def _manager(hub: InProcessCluster) -> KueueManager:
     install = partial(hub.server.webhooks.install, "kueue")
-    return KueueManager(Cluster("hub", hub.client()), Metrics(), KueueSettings(), find=hub.server.find, install=install)
+    settings = KueueSettings(frameworks=FRAMEWORKS)
+    return KueueManager(Cluster("hub", hub.client()), Metrics(), settings, find=hub.server.find, install=install)
 
 
 async def _run(hub: Hub) -> Ends:

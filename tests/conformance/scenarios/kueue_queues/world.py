@@ -42,7 +42,8 @@ async def run_on_ours() -> Ends:
 
     def manager(hub: InProcessCluster) -> Manager:
         cluster, metrics = Cluster("hub", hub.client()), Metrics()
-        return Manager(cluster, [KueueSchedulerController(cluster, metrics, kept, KueueMetrics(metrics.registry))])
+        kueue_metrics = KueueMetrics(metrics.registry)
+        return Manager(cluster, [KueueSchedulerController(cluster, metrics, kept, kueue_metrics)])
 
     async def look(name: str) -> Standing:
         return _our_standing(kept, name)

@@ -26,7 +26,7 @@ from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.multikueue import wiring
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
-from fleetqueue.fleets.pods.in_process_plugin import plugin_runner
+from fleetqueue.fleets.pods.exec_plugins import plugin_runner
 from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real.fleet import RealFleet
@@ -96,11 +96,11 @@ def _manager(fleet: EmbeddedFleet, cluster: InProcessCluster, *, is_configured: 
     settings, remote = KueueSettings(), MultiKueueSettings()
     if is_configured:
         settings = KueueSettings(frameworks=FRAMEWORKS)
-        providers = (_provider("secret-reader"),)
+        providers = (_provider("fleetqueue", "secret-reader"),)
         remote = MultiKueueSettings(frameworks=FRAMEWORKS, serves_profiles=True, access_providers=providers)
     plugin = plugin_runner(cluster.client(), SYSTEM)
     is_hub = cluster is fleet.hub
-    more = wiring.controllers(view, metrics, remote, dial=fleet.dial, run_plugin=plugin) if is_hub else ()
+    more = partial(wiring.controllers, view, metrics, remote, dial=fleet.dial, run_plugin=plugin) if is_hub else tuple
     return KueueManager(view, metrics, settings, find=cluster.server.find, install=install, more=more)
 
 

@@ -125,3 +125,14 @@ items:
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: one}}
 - {apiVersion: v1, kind: Secret, metadata: {name: two}}
 """
+
+SET = """
+apiVersion: apps/v1
+kind: %s
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {containers: [{name: c, image: "agent:1"}]}
+"""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from .manifests import DEPLOYMENT, LIST
+from .manifests import DEPLOYMENT, LIST, SET
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
@@ -221,3 +221,20 @@ def test_a_field_that_nobody_knows_is_refused(kubectl):
     warned = kubectl("create", "--validate=warn", "-f", "-", content=manifest)
     assert 'Warning: unknown field "spec.replicaz"' in warned
     assert "created" in warned
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
+def test_a_set_rolls_out_and_back(kubectl, kind):
+    image = ("get", "pods", "-o", "jsonpath={.items[*].spec.containers[0].image}")
+    name = f"{kind.lower()}/agent"
+    kubectl("create", "-f", "-", content=SET % kind)
+    kubectl("rollout", "status", name)
+    kubectl("set", "image", name, "c=agent:2")
+    kubectl("rollout", "status", name)
+    assert kubectl(*image) == "agent:2"
+
+    assert "rolled back" in kubectl("rollout", "undo", name)
+    kubectl("rollout", "status", name)
+
+    assert kubectl(*image) == "agent:1"
+    assert kubectl("rollout", "history", name).split()[-4:] == ["2", "<none>", "3", "<none>"]

@@ -59,7 +59,7 @@ async def change_kueue(run: StoryRun) -> None:
     """Turn the gate on and name the provider, as Kueue's page does."""
     found = await config_map(run, CONFIG_MAP, KUEUE_NAMESPACE)
     config = yaml.safe_load(found["data"][CONFIG_KEY])
-    config["featureGates"]["MultiKueueClusterProfile"] = True
+    config["featureGates"] = {"MultiKueueClusterProfile": True}
     config["multiKueue"]["clusterProfile"] = {"credentialsProviders": [PROVIDER]}
     await change(run, found, CONFIG_KEY, config)
     await run.do(f"kubectl delete pods -l control-plane=controller-manager -n {KUEUE_NAMESPACE} --context kind-hub")

@@ -16,7 +16,7 @@ from tests.system.stories.pages import KEPT_BY_KUBERNETES, PLACEMENT, POD
 
 IDS = ("A-1", "A-2", "A-3", "A-4")
 AGENT, NAMESPACE = "fleetqueue-score-agent", "open-cluster-management-agent-addon"
-OURS = ("score-agent", "resource-usage")
+OURS = ("score-agent", "resource-usage", "fleetqueue-fence")
 """What the names of all that belongs to the add-on have in common."""
 KEPT_BY_US = "addonplacementscores.cluster.open-cluster-management.io"
 """What our controller writes for every cluster that nobody scores."""
@@ -39,7 +39,7 @@ async def tell(run: StoryRun) -> None:
 
 
 async def uninstall(run: StoryRun, manifests: str) -> None:
-    await run.do("kubectl delete -f - --timeout=60s --context kind-hub", stdin=manifests)
+    await run.do("kubectl delete -f - --ignore-not-found --timeout=60s --context kind-hub", stdin=manifests)
     for name in (HUB, *run.fleet.workers):
         for one in await ours(run, name):
             await gone(run, name, one)

@@ -558,7 +558,7 @@ async def test_a_workload_that_changed_meanwhile_is_left_alone(env, decided, mea
     before = env.nominated()
 
     with pytest.raises(errors.Conflict, match=why):
-        await dispatcher._nominate(workload, ["gpu-c2"], "")
+        await dispatcher._nominate(workload, env.hub.get(kueue.MultiKueueConfig, "gpu"), ["gpu-c2"], "")
 
     assert env.nominated() == before
     assert not dispatcher.sent_nominations.is_under_way("gpu-c2")
@@ -570,7 +570,7 @@ async def test_a_new_workload_of_the_same_name_is_left_alone(env, decided):
     env.workload()
 
     with pytest.raises(errors.Conflict, match="changed meanwhile"):
-        await dispatcher._nominate(workload, ["gpu-c2"], "")
+        await dispatcher._nominate(workload, env.hub.get(kueue.MultiKueueConfig, "gpu"), ["gpu-c2"], "")
 
     assert env.nominated() == []
 

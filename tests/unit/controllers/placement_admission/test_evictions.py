@@ -5,11 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from fleetqueue import clock
+from fleetqueue.api import core_v1 as core
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.fence import LOST_WORKER
 from fleetqueue.api.fleetqueue import GIVEN_UP
+from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.controllers.placement_admission.evictions import lacking
 from fleetqueue.testing.builders import condition, pod_template
 from fleetqueue.testing.virtual_time import advance
@@ -128,6 +131,33 @@ async def test_a_cluster_that_cannot_be_asked_is_waited_for(env):
         await advance(30)
 
         assert counted(env) == 0
+
+
+@pytest.mark.usefixtures("evicted")
+@pytest.mark.parametrize("policy", ["wait", "fence"])
+async def test_of_a_job_that_must_not_run_twice_it_is_ended_while_the_cluster_does_not_answer(env, policy):
+    """Our dispatcher starts it nowhere else, and it can go on where it is."""
+    env.api.change(kueue.Workload, "job", "team-a", metadata={"annotations": {LOST_WORKER: policy}})
+    env.workers["c2"].cut()
+
+    async with env.beating():
+        await advance(30)
+
+        assert counted(env) == 0
+        assert env.nominated() == []
+        assert any("it can go on there when it answers" in note for note in env.events("EvictionFinished"))
+
+
+@pytest.mark.usefixtures("evicted")
+async def test_under_another_dispatcher_it_is_not_ended_before_the_cluster_answers(env):
+    env.api.change(kueue.Workload, "job", "team-a", metadata={"annotations": {LOST_WORKER: "wait"}})
+    env.api.change(core.ConfigMap, CONFIG_MAP, "kueue-system", data={CONFIG_KEY: "multiKueue: {}"})
+    env.workers["c2"].cut()
+
+    async with env.beating():
+        await advance(60)
+
+        assert counted(env) == 1
 
 
 @pytest.mark.usefixtures("evicted")

@@ -1,5 +1,6 @@
 """A dropped cluster stays listed until nothing of ours is left on it."""
 
+import asyncio
 from contextlib import suppress
 
 import orjson
@@ -112,7 +113,7 @@ async def test_jobs_that_go_elsewhere_do_not_ask_a_draining_cluster(env):
             env.change_workload(f"job{number}", on="gpu-c2", checks=RUNNING)
             await settle()
         after = lists_of(env, "c1")
-        await advance(heart.configs.settings.drain_poll)
+        await advance(heart.configs.settings.drain_poll + 1)
 
         assert after == before
         assert lists_of(env, "c1") == before + 1
@@ -492,3 +493,27 @@ async def test_if_any_write_of_a_drain_fails_the_end_is_the_same(env, write, tim
         assert env.members() == ["gpu-c2"]
         assert env.says("Active").status == "True"
         assert env.says("Draining") is None
+
+
+@pytest.mark.usefixtures("running_job")
+async def test_a_config_that_changed_while_it_was_planned_is_planned_anew(env, follow):
+    """As another leader may have changed it: with its newest version, an old plan would undo that."""
+    heart = env.heart()
+    await follow(*heart.controllers)
+    await heart.configs.reconcile("gpu")
+    await env.connected()
+    env.select("c2")
+    await settle()
+    with pytest.raises(errors.RetryLater):
+        await heart.configs.reconcile("gpu")
+    await settle()
+    env.workers["c1"].seconds_per_request = 2.0
+    planning = asyncio.create_task(heart.configs.reconcile("gpu"))
+    await advance(1)
+    env.api.change(kueue.MultiKueueConfig, "gpu", metadata={"annotations": {DRAINING: None}})
+    await settle()
+
+    with pytest.raises(errors.Conflict, match="changed meanwhile"):
+        await planning
+
+    assert marks(env) == {}

@@ -131,6 +131,7 @@ def test_every_setting_has_a_docstring(kind):
 
 
 SECTIONS = {
+    "fence",
     "probes",
     "logs",
     "leader_election",

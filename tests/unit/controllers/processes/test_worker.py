@@ -1,22 +1,27 @@
 """The process on a worker: it publishes scores, and says what it cannot see."""
 
+import pytest
+
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import AddOnPlacementScore
+from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.fence import LEASE
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.controllers.fence.settings import FenceSettings
 from fleetqueue.controllers.processes.settings import WorkerSettings
 from fleetqueue.controllers.processes.worker import WorkerProcess
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.virtual_time import advance, running, settle
 
 
-def process(hub: ArrangedApi, worker: ArrangedApi) -> WorkerProcess:
+def process(hub: ArrangedApi, worker: ArrangedApi, *, fence: bool = True) -> WorkerProcess:
     apis = {"https://hub": hub, "https://worker": worker}
     return WorkerProcess(
         Connection("https://worker"),
         Connection("https://hub"),
-        WorkerSettings(cluster="cluster1"),
+        WorkerSettings(cluster="cluster1", fence=FenceSettings(enabled=fence)),
         dial=lambda connection: Client(apis[connection.server]),
     )
 
@@ -32,6 +37,18 @@ async def test_scores_reach_the_hub(api, new_api):
 
         assert agent.why_not_ready() == ""
     assert api.get(AddOnPlacementScore, "resource-usage-score", "cluster1").value("gpuClusterAvailable") == -70
+
+
+@pytest.mark.parametrize("fence", [True, False], ids=["by default", "not where it is off"])
+async def test_it_promises_to_stop_jobs(api, new_api, fence):
+    worker = new_api()
+    api.namespace("cluster1")
+    worker.namespace("fleetqueue-system")
+
+    async with running(process(api, worker, fence=fence).work()):
+        await advance(5)
+
+    assert (api.get(Lease, LEASE, "cluster1") is not None) is fence
 
 
 async def test_before_it_has_seen_the_worker_it_is_not_ready(api, new_api):

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import ConfigMap, Namespace
 from fleetqueue.manifests import example
@@ -41,6 +42,18 @@ async def test_get_everywhere_tells_the_namespaces(api, kubectl):
     printed = await kubectl("get cm -A --field-selector metadata.name=one")
 
     assert [line.split()[:2] for line in printed.splitlines()] == [["NAMESPACE", "NAME"], ["team-a", "one"]]
+
+
+async def test_an_api_whose_server_is_away_does_not_hide_the_other_kinds(api, kubectl):
+    def is_away(request):
+        raise errors.ServerError("service unavailable", code=503)
+
+    api.answers["GET /apis/apps/v1"] = is_away
+    api.add(check("one"))
+
+    printed = await kubectl("get admissionchecks --no-headers")
+
+    assert printed.split()[0] == "one"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from fleetqueue.runtime.counted_events import EVENTS
 from fleetqueue.testing.virtual_time import advance, running, settle
 from tests.unit.embedded.apiserver.custom_objects import CRDS, WIDGETS, conditions, definition, widget
 from tests.unit.embedded.apiserver.full_disk import FullDisk
+from tests.unit.embedded.apiserver.queue_api import API_SERVICES, GROUP, api_service
 
 pytestmark = pytest.mark.virtual_time
 
@@ -29,6 +30,19 @@ async def client(disk):
     async with running(server.run()):
         await settle()
         yield Client(InProcessDoor(server, RequestCredentials(token="admin")))
+
+
+async def test_what_could_not_be_said_of_an_api_service_is_said_later(client, disk):
+    await client.create(API_SERVICES, api_service())
+    disk.is_full = True
+    await advance(10)
+    unsaid = await client.get(API_SERVICES, f"v1.{GROUP}")
+    disk.is_full = False
+    await advance(10)
+    said = await client.get(API_SERVICES, f"v1.{GROUP}")
+
+    assert "conditions" not in unsaid["status"]
+    assert [condition["reason"] for condition in said["status"]["conditions"]] == ["ServiceNotFound"]
 
 
 async def test_a_definition_that_could_not_be_established_is_established_later(client, disk):

@@ -142,7 +142,7 @@ async def test_it_is_quiet_when_all_runs(world):
 
 async def test_jobs_that_could_not_be_made_are_made_later(world):
     async with world.managed():
-        world.fleet.hub.way.failures.append(Failure("POST */jobs*", errors.ServerError("no"), times=2))
+        world.fleet.hub.way.failures.append(Failure("create jobs/*", errors.ServerError("no"), times=2))
         await world.add(job_set())
         await advance(20)
 

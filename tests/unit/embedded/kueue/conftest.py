@@ -7,7 +7,7 @@ import pytest
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.core_v1 import Namespace, Pod
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.embedded.kueue.settings import KueueSettings
@@ -34,6 +34,7 @@ KINDS = {
         kueue.Workload,
         Job,
         Namespace,
+        Pod,
     )
 }
 
@@ -69,11 +70,14 @@ class World:
         await advance(2)
 
     @asynccontextmanager
-    async def managed(self, settings=None):
-        """Let a manager run, over a way that may have faults."""
+    async def managed(self, settings=None, more=()):
+        """Let a manager run, over a way that may have faults; `more` are further controllers that it runs."""
         self.metrics = Metrics()
         cluster = Cluster("hub", self.fleet.dial(parse(self.fleet.hub.kubeconfig)))
-        made = controllers(cluster, self.metrics, settings or KueueSettings())
+        made = [
+            *controllers(cluster, self.metrics, settings or KueueSettings()),
+            *(controller(cluster, self.metrics) for controller in more),
+        ]
         async with managed(Manager(cluster, made)):
             await advance(2)
             yield

@@ -2,7 +2,7 @@
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.embedded.kueue.jobs.job_workloads import workload_name
+from fleetqueue.rules.workload_names import workload_name
 
 from .scheduling.objects import NAMESPACE
 

@@ -4,13 +4,27 @@ from functools import partial
 
 import pytest
 
+from fleetqueue import clock
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.external_kinds import kind_of
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
+from fleetqueue.api.meta import controller_reference
 from fleetqueue.api.priority_classes import WorkloadPriorityClass
+from fleetqueue.api.scheme import Resource
 from fleetqueue.client.kubeconfig import parse
+from fleetqueue.embedded.kueue.feature_gates import DEFAULTS
 from fleetqueue.embedded.kueue.manager import KueueManager
-from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.embedded.kueue.settings import KueueSettings, LeaderElectionConfiguration
+from fleetqueue.fleets.systems.kueue import visibility
+from fleetqueue.fleets.systems.parts import create_all
 from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.leader_election import LeaderElection, LeaseSettings
 from fleetqueue.runtime.metrics import Metrics
+from fleetqueue.testing.builders import custom_kind
 from fleetqueue.testing.virtual_time import advance
 from tests.invariants.second_look import whole
 
@@ -20,14 +34,28 @@ from .scheduling.objects import NAMESPACE, workload_manifest
 pytestmark = pytest.mark.virtual_time
 
 
-def manager_of(world, frameworks=("batch/job", "jobset.x-k8s.io/jobset", "pod")):
+PENDING = "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/q/pendingworkloads"
+
+
+def manager_of(world, frameworks=("batch/job", "jobset.x-k8s.io/jobset", "pod"), gates=(), external=(), **more):
     server = world.fleet.hub.server
 
     cluster = Cluster("hub", world.fleet.dial(parse(world.fleet.hub.kubeconfig)))
-    settings = KueueSettings(frameworks=frameworks)
+    settings = KueueSettings(
+        frameworks=frameworks,
+        external_frameworks=external,
+        leader_election=LeaderElectionConfiguration() if more else None,
+        feature_gates={**DEFAULTS, **dict(gates)},
+    )
     world.metrics = Metrics()
     return KueueManager(
-        cluster, world.metrics, settings, find=server.find, install=partial(server.webhooks.install, "kueue")
+        cluster,
+        world.metrics,
+        settings,
+        find=server.find,
+        install=partial(server.webhooks.install, "kueue"),
+        serve=server.api_services.serving,
+        **more,
     )
 
 
@@ -57,6 +85,54 @@ async def test_it_has_its_say_only_while_it_runs(world):
     assert list(after) == []
 
 
+async def test_who_stands_by_has_its_say_and_makes_controllers_when_it_is_elected(world):
+    made = []
+    spec = {"holderIdentity": "another", "leaseDurationSeconds": 15}
+    await world.client.create(Lease.resource, Lease.manifest("kueue", "default", spec=spec))
+    election = LeaderElection(world.client, "this", LeaseSettings("kueue", "default"))
+    manager = manager_of(world, election=election, more=lambda: made.append(clock.now()) or ())
+    async with whole(manager):
+        await advance(10)
+        early = list(made), manager.why_not_ready(), len(world.fleet.hub.server.webhooks.hooks)
+        await world.client.merge(Lease.resource, "kueue", "default", {"spec": {"holderIdentity": ""}})
+        await advance(3)
+        elected = len(made), manager.why_not_ready()
+
+    assert early[:2] == ([], "")
+    assert early[2] > 0
+    assert elected == (1, "")
+    assert number(world, "leader", "kueue_cluster_queue_status", cluster_queue="q", status="active") == 1
+
+
+def number(world, role, name, **labels):
+    return world.metrics.registry.get_sample_value(name, {"replica_role": role, **labels})
+
+
+async def test_it_tells_who_waits_only_while_it_runs(world):
+    await create_all(world.client, [Namespace.manifest(KUEUE_NAMESPACE), *visibility()])
+    with pytest.raises(errors.ServerError) as before:
+        await world.client.read(PENDING)
+    async with whole(manager_of(world)):
+        await world.add(workload_manifest("runs", cpu="4", priority=1), workload_manifest("waits"))
+        await advance(2)
+        waiting = await world.client.read(PENDING)
+    with pytest.raises(errors.ServerError) as after:
+        await world.client.read(PENDING)
+
+    assert [item["metadata"]["name"] for item in waiting["items"]] == ["waits"]
+    assert before.value.code == after.value.code == 503
+
+
+async def test_a_gate_keeps_it_from_telling_who_waits(world):
+    await create_all(world.client, [Namespace.manifest(KUEUE_NAMESPACE), *visibility()])
+    async with whole(manager_of(world, gates={"VisibilityOnDemand": False})):
+        await advance(2)
+        with pytest.raises(errors.ServerError) as refused:
+            await world.client.read(PENDING)
+
+    assert refused.value.code == 503
+
+
 async def test_it_tells_its_numbers(world):
     async with whole(manager_of(world)):
         await world.add(workload_manifest("a"))
@@ -64,12 +140,10 @@ async def test_it_tells_its_numbers(world):
         await world.delete("Workload", "a", NAMESPACE)
         await advance(4)
 
-    def number(name, **labels):
-        return world.metrics.registry.get_sample_value(name, {"replica_role": "standalone", **labels})
-
-    assert number("kueue_cluster_queue_status", cluster_queue="q", status="active") == 1
-    assert number("kueue_reserving_active_workloads", cluster_queue="q") == 0
-    assert number("kueue_admitted_workloads_total", cluster_queue="q", priority_class="") == 1
+    alone = partial(number, world, "standalone")
+    assert alone("kueue_cluster_queue_status", cluster_queue="q", status="active") == 1
+    assert alone("kueue_reserving_active_workloads", cluster_queue="q") == 0
+    assert alone("kueue_admitted_workloads_total", cluster_queue="q", priority_class="") == 1
 
 
 async def test_it_tells_no_number_of_a_queue_that_has_gone(world):
@@ -88,7 +162,7 @@ async def test_it_tells_no_number_of_a_queue_that_has_gone(world):
 
 def told_of(world, queue):
     samples = (sample for metric in world.metrics.registry.collect() for sample in metric.samples)
-    return {sample.name for sample in samples if queue in sample.labels.values()}
+    return {sample.name for sample in samples if queue == sample.labels.get("cluster_queue")}
 
 
 async def test_a_class_that_changes_its_value_changes_its_workloads(world):
@@ -103,3 +177,23 @@ async def test_a_class_that_changes_its_value_changes_its_workloads(world):
     workload = await workload_of(world)
     assert workload["spec"]["priority"] == 20
     assert kueue.Workload.view(workload).is_true(kueue.ADMITTED)
+
+
+async def test_jobs_below_one_of_an_external_framework_follow_its_workload(world):
+    foo = Resource("example.com", "v1", "Foo", "foos")
+    await world.client.create(CustomResourceDefinition.resource, custom_kind(foo))
+    await advance(2)
+    above = kind_of(foo).manifest("f", NAMESPACE, labels={kueue.QUEUE_LABEL: "q"}, spec={})
+    made = await world.client.create(foo, above)
+    owner = controller_reference(foo, "f", made["metadata"]["uid"])
+    below = job_manifest(suspend=False, queue="")
+    below["metadata"]["ownerReferences"] = [owner]
+    async with whole(manager_of(world, external=("Foo.v1.example.com", "Odd.v1.example.com"))):
+        await advance(2)
+        await world.add(below)
+        await advance(3)
+        waiting = (await world.get("Job", "j", NAMESPACE))["spec"]["suspend"]
+        workloads = (await world.client.list(kueue.Workload.resource, NAMESPACE)).items
+
+    assert waiting is True
+    assert workloads == []

@@ -282,7 +282,7 @@ async def test_an_eviction_that_could_not_be_written_is_written_later(world):
     async with world.managed():
         await world.add(workload_manifest("a"))
         await advance(2)
-        world.way.failures.append(Failure("PATCH */workloads/a/status*", errors.ServerError("no"), times=3))
+        world.way.failures.append(Failure("* workloads/team/a/status", errors.ServerError("no"), times=3))
         await world.change(await world.workload("a"), spec={"active": False})
         await advance(10)
 

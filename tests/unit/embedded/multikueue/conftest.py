@@ -1,6 +1,7 @@
 """A hub with MultiKueue and its workers, in this process: Kueue is played by the test, or is our own."""
 
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,6 +13,7 @@ from fleetqueue.embedded.kueue.manager import KueueManager
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.multikueue import wiring
 from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
+from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
@@ -42,6 +44,12 @@ class Environment:
         self.fleet = fleet
         self.hub = fleet.hub
         self.metrics = Metrics()
+        self.addresses = {}
+        """Further addresses of workers: the name in each, and whose it is."""
+        self.frameworks = ("batch/job",)
+        """The kinds of jobs that Kueue manages and sends."""
+        self.operators = ()
+        """What makes the controllers of other kinds, which run on the workers."""
 
     @property
     def workers(self):
@@ -64,6 +72,12 @@ class Environment:
                 },
             ),
         )
+
+    async def serve(self, *systems):
+        """Let every cluster serve the kinds of some systems."""
+        for cluster in self.fleet:
+            cluster.add(*(definition for system in systems for definition in crds(system)))
+        await self.fleet.advance(2)
 
     def connect_as(self, name, worker):
         """Name a worker once more."""
@@ -131,12 +145,14 @@ class Environment:
         return " ".join(f"{each.status} {each.reason}: {each.message}" for each in told)
 
     @asynccontextmanager
-    async def multikueue(self, life=None, run_plugin=None, **settings):
+    async def multikueue(self, life=None, run_plugin=None, external=(), **settings):
         """Let MultiKueue alone run on the hub; Kueue is played by the test."""
         self.metrics = Metrics()
         hub = Cluster("hub", self.hub.client(life))
         made = MultiKueueSettings(**settings)
-        controllers = wiring.controllers(hub, self.metrics, made, dial=self._dial(life), run_plugin=run_plugin)
+        controllers = wiring.controllers(
+            hub, self.metrics, made, dial=self._dial(life), run_plugin=run_plugin, external=external
+        )
         async with managed(Manager(hub, controllers), apis=self.workers):
             await self.fleet.settle()
             yield
@@ -153,27 +169,39 @@ class Environment:
         """Let Kueue run on the workers; faults are on our way to them, not on its own."""
         async with AsyncExitStack() as stack:
             for worker in self.workers:
-                view = Cluster(worker.name, self.fleet._fleet.clusters[worker.name].client())
-                await stack.enter_async_context(whole(self._manager(worker, view, Metrics())))
+                await stack.enter_async_context(whole(self._manager(worker, self._inside(worker), Metrics())))
+                if self.operators:
+                    await stack.enter_async_context(managed(self._operators(self._inside(worker))))
             yield
+
+    def _inside(self, worker):
+        return Cluster(worker.name, self.fleet._fleet.clusters[worker.name].client())
+
+    def _operators(self, view):
+        metrics = Metrics()
+        return Manager(view, [made for operator in self.operators for made in operator(view, metrics)])
 
     @asynccontextmanager
     async def hub_kueue(self, life=None, **settings):
         self.metrics = Metrics()
         hub = Cluster("hub", self.hub.client(life))
-        more = wiring.controllers(hub, self.metrics, MultiKueueSettings(**settings), dial=self._dial(life))
+        remote = MultiKueueSettings(**{"frameworks": self.frameworks, **settings})
+        more = partial(wiring.controllers, hub, self.metrics, remote, dial=self._dial(life))
         async with whole(self._manager(self.hub, hub, self.metrics, more), apis=self.workers):
             yield
 
-    def _manager(self, cluster, view, metrics, more=()):
+    def _manager(self, cluster, view, metrics, more=tuple):
         server = self.fleet._fleet.clusters[cluster.name].server
-        settings = KueueSettings(pods_ready=None)
+        settings = KueueSettings(frameworks=self.frameworks, pods_ready=None)
         install = partial(server.webhooks.install, "kueue")
         return KueueManager(view, metrics, settings, find=server.find, install=install, more=more)
 
     def _dial(self, life):
         def dial(connection):
-            client = self.fleet.dial(connection)
+            server = connection.server
+            for name, worker in self.addresses.items():
+                server = server.replace(f"//{name}.", f"//{worker}.")
+            client = self.fleet.dial(replace(connection, server=server))
             if life is not None:
                 client.door = life.door(client.door)
             return client

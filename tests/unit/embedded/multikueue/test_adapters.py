@@ -2,8 +2,10 @@
 
 import pytest
 
+from fleetqueue.api.job_kinds import RayCluster
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.multikueue.adapters import BatchJobAdapter, JobSetAdapter
+from fleetqueue.embedded.multikueue.adapters import ADAPTERS, BatchJobAdapter, JobSetAdapter
+from fleetqueue.embedded.multikueue.bound_copies import workloads_of
 from fleetqueue.embedded.multikueue.copies import clone
 from fleetqueue.testing.virtual_time import START
 
@@ -123,3 +125,127 @@ def test_job_sets():
 )
 def test_which_restarts_a_job_set_gets(local, copy, expected):
     assert JobSetAdapter().status(local, copy, START) == expected
+
+
+def of_kind(framework):
+    (adapter,) = [adapter for adapter in ADAPTERS if adapter.framework == framework]
+    return adapter
+
+
+def test_a_job_of_a_run_policy_is_copied_suspended_and_for_its_own_controller():
+    spec = {"runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue", "suspend": False}, "pytorchReplicaSpecs": {}}
+    local = {"metadata": {"name": "p", "namespace": "ns"}, "spec": spec}
+
+    copied = of_kind("kubeflow.org/pytorchjob").copy(local, "w", "o")
+
+    assert copied["spec"] == {"runPolicy": {"suspend": True}, "pytorchReplicaSpecs": {}}
+    assert spec["runPolicy"]["suspend"] is False
+
+
+@pytest.mark.parametrize(
+    ("managers", "kept"),
+    [
+        pytest.param(("me", "kueue.x-k8s.io/manager"), ["me"], id="one of somebody else"),
+        pytest.param(("kueue.x-k8s.io/manager",), None, id="Kueue's alone"),
+        pytest.param((), None, id="none"),
+    ],
+)
+def test_a_train_job_is_copied_without_the_patch_of_the_hubs_kueue(managers, kept):
+    patches = {"runtimePatches": [{"manager": manager} for manager in managers]} if managers else {}
+    local = {"metadata": {"name": "t", "namespace": "ns"}, "spec": {"runtimeRef": {"name": "r"}, **patches}}
+
+    copied = of_kind("trainer.kubeflow.org/trainjob").copy(local, "w", "o")["spec"]
+
+    assert copied == {
+        "runtimeRef": {"name": "r"},
+        "suspend": True,
+        **({"runtimePatches": [{"manager": manager} for manager in kept]} if kept else {}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("framework", "spec", "why"),
+    [
+        pytest.param("ray.io/rayjob", {"managedBy": "kueue.x-k8s.io/multikueue"}, "", id="it is"),
+        pytest.param(
+            "ray.io/rayjob",
+            {},
+            'Expecting spec.managedBy to be "kueue.x-k8s.io/multikueue" not ""',
+            id="it does not say",
+        ),
+        pytest.param(
+            "kubeflow.org/mpijob",
+            {"runPolicy": {"managedBy": "x/y"}},
+            'Expecting spec.runPolicy.managedBy to be "kueue.x-k8s.io/multikueue" not "x/y"',
+            id="it is somebody else's",
+        ),
+    ],
+)
+def test_why_a_job_is_not_multikueues(framework, spec, why):
+    told = of_kind(framework).why_not_managed({"spec": spec})
+
+    assert told == (f"The owner is not managed by Kueue: {why}" if why else "")
+
+
+@pytest.mark.parametrize(
+    ("framework", "spec", "before", "after"),
+    [
+        pytest.param(
+            "kubeflow.org/tfjob",
+            {"runPolicy": {"suspend": True}},
+            {"replicaStatuses": {"Worker": {"active": 2, "failed": 1}}},
+            {"replicaStatuses": {"Worker": {"active": 0, "failed": 1}}},
+            id="TFJob",
+        ),
+        pytest.param(
+            "ray.io/rayjob",
+            {"suspend": True},
+            {"jobDeploymentStatus": "Running"},
+            {"jobDeploymentStatus": "Suspended"},
+            id="RayJob",
+        ),
+        pytest.param(
+            "ray.io/raycluster", {"suspend": True}, {"state": "ready"}, {"state": "suspended"}, id="RayCluster"
+        ),
+        pytest.param(
+            "trainer.kubeflow.org/trainjob",
+            {"suspend": True},
+            {"jobsStatus": [{"name": "node", "active": 1, "ready": 1, "failed": 1}]},
+            {"jobsStatus": [{"name": "node", "active": 0, "ready": 0, "failed": 1}]},
+            id="TrainJob",
+        ),
+        pytest.param(
+            "workload.codeflare.dev/appwrapper",
+            {"suspend": True},
+            {"phase": "Running", "conditions": [{"type": "QuotaReserved", "status": "True"}]},
+            {"phase": "Suspended", "conditions": [{"type": "QuotaReserved", "status": "False"}]},
+            id="AppWrapper",
+        ),
+        pytest.param(
+            "ray.io/rayservice",
+            {"rayClusterConfig": {"suspend": True}},
+            {"conditions": [{"type": "Ready", "status": "True"}]},
+            {"conditions": [{"type": "Ready", "status": "False"}]},
+            id="RayService",
+        ),
+        pytest.param(
+            "ray.io/rayjob",
+            {},
+            {"jobDeploymentStatus": "Running"},
+            {"jobDeploymentStatus": "Running"},
+            id="not stopped",
+        ),
+        pytest.param("ray.io/rayjob", {"suspend": True}, {}, {}, id="never started"),
+    ],
+)
+def test_a_stopped_job_without_a_copy_does_not_say_that_it_runs(framework, spec, before, after):
+    assert of_kind(framework).last_status({"spec": spec, "status": before}, START) == after
+
+
+def test_what_was_made_for_a_copy_is_no_copy():
+    notes = {"kueue.x-k8s.io/prebuilt-workload-name": "w"}
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "j", "uid": "u", "controller": True}
+    copied = {"metadata": {"name": "j", "annotations": notes}}
+    made = {"metadata": {"name": "j-abcde", "annotations": notes, "ownerReferences": [owner]}}
+
+    assert (workloads_of(RayCluster.view(copied)), workloads_of(RayCluster.view(made))) == (["w"], [])

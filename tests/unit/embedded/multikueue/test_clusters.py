@@ -3,6 +3,7 @@
 import asyncio
 import base64
 from datetime import timedelta
+from typing import ClassVar
 
 import pytest
 
@@ -232,7 +233,8 @@ async def test_files_may_be_confined_to_a_folder(env, tmp_path):
 
 
 class TestProfiles:
-    PROVIDERS = ({"name": "secretreader", "execConfig": {"command": "reads", "apiVersion": "v1"}},)
+    PROGRAM: ClassVar = {"command": "reads", "apiVersion": "client.authentication.k8s.io/v1"}
+    PROVIDERS = ({"name": "secretreader", "execConfig": PROGRAM},)
 
     def arrange(self, env, provider="secretreader"):
         env.hub.namespace(SYSTEM)
@@ -273,15 +275,27 @@ class TestProfiles:
         assert env.active(CLUSTER, "c") == "True Active: Connected"
 
     async def test_a_program_that_fails_is_told(self, env):
-        self.arrange(env)
+        server = self.arrange(env).server
 
         async def run_plugin(plugin, about):
-            raise errors.Unreachable("exec plugin failed")
+            raise errors.Unreachable("exec: executable reads not found")
 
         async with env.multikueue(run_plugin=run_plugin, serves_profiles=True, access_providers=self.PROVIDERS):
             pass
 
-        assert env.active(CLUSTER, "c") == "False ClientConnectionFailed: exec plugin failed"
+        assert env.active(CLUSTER, "c") == (
+            f'False ClientConnectionFailed: failed to get server groups: Get "{server}/api": getting credentials: '
+            "exec: executable reads not found"
+        )
+
+    async def test_a_program_of_an_unknown_version_is_not_asked(self, env):
+        self.arrange(env)
+        providers = ({"name": "secretreader", "execConfig": {**self.PROGRAM, "apiVersion": "v1"}},)
+
+        async with env.multikueue(run_plugin=pytest.fail, serves_profiles=True, access_providers=providers):
+            pass
+
+        assert env.active(CLUSTER, "c") == 'False ClientConnectionFailed: exec plugin: invalid apiVersion "v1"'
 
     @pytest.mark.parametrize(
         ("provider", "providers", "why"),

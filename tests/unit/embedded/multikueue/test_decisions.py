@@ -29,8 +29,10 @@ def workload(*given, at=START, **status):
     return kueue.Workload.view(raw)
 
 
-def copy(cluster, *given, at=START, has=True, **more):
-    return RemoteCopy(cluster, view=workload(*given, at=at) if has else None, **more)
+def copy(cluster, *given, at=START, has=True, job=None, **more):
+    jobs = () if job is None else (job,)
+    view = workload(*given, at=at) if has else None
+    return RemoteCopy(cluster, view=view, jobs=jobs, has_all=bool(jobs), **more)
 
 
 def group(*copies, state="Pending", local=("QuotaReserved",), listed=("a", "b"), job=HUB_JOB, others=(), **more):
@@ -38,7 +40,7 @@ def group(*copies, state="Pending", local=("QuotaReserved",), listed=("a", "b"),
     states = [{"name": "mk", "state": state}, *({"name": f"o{n}", "state": each} for n, each in enumerate(others))]
     view = workload(*local, admissionChecks=states, **status)
     everywhere = {cluster: RemoteCopy(cluster) for cluster in listed or ()} | {each.cluster: each for each in copies}
-    return WorkloadGroup(view, view.check("mk"), listed, everywhere, BatchJobAdapter(), job, now=START, **more)
+    return WorkloadGroup(view, view.check("mk"), listed, everywhere, BatchJobAdapter(), (job,), now=START, **more)
 
 
 ADMITTED = ("QuotaReserved", "Admitted")
@@ -163,6 +165,7 @@ def test_on_the_hub(case, act, about):
 
 
 LATER = START + timedelta(seconds=5)
+UNSEEN = RemoteCopy("a", is_connected=False, is_known=False, lost_for=9)
 
 
 @pytest.mark.parametrize(
@@ -207,6 +210,30 @@ LATER = START + timedelta(seconds=5)
         pytest.param(group(copy("a", job=JOB), local=()), "nothing", "nothing", id="no quota"),
         pytest.param(
             group(copy("a", job=JOB), state="Retry", clusterName="a"), "whatever there is", "nothing", id="retry"
+        ),
+        pytest.param(
+            group(UNSEEN, copy("b", *ADMITTED, job=JOB), **ON_A, listed=("a",)),
+            "whatever there is", "whatever there is", id="may be the job of a cluster that was not seen yet",
+        ),
+        pytest.param(
+            group(UNSEEN, copy("b", *ADMITTED, job=JOB), nominatedClusterNames=["a"], is_older=True),
+            "the Workload", "whatever there is", id="the same before it was recorded",
+        ),
+        pytest.param(
+            group(UNSEEN, copy("b", *ADMITTED, job=JOB), **NOMINATED, is_older=True),
+            "the Workload", "whatever there is", id="the same where both are nominated",
+        ),
+        pytest.param(
+            group(UNSEEN._replace(lost_for=901), copy("b", *ADMITTED, job=JOB), **ON_A),
+            "whatever there is", "nothing", id="but not for ever",
+        ),
+        pytest.param(
+            group(UNSEEN, copy("b", *ADMITTED, job=JOB), nominatedClusterNames=["c"]),
+            "nothing", "nothing", id="nor of one that it was not sent to",
+        ),
+        pytest.param(
+            group(UNSEEN, copy("b", *ADMITTED, job=JOB), clusterName="a", local=()),
+            "nothing", "nothing", id="nor where nobody may have it",
         ),
     ],
 )  # fmt: skip

@@ -68,6 +68,38 @@ async def test_a_pod_fails_that_is_asked_to(env):
         assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 1
 
 
+async def test_the_containers_of_a_training_job_begin_again_where_its_policy_says_so(env):
+    fails = {RUN_FOR: "5s", "fleetqueue.dev/fails": "true"}
+    async with env.running(env.kubelet()):
+        await env.pod(node="node", owner="PyTorchJob", annotations=fails, restartPolicy="OnFailure")
+        await advance(5.1)
+        once = (await env.get(Pod, "pod"))["status"]["containerStatuses"][0]
+        await advance(14)
+        waits = (await env.get(Pod, "pod"))["status"]["containerStatuses"][0]
+        await advance(2)
+        twice = (await env.get(Pod, "pod"))["status"]["containerStatuses"][0]
+
+        assert await env.phase() == "Running"
+        assert [status["restartCount"] for status in (once, waits, twice)] == [1, 1, 2]
+        assert once["state"] == {"running": {"startedAt": "2026-01-01T00:00:05Z"}}
+        assert twice["lastState"]["terminated"] == {
+            "exitCode": 1,
+            "reason": "Error",
+            "startedAt": "2026-01-01T00:00:05Z",
+            "finishedAt": "2026-01-01T00:00:20Z",
+        }
+
+
+async def test_a_pod_of_a_training_job_that_does_not_begin_again_ends(env):
+    async with env.running(env.kubelet()):
+        await env.pod("good", node="node", owner="TFJob", annotations={RUN_FOR: "5s"}, restartPolicy="OnFailure")
+        fails = {RUN_FOR: "5s", "fleetqueue.dev/fails": "true"}
+        await env.pod("bad", node="node", owner="TFJob", annotations=fails, restartPolicy="Never")
+        await advance(6)
+
+        assert (await env.phase("good"), await env.phase("bad")) == ("Succeeded", "Failed")
+
+
 async def test_a_pod_of_no_job_runs_on_unless_it_asks_to_end(env):
     async with env.running(env.kubelet()):
         await env.pod("server", node="node")

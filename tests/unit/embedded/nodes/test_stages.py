@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.api.core_v1 import Pod
-from fleetqueue.embedded.nodes.stages import asked_seconds, duration, load, parse
+from fleetqueue.embedded.nodes.stages import asked_seconds, load, parse
 
 
 def a_pod(annotations=None, command=(), args=()):
@@ -31,11 +31,6 @@ def a_pod(annotations=None, command=(), args=()):
 )
 def test_how_long_a_pod_runs(pod, seconds):
     assert asked_seconds(pod) == seconds
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("500ms", 0.5), ("1.5s", 1.5), ("", None), ("5", None), ("5s ", None)])
-def test_durations(text, seconds):
-    assert duration(text) == seconds
 
 
 @pytest.mark.parametrize("name", ["fast", "general"])

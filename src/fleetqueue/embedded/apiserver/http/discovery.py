@@ -6,13 +6,15 @@ from typing import Any
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.apiserver.http.discovery_listing import ApiResource, Groups, aggregated_document, grouped
 from fleetqueue.embedded.apiserver.kinds.table import Subresource
+from fleetqueue.embedded.apiserver.registry.api_services import ApiServices
 from fleetqueue.embedded.apiserver.registry.resources import Resources, unknown_path
 
 
 class Discovery:
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, api_services: ApiServices) -> None:
         self._resources = resources
-        self._made: tuple[int, Groups] | None = None
+        self._api_services = api_services
+        self._made: tuple[object, Groups] | None = None
 
     def document(self, path: str) -> Manifest:
         """Return the document of a path; raises NotFound where there is none."""
@@ -45,13 +47,14 @@ class Discovery:
     def is_custom(self, name: str) -> bool:
         """Tell whether a group has nothing but custom kinds."""
         versions = self._groups.get(name, {}).values()
-        return all(one.is_custom for listed in versions for one in listed)
+        return all(one.is_custom for listed in versions for one in listed or ())
 
     @property
     def _groups(self) -> Groups:
         """All that is served; made anew after a change."""
-        if self._made is None or self._made[0] != self._resources.version:
-            self._made = (self._resources.version, grouped(self._resources))
+        version = (self._resources.version, self._api_services.version)
+        if self._made is None or self._made[0] != version:
+            self._made = (version, grouped(self._resources, self._api_services.registered))
         return self._made[1]
 
     def _core_versions(self) -> Manifest:

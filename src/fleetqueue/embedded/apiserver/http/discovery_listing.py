@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from fleetqueue.api.aggregated_apis import AggregatedApi
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.apiserver.kinds import facts
 from fleetqueue.embedded.apiserver.kinds.table import Subresource
+from fleetqueue.embedded.apiserver.registry.api_services import Registered
 from fleetqueue.embedded.apiserver.registry.builtin import NOT_SERVED
 from fleetqueue.embedded.apiserver.registry.conversion import version_order
 from fleetqueue.embedded.apiserver.registry.resources import Resources
@@ -28,8 +30,8 @@ STORED_AS: Final = {
 }
 """The version in which a real server stores what it serves in others."""
 
-Groups = dict[str, dict[str, list["ApiResource"]]]
-"""From a group to its versions, the preferred one first, and from each to what it serves."""
+Groups = dict[str, dict[str, "Sequence[ApiResource] | None"]]
+"""From a group to its versions, the preferred one first, and from each to what it serves; None where nobody does."""
 AGGREGATED_KIND: Final = "APIGroupDiscoveryList"
 MEDIA_TYPE: Final = f"application/json;g=apidiscovery.k8s.io;v=v2;as={AGGREGATED_KIND}"
 
@@ -48,14 +50,17 @@ class ApiResource(NamedTuple):
     is_custom: bool = False
 
 
-def grouped(resources: Resources) -> Groups:
-    groups: Groups = {}
+def grouped(resources: Resources, registered: Registered) -> Groups:
+    """Return all groups: the server's own, and then those of others."""
+    own: dict[str, dict[str, list[ApiResource]]] = {}
     for one in (*_built_in(), *_custom(resources)):
-        groups.setdefault(one.resource.group, {}).setdefault(one.resource.version, []).append(one)
-    return {
-        name: dict(sorted(versions.items(), key=lambda item: version_order(item[0])))
-        for name, versions in groups.items()
+        own.setdefault(one.resource.group, {}).setdefault(one.resource.version, []).append(one)
+    groups: Groups = {
+        name: dict(sorted(versions.items(), key=lambda item: version_order(item[0]))) for name, versions in own.items()
     }
+    for (group, version), api in registered.items():
+        groups.setdefault(group, {})[version] = _aggregated(api, version) if api is not None else None
+    return groups
 
 
 @cache
@@ -90,25 +95,35 @@ def _custom(resources: Resources) -> Iterator[ApiResource]:
         yield ApiResource(resource, *names, CUSTOM_VERBS, parts, stored, is_custom=True)
 
 
+def _aggregated(api: AggregatedApi, version: str) -> Sequence[ApiResource]:
+    listed = []
+    for one in api.resources:
+        resource = Resource(api.group, version, one.kind, one.plural, one.namespaced)
+        parts = [Subresource(name, api.group, version, one.kind, verbs) for name, verbs in one.subresources.items()]
+        listed.append(ApiResource(resource, one.singular, (), (), one.verbs, parts))
+    return listed
+
+
 def _hash(resource: Resource, version: str) -> str:
     place = STORED_AS.get((resource.group, resource.kind), f"{resource.group}/{version}")
     return base64.b64encode(hashlib.sha256(f"{place}/{resource.kind}".encode()).digest()[:8]).decode()
 
 
-def aggregated_document(groups: Mapping[str, Mapping[str, Sequence[ApiResource]]]) -> Manifest:
-    """Build the document of groups, each from its versions (the preferred one first) to what they serve."""
+def aggregated_document(groups: Groups) -> Manifest:
+    """Build the document of groups."""
     items = [_group(name, versions) for name, versions in groups.items()]
     return {"kind": AGGREGATED_KIND, "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
 
 
-def _group(name: str, versions: Mapping[str, Sequence[ApiResource]]) -> Manifest:
-    return {
-        "metadata": {"name": name} if name else {},
-        "versions": [
-            {"version": version, "resources": [_resource(one) for one in _in_order(listed)], "freshness": "Current"}
-            for version, listed in versions.items()
-        ],
-    }
+def _group(name: str, versions: Mapping[str, Sequence[ApiResource] | None]) -> Manifest:
+    shown = [_version(version, listed) for version, listed in versions.items()]
+    return {"metadata": {"name": name} if name else {}, "versions": shown}
+
+
+def _version(version: str, listed: Sequence[ApiResource] | None) -> Manifest:
+    if listed is None:
+        return {"version": version, "freshness": "Stale"}
+    return {"version": version, "resources": [_resource(one) for one in _in_order(listed)], "freshness": "Current"}
 
 
 def _in_order(listed: Sequence[ApiResource]) -> Sequence[ApiResource]:

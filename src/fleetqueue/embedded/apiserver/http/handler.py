@@ -7,6 +7,7 @@ from fleetqueue.embedded.apiserver.auth.attributes import forbidden
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
 from fleetqueue.embedded.apiserver.auth.rbac import Rbac
 from fleetqueue.embedded.apiserver.auth.users import User
+from fleetqueue.embedded.apiserver.http.aggregation import Aggregation
 from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, WatchStream
 from fleetqueue.embedded.apiserver.http.forms import Forms
 from fleetqueue.embedded.apiserver.http.metrics import ServerMetrics
@@ -16,6 +17,7 @@ from fleetqueue.embedded.apiserver.http.verbs.reading import ReadingVerbs
 from fleetqueue.embedded.apiserver.http.verbs.reviews import Reviews
 from fleetqueue.embedded.apiserver.http.verbs.subresources import Subresources
 from fleetqueue.embedded.apiserver.http.verbs.write_verbs import DeletingVerbs, WritingVerbs
+from fleetqueue.embedded.apiserver.registry.api_services import ApiServices
 from fleetqueue.embedded.apiserver.registry.reading import Reading
 from fleetqueue.embedded.apiserver.registry.resources import Resources, unknown_path
 from fleetqueue.embedded.apiserver.registry.served import Served
@@ -26,11 +28,19 @@ Ask = Callable[[RequestContext], Awaitable[ServerResponse | WatchStream]]
 
 
 class Handler:
-    def __init__(self, resources: Resources, store: RegistryStore, rbac: Rbac, authentication: Authentication) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        store: RegistryStore,
+        rbac: Rbac,
+        authentication: Authentication,
+        api_services: ApiServices,
+    ) -> None:
         self.resources = resources
         self.rbac = rbac
         self.metrics = ServerMetrics(resources, store.storage)
-        self.non_resource_paths = NonResourcePaths(resources, self.metrics, authentication)
+        self.aggregation = Aggregation(api_services)
+        self.non_resource_paths = NonResourcePaths(resources, api_services, self.metrics, authentication)
         self.reviews = Reviews(rbac, authentication)
         self.subresources = Subresources(resources, store, authentication)
         forms = Forms()
@@ -63,6 +73,8 @@ class Handler:
     def find(self, context: RequestContext) -> Ask:
         """Return what answers a request, which may still be without its body; raises ApiError where nothing does."""
         info = context.info
+        if (of_others := self.aggregation.find(info)) is not None:
+            return of_others
         if not info.is_resource:
             return self.non_resource_paths.answer
         if (review := self.reviews.find(context)) is not None:

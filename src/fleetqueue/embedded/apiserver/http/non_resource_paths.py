@@ -13,6 +13,7 @@ from fleetqueue.embedded.apiserver.http.discovery import Discovery
 from fleetqueue.embedded.apiserver.http.discovery_listing import AGGREGATED_KIND, MEDIA_TYPE
 from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse
 from fleetqueue.embedded.apiserver.http.metrics import ServerMetrics
+from fleetqueue.embedded.apiserver.registry.api_services import ApiServices
 from fleetqueue.embedded.apiserver.registry.resources import Resources, unknown_path
 
 if TYPE_CHECKING:
@@ -47,11 +48,17 @@ OLD_BYTES: Final = b"\n\x032.0\x12\x15\n\nKubernetes\x12\x07" + f"v{MAJOR}.{MINO
 
 
 class NonResourcePaths:
-    def __init__(self, resources: Resources, metrics: ServerMetrics, authentication: Authentication) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        api_services: ApiServices,
+        metrics: ServerMetrics,
+        authentication: Authentication,
+    ) -> None:
         self.resources = resources
         self.metrics = metrics
         self.authentication = authentication
-        self.discovery = Discovery(resources)
+        self.discovery = Discovery(resources, api_services)
 
     @cached_property
     def openapi(self) -> "OpenApi":

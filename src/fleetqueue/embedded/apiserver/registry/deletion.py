@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.requests import number
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid, invalid_value, not_supported
 from fleetqueue.embedded.apiserver.kinds.json_values import Unreadable
 from fleetqueue.embedded.apiserver.kinds.normalising import normalised
 from fleetqueue.embedded.apiserver.kinds.table import type_of
-from fleetqueue.embedded.apiserver.registry.list_options import flag, number
+from fleetqueue.embedded.apiserver.registry.list_options import flag
 from fleetqueue.embedded.apiserver.registry.served import Served
 from fleetqueue.embedded.apiserver.validation.metadata import FOREGROUND, ORPHAN
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fleetqueue.api import errors
+from fleetqueue.api.requests import number
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, forbidden, invalid, not_supported
 from fleetqueue.embedded.apiserver.kinds.selectors import parse_fields, parse_labels
@@ -14,7 +15,6 @@ from fleetqueue.embedded.apiserver.registry.served import Served
 EXACT: Final = "Exact"
 NOT_OLDER: Final = "NotOlderThan"
 Wanted = Callable[[Manifest], bool]
-_INTEGER: Final = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _DIGITS: Final = re.compile(r"[0-9]+", re.ASCII)
 
 
@@ -127,18 +127,6 @@ def _list_revision(text: str, *, watch: bool) -> int | None:
         if watch:
             raise
         raise errors.BadRequest(f"invalid resource version: {error.message}", reason="BadRequest") from None
-
-
-def number(query: Mapping[str, str], name: str) -> int | None:
-    """Read an integer of the query; raises BadRequest."""
-    text = query.get(name)
-    if text is None:
-        return None
-    if _INTEGER.fullmatch(text) is None:
-        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax', reason="BadRequest")
-    if not -(2**63) <= int(text) < 2**63:
-        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": value out of range', reason="BadRequest")
-    return int(text)
 
 
 def flag(value: str | None) -> bool:

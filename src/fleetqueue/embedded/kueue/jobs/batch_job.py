@@ -6,12 +6,15 @@ Mirrors: Kueue pkg/controller/jobs/job
 from collections.abc import Sequence
 from typing import Final
 
-from fleetqueue.api.batch_v1 import COMPLETE, FAILED, Job
+from fleetqueue.api.job_kinds import BATCH_JOB
+from fleetqueue.api.pod_templates import without_labels
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
-from fleetqueue.embedded.kueue.jobs.integration import Ending, StopWrite, pod_set
+from fleetqueue.embedded.kueue.jobs.integration import INDEX_LABEL, StopWrite, pod_set
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, PodSetInfo, merged, restored
-from fleetqueue.embedded.kueue.settings import BATCH_JOB
+from fleetqueue.embedded.kueue.jobs.suspendable_jobs import SuspendableJobs
+from fleetqueue.rules.job_endings import Ending, job_ending
+from fleetqueue.rules.job_templates import pods_at_once
 
 MAIN: Final = "main"
 STOPPING: Final = "kueue.x-k8s.io/stopping"
@@ -22,10 +25,9 @@ OWN_LABELS: Final = ("job-name", "controller-uid", "batch.kubernetes.io/controll
 """What Kubernetes itself writes into the template of a Job, and what is different on each cluster."""
 
 
-class BatchJobIntegration:
-    kind = Job
-    framework = BATCH_JOB
-    own_controller = "kubernetes.io/job-controller"
+class BatchJobIntegration(SuspendableJobs):
+    def __init__(self) -> None:
+        super().__init__(BATCH_JOB)
 
     def is_suspended(self, job: Manifest) -> bool:
         return _is_suspended(job) and not _is_stopping(job)
@@ -33,14 +35,10 @@ class BatchJobIntegration:
     def is_active(self, job: Manifest) -> bool:
         return bool((job.get("status") or {}).get("active"))
 
-    def suspended(self, job: Manifest) -> Manifest:
-        return _with_spec(job, suspend=True)
-
     def pod_sets(self, job: Manifest) -> list[Manifest]:
-        template = job["spec"]["template"]
-        labels = (template.get("metadata") or {}).get("labels") or {}
-        kept = {name: value for name, value in labels.items() if name not in OWN_LABELS}
-        made = pod_set(MAIN, template, pods_count(job), labels=kept)
+        made = pod_set(
+            MAIN, without_labels(job["spec"]["template"], OWN_LABELS), pods_at_once(job), podIndexLabel=INDEX_LABEL
+        )
         least = least_parallelism(job)
         return [made if least is None else {**made, "minCount": least}]
 
@@ -49,6 +47,9 @@ class BatchJobIntegration:
             raise CannotStart(f"invalid podset infos: expecting 1 podset, got {len(infos)}")
         sized = _sized(job, infos[0].count)
         return _with_spec(sized, suspend=False, template=merged(job["spec"]["template"], infos[0]))
+
+    def restored(self, job: Manifest, infos: Sequence[PodSetInfo]) -> Manifest:
+        return _as_before(job, infos[0]) if infos else job
 
     def next_stop(self, job: Manifest, infos: Sequence[PodSetInfo]) -> StopWrite | None:
         """Suspend, forget the start, restore: a Job that was ever started refuses changes of its template."""
@@ -60,15 +61,11 @@ class BatchJobIntegration:
         if "startTime" in status:
             rest = {field: value for field, value in status.items() if field != "startTime"}
             return StopWrite({**job, "status": rest}, "status")
-        wanted = _unmarked(_as_before(job, infos[0]) if infos else job)
+        wanted = _unmarked(self.restored(job, infos))
         return StopWrite(wanted) if wanted != job else None
 
     def ending(self, job: Manifest) -> Ending | None:
-        for condition in (job.get("status") or {}).get("conditions") or ():
-            if condition["type"] in (COMPLETE, FAILED) and condition["status"] == "True":
-                reason = "Failed" if condition["type"] == FAILED else "Succeeded"
-                return Ending(reason, condition.get("message", ""))
-        return None
+        return job_ending(job)
 
     def reclaimable(self, job: Manifest) -> list[Manifest]:
         spec, status = job["spec"], job.get("status") or {}
@@ -87,12 +84,7 @@ class BatchJobIntegration:
         status = job.get("status") or {}
         uncounted = (status.get("uncountedTerminatedPods") or {}).get("succeeded") or ()
         ready: int = status.get("succeeded", 0) + status.get("ready", 0) + len(uncounted)
-        return ready >= pods_count(job)
-
-
-def pods_count(job: Manifest) -> int:
-    spec = job["spec"]
-    return int(min(spec.get("parallelism", 1), spec.get("completions", spec.get("parallelism", 1))))
+        return ready >= pods_at_once(job)
 
 
 def least_parallelism(job: Manifest) -> int | None:

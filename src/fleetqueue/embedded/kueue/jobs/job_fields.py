@@ -43,6 +43,8 @@ def controller(job: Manifest) -> Manifest | None:
     return next((owner for owner in owners if owner.get("controller")), None)
 
 
+INTERIM: Final = "ReplicaSet"
+"""It stands between a pod and its Deployment, and is nobody's job; its labels are those of the pods."""
 DEEPEST: Final = 10
 TOO_DEEP: Final = f"Terminated search for Kueue-managed Job because ancestor depth exceeded limit of {DEEPEST}"
 
@@ -62,7 +64,7 @@ def managed_ancestor(job: Manifest, parent: Parent, *, without_queue: bool) -> M
         above = parent(owner, namespace) if owner is not None else None
         if above is None or owner is None or above["metadata"]["uid"] != owner["uid"]:
             return ancestor
-        if without_queue or queue_name(above):
+        if owner["kind"] != INTERIM and (without_queue or queue_name(above)):
             ancestor = above
         job = above
     raise TooDeep(TOO_DEEP)

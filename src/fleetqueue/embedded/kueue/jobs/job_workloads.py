@@ -1,23 +1,20 @@
-"""The Workload of a job: its name, its priority, what is in it, and whether it still stands for its job.
+"""The Workload of a job: its name, what is in it, and whether it still stands for its job.
 
-Mirrors: Kueue pkg/controller/jobframework (EquivalentToWorkload), pkg/util/{equality,priority}
+Mirrors: Kueue pkg/controller/jobframework (EquivalentToWorkload), pkg/util/equality
 """
 
-import hashlib
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import is_true
-from fleetqueue.api.meta import Object, owner_reference
-from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
+from fleetqueue.api.meta import controller_reference
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import names
 from fleetqueue.embedded.kueue.jobs import job_fields
-from fleetqueue.embedded.kueue.jobs.integration import Integration
+from fleetqueue.embedded.kueue.jobs.integration import JobObjects
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, Flavor, FlavorMissing, merged, of_admission
-from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.rules.workload_names import workload_name
 
 
 class Priority(NamedTuple):
@@ -31,40 +28,8 @@ class Priority(NamedTuple):
         return {"priority": self.value, **({"priorityClassRef": self.reference} if self.reference else {})}
 
 
-def priority_of(hub: Cluster, job: Manifest, pod_sets: Sequence[Manifest]) -> Priority:
-    """Find a job's priority: its own class, else that of its pods, else the default; raises NotFound."""
-    if name := job_fields.priority_class(job):
-        return _of(WorkloadPriorityClass, name, hub.get(WorkloadPriorityClass, name))
-    of_pods = [(item["template"].get("spec") or {}).get("priorityClassName") or "" for item in pod_sets]
-    if name := next(filter(None, of_pods), ""):
-        return _of(PriorityClass, name, hub.get(PriorityClass, name))
-    defaults = [item for item in hub.list(PriorityClass) if item.global_default]
-    if defaults:
-        lowest = min(defaults, key=lambda item: item.value)
-        return _of(PriorityClass, lowest.name, lowest)
-    return Priority(0, None)
-
-
-def _of(kind: type[Object], name: str, priority_class: PriorityClass | WorkloadPriorityClass | None) -> Priority:
-    resource = kind.resource
-    if priority_class is None:
-        raise errors.NotFound(f'{resource.plural}.{resource.group} "{name}" not found')
-    return Priority(priority_class.value, {"group": resource.group, "kind": resource.kind, "name": name})
-
-
-LONGEST: Final = 253
-HASH: Final = 5
-
-
-def workload_name(kind: str, group: str, name: str, uid: str) -> str:
-    """Return the name that Kueue gives to the Workload of a job."""
-    identity = "\n".join((kind, group, name, uid))
-    digest = hashlib.sha1(identity.encode(), usedforsecurity=False).hexdigest()
-    return f"{f'{kind.lower()}-{name}'[: LONGEST - 1 - HASH]}-{digest[:HASH]}"
-
-
 def workload_of(
-    integration: Integration, job: Manifest, priority: Priority, copied_labels: Sequence[str] = ()
+    integration: JobObjects, job: Manifest, priority: Priority, copied_labels: Sequence[str] = ()
 ) -> Manifest:
     """Return the Workload that a job is given."""
     resource, metadata = integration.kind.resource, job["metadata"]
@@ -74,26 +39,32 @@ def workload_of(
         name,
         metadata["namespace"],
         labels={**labels, kueue.JOB_UID_LABEL: metadata["uid"]},
-        annotations=_annotations(job),
+        annotations=annotations_of(job),
         spec=spec_of(integration, job, priority),
     )
     made["metadata"] |= {"finalizers": [names.IN_USE], "ownerReferences": [owned_by(integration, job)]}
     return made
 
 
-def spec_of(integration: Integration, job: Manifest, priority: Priority) -> Manifest:
-    spec: dict[str, Any] = {"podSets": integration.pod_sets(job), **priority.spec}
+def spec_of(integration: JobObjects, job: Manifest, priority: Priority) -> Manifest:
+    return asked_for(job, integration.pod_sets(job), priority)
+
+
+def asked_for(job: Manifest, pod_sets: Sequence[Manifest], priority: Priority) -> Manifest:
+    """Return the spec of a Workload with some pod sets; all else is what a job says to Kueue."""
+    spec: dict[str, Any] = {"podSets": [*pod_sets], **priority.spec}
     if queue := job_fields.queue_name(job):
         spec["queueName"] = queue
     longest = job_fields.maximum_execution_time(job)
     return spec if longest is None else {**spec, "maximumExecutionTimeSeconds": longest}
 
 
-def owned_by(integration: Integration, job: Manifest) -> Manifest:
-    return owner_reference(integration.kind.resource, job["metadata"]["name"], job["metadata"]["uid"])
+def owned_by(integration: JobObjects, job: Manifest) -> Manifest:
+    return controller_reference(integration.kind.resource, job["metadata"]["name"], job["metadata"]["uid"])
 
 
-def _annotations(job: Manifest) -> dict[str, str]:
+def annotations_of(job: Manifest) -> dict[str, str]:
+    """Return the annotations of a job that its Workload gets, too."""
     return {
         key: value
         for key, value in job_fields.annotations(job).items()
@@ -101,7 +72,7 @@ def _annotations(job: Manifest) -> dict[str, str]:
     }
 
 
-def is_equivalent(integration: Integration, job: Manifest, workload: Manifest, flavor: Flavor) -> bool:
+def is_equivalent(integration: JobObjects, job: Manifest, workload: Manifest, flavor: Flavor) -> bool:
     """Tell whether a Workload asks for what its job is, or was started as."""
     owner = job_fields.controller(workload)
     if owner is None or (owner["name"], owner["uid"]) != (job["metadata"]["name"], job["metadata"]["uid"]):

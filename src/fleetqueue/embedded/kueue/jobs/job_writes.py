@@ -4,16 +4,19 @@ from typing import Final
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.meta import precondition_of, replacement
+from fleetqueue.api.meta import Object, precondition_of, replacement
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kueue.jobs.integration import Integration
-from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, FlavorMissing, of_admission, of_pod_sets
+from fleetqueue.embedded.kueue.jobs.integration import Integration, StillActive, StopCause
+from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, Flavor, FlavorMissing, of_admission, of_pod_sets
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log
 
 PATIENCE: Final = 0.5
 """Seconds until a job that could not be restored is looked at again, unless it changes before."""
+LOOK_AGAIN: Final = 5.0
+"""Seconds until a job is looked at again that pods are left of. That they go wakes us: this only guards against a watch
+that broke."""
 STEPS: Final = 4
 """Writes that stopping a job takes at the most; more would mean that the server does not do what it says."""
 
@@ -43,45 +46,58 @@ class JobWrites:
     async def start(self, job: Manifest, workload: Manifest) -> str:
         """Let a job run with what its Workload was given; return why it never can, or nothing."""
         try:
-            wanted = self.integration.started(job, of_admission(workload, self.flavor))
+            wanted = self.integration.started(job, of_admission(workload, flavors_of(self.hub)))
         except CannotStart as error:
             return str(error)
         except FlavorMissing as error:
             raise errors.NotFound(str(error)) from None
         await self._write(job, wanted)
         queue = workload["status"]["admission"]["clusterQueue"]
-        await self._say(job, "Started", f"Admitted by clusterQueue {queue}")
+        await self.say(job, "Started", f"Admitted by clusterQueue {queue}")
         return ""
 
-    async def stop(self, job: Manifest, workload: Manifest | None, why: str) -> Manifest:
+    async def stop(self, job: Manifest, workload: Manifest | None, cause: StopCause) -> Manifest:
         """Stop a job and make it as it was before it was started; return it as it is then."""
         infos = of_pod_sets(workload) if workload is not None else []
-        was_running = not self.integration.is_suspended(job)
+        was_running, is_active = not self.integration.is_suspended(job), False
         for _ in range(STEPS):
-            step = self.integration.next_stop(job, infos)
-            if step is None:
-                break
             try:
+                step = self.integration.next_stop(job, infos)
+                if step is None:
+                    break
                 job = await self._write(job, step.wanted, step.subresource)
+            except StillActive:
+                is_active = True
+                break
             except errors.Invalid as error:
                 # Until its controller has noticed that it is suspended, a Job may refuse to be restored.
                 raise errors.RetryLater(PATIENCE, str(error)) from None
         if was_running:
-            await self._say(job, "Stopped", why)
+            await self.say(job, "Stopped", cause.message)
+        if is_active:
+            raise errors.RetryLater(LOOK_AGAIN, "jobs are still active")
         return job
 
     async def suspend_child(self, job: Manifest) -> None:
         job = await self._write(job, self.integration.suspended(job))
-        await self._say(job, "Suspended", "Kueue managed child job suspended")
+        await self.say(job, "Suspended", "Kueue managed child job suspended")
 
     async def delete(self, job: Manifest, why: str) -> None:
         metadata = job["metadata"]
         resource = self.integration.kind.resource
         await self.hub.client.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"])
-        await self._say(job, "Deleted", why)
+        await self.say(job, "Deleted", why)
 
-    def flavor(self, name: str) -> Manifest | None:
-        return self.hub.informer(kueue.ResourceFlavor).store.raw(name)
+    async def finalize(self, job: Manifest) -> None:
+        """Do nothing: nothing of Kueue's holds a job."""
+
+    def view(self, job: Manifest) -> Object:
+        return self.integration.kind.view(job)
+
+    async def say(self, job: Manifest, reason: str, note: str) -> None:
+        view = self.view(job)
+        log.info("job changed", kind=view.resource.kind, job=view.key, reason=reason, why=note)
+        await self.events.normal(view, reason, note)
 
     async def _write(self, job: Manifest, wanted: Manifest, subresource: str = "") -> Manifest:
         patch = replacement(job, wanted)
@@ -95,7 +111,7 @@ class JobWrites:
         self._written[metadata["uid"]] = int(answer["metadata"]["resourceVersion"])
         return answer
 
-    async def _say(self, job: Manifest, reason: str, note: str) -> None:
-        view = self.integration.kind.view(job)
-        log.info("job changed", kind=view.resource.kind, job=view.key, reason=reason, why=note)
-        await self.events.normal(view, reason, note)
+
+def flavors_of(cluster: Cluster) -> Flavor:
+    """Return what finds the ResourceFlavors of a cluster."""
+    return cluster.informer(kueue.ResourceFlavor).store.raw

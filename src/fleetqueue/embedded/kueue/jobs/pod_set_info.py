@@ -64,6 +64,18 @@ def merged(template: Manifest, info: PodSetInfo) -> Manifest:
     return _written(template, _together(template_info, info))
 
 
+def as_fields(info: PodSetInfo) -> Manifest:
+    """Return what a pod set is given by the names of its pods' fields; what is empty is not there."""
+    return _with(
+        {},
+        annotations=dict(info.annotations),
+        labels=dict(info.labels),
+        nodeSelector=dict(info.node_selector),
+        tolerations=[*info.tolerations],
+        schedulingGates=[*info.gates],
+    )
+
+
 def restored(template: Manifest, info: PodSetInfo) -> Manifest:
     """Return a pod template with what it had before."""
     return _written(template, info)

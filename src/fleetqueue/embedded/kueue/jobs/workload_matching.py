@@ -9,9 +9,12 @@ from fleetqueue.api.meta import key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import messages
 from fleetqueue.embedded.kueue.jobs import job_fields
-from fleetqueue.embedded.kueue.jobs.integration import Integration
-from fleetqueue.embedded.kueue.jobs.job_workloads import is_equivalent, owned_by, priority_of, spec_of, workload_of
-from fleetqueue.embedded.kueue.jobs.job_writes import JobWrites
+from fleetqueue.embedded.kueue.jobs.integration import NO_MATCHING_WORKLOAD, JobObjects, StopCause
+from fleetqueue.embedded.kueue.jobs.job_priorities import priority_of
+from fleetqueue.embedded.kueue.jobs.job_workloads import Priority, is_equivalent, owned_by, spec_of, workload_of
+from fleetqueue.embedded.kueue.jobs.job_writes import flavors_of
+from fleetqueue.embedded.kueue.jobs.life import JobWriter
+from fleetqueue.embedded.kueue.jobs.workload_following import WorkloadFollowing
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.runtime.cluster import Cluster
@@ -28,9 +31,9 @@ class WorkloadMatching:
     def __init__(
         self,
         hub: Cluster,
-        integration: Integration,
+        integration: JobObjects,
         settings: KueueSettings,
-        jobs: JobWrites,
+        jobs: JobWriter[Manifest],
         workloads: WorkloadWrites,
         events: Recorder,
     ) -> None:
@@ -40,12 +43,14 @@ class WorkloadMatching:
         self.jobs = jobs
         self.workloads = workloads
         self.events = events
+        self.flavor = flavors_of(hub)
+        self.following = WorkloadFollowing(hub, integration.kind, workloads, events, integration.priority_class)
 
     async def match(self, job: Manifest, owned: Sequence[Manifest]) -> tuple[Manifest, Manifest | None]:
         """Return the job, perhaps stopped, and its Workload if it has one; others are updated or deleted."""
         if prebuilt := job_fields.prebuilt_workload(job):
             return job, await self._adopted(job, prebuilt)
-        fits = [item for item in owned if is_equivalent(self.integration, job, item, self.jobs.flavor)]
+        fits = [item for item in owned if is_equivalent(self.integration, job, item, self.flavor)]
         workload, others = (fits[0] if fits else None), [item for item in owned if not fits or item is not fits[0]]
         if workload is None and others and self.integration.is_suspended(job) and not _has_quota(others[0]):
             await self._delete(job, others[1:])
@@ -55,26 +60,30 @@ class WorkloadMatching:
         if await self._delete(job, others):
             raise errors.RetryLater(RETRY_SECONDS, "Workloads that did not match were deleted")
         if workload is not None:
-            workload = await self._with_gate(job, await self._with_priority(job, workload))
+            workload = await self.following.follow(job, workload)
         return job, workload
 
-    async def create(self, job: Manifest) -> None:
-        """Make the Workload of a job that has none."""
+    async def create(self, job: Manifest) -> Manifest | None:
+        """Make the Workload of a job that has none; None where that has to wait."""
         prebuilt = job_fields.prebuilt_workload(job)
         if prebuilt:
-            job = await self.jobs.stop(job, None, "missing workload")
+            job = await self.jobs.stop(job, None, StopCause(NO_MATCHING_WORKLOAD, "missing workload"))
         if self.integration.is_active(job):
-            return  # its last pods still go
+            return None  # its last pods still go
         if prebuilt:
             raise errors.RetryLater(RETRY_SECONDS, "its prebuilt Workload is not there")
         if not await self._is_there(job):
-            return
-        priority = priority_of(self.hub, job, self.integration.pod_sets(job))
+            return None
+        priority = self._priority(job)
         made = workload_of(self.integration, job, priority, self.settings.copied_labels)
-        await self.hub.client.create(kueue.Workload.resource, made)
+        created = await self.hub.client.create(kueue.Workload.resource, made)
         key = f"{made['metadata']['namespace']}/{made['metadata']['name']}"
         log.info("workload created", workload=key)
         await self._say(job, "CreatedWorkload", f"Created Workload: {key}")
+        return created
+
+    async def follow_queue(self, job: Manifest, workload: Manifest) -> None:
+        await self.following.follow_queue(job, workload)
 
     async def _is_there(self, job: Manifest) -> bool:
         """Ask the server: where the cache missed a deletion, we and garbage collection would take turns without end."""
@@ -95,7 +104,7 @@ class WorkloadMatching:
             owners = [*(workload["metadata"].get("ownerReferences") or ()), owned_by(self.integration, job)]
             labels = {kueue.JOB_UID_LABEL: job["metadata"]["uid"]}
             workload = await self.workloads.change(workload, metadata={"ownerReferences": owners, "labels": labels})
-        if is_equivalent(self.integration, job, workload, self.jobs.flavor):
+        if is_equivalent(self.integration, job, workload, self.flavor):
             return workload
         await self.workloads.finish(None, workload, "OutOfSync", messages.OUT_OF_SYNC)
         return None
@@ -106,7 +115,7 @@ class WorkloadMatching:
         why = "Missing Workload; unable to restore pod templates"
         if only is not None:
             why = "No matching Workload; restoring pod templates according to existent Workload"
-        return await self.jobs.stop(job, only, why)
+        return await self.jobs.stop(job, only, StopCause(NO_MATCHING_WORKLOAD, why))
 
     async def _delete(self, job: Manifest, workloads: Sequence[Manifest]) -> bool:
         deleted = False
@@ -118,7 +127,7 @@ class WorkloadMatching:
         return deleted
 
     async def _brought_up_to_date(self, job: Manifest, workload: Manifest) -> Manifest:
-        priority = priority_of(self.hub, job, self.integration.pod_sets(job))
+        priority = self._priority(job)
         wanted = spec_of(self.integration, job, priority)
         gone = {field: None for field in workload["spec"] if field not in wanted and field != "active"}
         changed = await self.workloads.change(workload, spec={**gone, **wanted})
@@ -126,30 +135,9 @@ class WorkloadMatching:
         await self._say(job, "UpdatedWorkload", f"Updated not matching Workload for suspended job: {key}")
         return changed
 
-    async def _with_priority(self, job: Manifest, workload: Manifest) -> Manifest:
-        """Follow the job's own priority class; one that comes from the pods stays."""
-        reference = workload["spec"].get("priorityClassRef") or {}
-        is_ours = reference.get("kind", "WorkloadPriorityClass") == "WorkloadPriorityClass"
-        if not is_ours or (_has_quota(workload) and not reference):
-            return workload
-        if reference.get("name", "") == job_fields.priority_class(job):
-            return workload
-        priority = priority_of(self.hub, job, workload["spec"]["podSets"])
-        if priority.spec == {field: workload["spec"].get(field) for field in priority.spec} and reference:
-            return workload
-        changed = await self.workloads.change(workload, spec={"priorityClassRef": None, **priority.spec})
-        key = f"{workload['metadata']['namespace']}/{workload['metadata']['name']}"
-        await self._say(job, "UpdatedWorkload", f"Updated workload priority class: {key}")
-        return changed
-
-    async def _with_gate(self, job: Manifest, workload: Manifest) -> Manifest:
-        """Follow the gates that the job names."""
-        wanted = job_fields.annotations(job).get(kueue.ADMISSION_GATED_BY) or None
-        if job_fields.annotations(workload).get(kueue.ADMISSION_GATED_BY) == wanted:
-            return workload
-        changed = await self.workloads.change(workload, metadata={"annotations": {kueue.ADMISSION_GATED_BY: wanted}})
-        await self._say(job, "UpdatedWorkload", f'Updated workload AdmissionGatedBy to "{wanted or ""}"')
-        return changed
+    def _priority(self, job: Manifest) -> Priority:
+        own_class = self.integration.priority_class(job)
+        return priority_of(self.hub, job, self.integration.pod_sets(job), own_class=own_class)
 
     async def _say(self, job: Manifest, reason: str, note: str) -> None:
         await self.events.normal(self.integration.kind.view(job), reason, note)

@@ -9,11 +9,13 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.conditions import FALSE, TRUE, Condition
+from fleetqueue.api.kueue_pods import GROUP_WORKLOAD
 from fleetqueue.api.meta import Object, precondition_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import messages, names
 from fleetqueue.embedded.kueue.jobs import job_fields
 from fleetqueue.embedded.kueue.scheduling import admission_status
+from fleetqueue.embedded.kueue.scheduling.workload_info import ON_HOLD
 from fleetqueue.embedded.kueue.workload_state import admitted_or_not
 from fleetqueue.rules.workload_admission import applied_over
 from fleetqueue.runtime.cluster import Cluster
@@ -21,8 +23,10 @@ from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.statuses import apply_admission
 
+STARTED = "Started"
+"""Why all pods are ready that were not before."""
 COMES_BACK = ("Preempted", "NodeFailures")
-"""Evictions after which a Workload queues again at once."""
+"""Evictions after which a Workload queues again at once, unless it has ended with its pod."""
 
 
 def finished(workload: Manifest, reason: str, message: str, now: datetime) -> Manifest:
@@ -34,7 +38,7 @@ def finished(workload: Manifest, reason: str, message: str, now: datetime) -> Ma
 def released(workload: Manifest, evicted: Condition, now: datetime) -> Manifest:
     """Return the status of an evicted Workload that gives its quota back, since nothing of its job runs any more."""
     generation = workload["metadata"].get("generation", 0)
-    comes_back = TRUE if evicted.reason in COMES_BACK else FALSE
+    comes_back = TRUE if evicted.reason in COMES_BACK and not _is_of_one_pod(workload) else FALSE
     condition_values = {
         kueue.REQUEUED: (comes_back, evicted.reason),
         kueue.QUOTA_RESERVED: (FALSE, kueue.PENDING),
@@ -42,6 +46,23 @@ def released(workload: Manifest, evicted: Condition, now: datetime) -> Manifest:
     status = {field: value for field, value in workload["status"].items() if field != "admission"}
     for kind, (value, reason) in condition_values.items():
         status = admission_status.with_condition(status, kind, value, reason, evicted.message, generation, now)
+    return admitted_or_not(status, generation, now)
+
+
+def _is_of_one_pod(workload: Manifest) -> bool:
+    metadata = workload["metadata"]
+    owners = [(owner["apiVersion"], owner["kind"]) for owner in metadata.get("ownerReferences") or ()]
+    return owners == [("v1", "Pod")] and GROUP_WORKLOAD not in (metadata.get("annotations") or {})
+
+
+def without_quota(workload: Manifest, reason: str, message: str, now: datetime) -> Manifest:
+    """Return the status of a Workload that keeps no quota: its job cannot run before somebody changes it, or can again.
+
+    With the reason `OnHold` it is not queued.
+    """
+    generation = workload["metadata"].get("generation", 0)
+    status = {field: value for field, value in workload["status"].items() if field != "admission"}
+    status = admission_status.with_condition(status, kueue.QUOTA_RESERVED, FALSE, reason, message, generation, now)
     return admitted_or_not(status, generation, now)
 
 
@@ -60,7 +81,7 @@ def _readiness(workload: kueue.Workload, condition: Condition | None, are_ready:
     recovers = condition is not None and (condition.is_true or condition.reason == names.WAIT_FOR_RECOVERY)
     if are_ready:
         had_failed = condition is not None and condition.reason in (names.WAIT_FOR_RECOVERY, "Recovered")
-        return Condition.true(names.PODS_READY, "Recovered" if had_failed else "Started", messages.ALL_READY)
+        return Condition.true(names.PODS_READY, "Recovered" if had_failed else STARTED, messages.ALL_READY)
     return Condition.false(names.PODS_READY, names.WAIT_FOR_RECOVERY, messages.RECOVERING) if recovers else waits
 
 
@@ -108,6 +129,16 @@ class WorkloadWrites:
         status = released(workload, evicted, clock.now())
         await apply_admission(self.hub.client, applied_over(workload, status))
         log.info("quota given back", workload=_key(workload), reason=evicted.reason)
+
+    async def put_on_hold(self, workload: Manifest, message: str = messages.ON_HOLD) -> None:
+        status = without_quota(workload, ON_HOLD, message, clock.now())
+        await apply_admission(self.hub.client, applied_over(workload, status))
+        log.info("quota given back", workload=_key(workload), reason=ON_HOLD)
+
+    async def end_hold(self, workload: Manifest) -> None:
+        """Let a Workload queue again."""
+        status = without_quota(workload, kueue.PENDING, messages.NO_LONGER_ON_HOLD, clock.now())
+        await apply_admission(self.hub.client, applied_over(workload, status))
 
     async def set_reclaimable(self, workload: Manifest, wanted: Sequence[Manifest]) -> bool:
         """Write how many pods will not come again; return whether anything was written."""

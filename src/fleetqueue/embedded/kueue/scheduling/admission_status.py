@@ -69,6 +69,12 @@ def evicted(raw: Manifest, reason: str, message: str, now: datetime, *, cause: s
     return status
 
 
+def is_first_eviction(status: Manifest, reason: str, cause: str = "") -> bool:
+    """Tell of a status that was just evicted for a reason whether it never was before."""
+    known = _known_eviction(status, reason, cause)
+    return known is not None and known["count"] == 1
+
+
 def with_condition(
     status: Manifest, kind: str, value: str, reason: str, message: str, generation: int, now: datetime
 ) -> Manifest:
@@ -109,20 +115,25 @@ def _reset(check: Manifest, now: datetime) -> Manifest:
 
 
 def _count_eviction(status: Manifest, reason: str, cause: str) -> None:
-    stats = (status.get("schedulingStats") or {}).get("evictions") or []
-    known = next(
-        (
-            eviction
-            for eviction in stats
-            if (eviction["reason"], eviction.get("underlyingCause", "")) == (reason, cause)
-        ),
-        None,
-    )
+    stats, known = _evictions(status), _known_eviction(status, reason, cause)
     if known is None:
         stats = [*stats, {"reason": reason, "underlyingCause": cause, "count": 1}]
     else:
         stats = [{**eviction, "count": eviction["count"] + 1} if eviction is known else eviction for eviction in stats]
     status["schedulingStats"] = {"evictions": stats}
+
+
+def _evictions(status: Manifest) -> Sequence[Manifest]:
+    return (status.get("schedulingStats") or {}).get("evictions") or []
+
+
+def _known_eviction(status: Manifest, reason: str, cause: str) -> Manifest | None:
+    same = (
+        eviction
+        for eviction in _evictions(status)
+        if (eviction["reason"], eviction.get("underlyingCause", "")) == (reason, cause)
+    )
+    return next(same, None)
 
 
 def _status(raw: Manifest) -> Manifest:

@@ -11,7 +11,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.kueue.metrics import ROLE, KueueMetrics
+from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.scheduling import admission_status
 from fleetqueue.embedded.kueue.scheduling.amounts import all_written
 from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, PartAssignment
@@ -178,17 +178,13 @@ class Writer:
         await self._tell_of_admission(entry, assignment, is_admitted=is_admitted)
 
     async def _tell_of_admission(self, entry: SchedulingEntry, assignment: Assignment, *, is_admitted: bool) -> None:
-        work, name = entry.work, entry.work.cluster_queue
-        waited = queued_seconds(work.view, clock.now())
-        labels = (name, work.view.spec.priority_class_ref.name, ROLE)
-        self._metrics.reserved.labels(*labels).inc()
-        self._metrics.reserved_wait.labels(*labels).observe(waited)
-        note = quota_reserved(name, waited, assignment.considered)
-        await self._events.normal(work.view, admission_status.RESERVED, note)
+        view, name, now = entry.work.view, entry.work.cluster_queue, clock.now()
+        self._metrics.quota_reserved(view, name, now)
+        note = quota_reserved(name, queued_seconds(view, now), assignment.considered)
+        await self._events.normal(view, admission_status.RESERVED, note)
         if is_admitted:
-            self._metrics.admitted.labels(*labels).inc()
-            self._metrics.admitted_wait.labels(*labels).observe(waited)
-            await self._events.normal(work.view, kueue.ADMITTED, admitted(name))
+            self._metrics.admitted(view, name, now, waited_for_checks=0.0 if view.status.admission_checks else None)
+            await self._events.normal(view, kueue.ADMITTED, admitted(name))
 
     async def _take_back(self, entry: SchedulingEntry, error: Exception) -> None:
         key = entry.work.key
@@ -208,24 +204,28 @@ class Writer:
         message = preempted(entry.work, entry.queue.path, target)
         try:
             async with self._preempting_turns:
-                await self._write_preemption(victim, target, message)
+                is_first = await self._write_preemption(victim, target, message)
         except (errors.ApiError, errors.Unreachable) as error:
             cache.spare(victim)
             log.warning("not preempted", workload=victim.key, error=error)
             return error
+        why = (kueue.PREEMPTED, "")
+        self._metrics.evicted(victim.view, victim.cluster_queue, why, clock.now(), is_first=is_first)
+        self._metrics.preempted(entry.work.cluster_queue, target.reason)
         await self._tell_of_preemption(entry.work, target, message)
         return True
 
-    async def _write_preemption(self, victim: WorkloadInfo, target: PreemptionTarget, message: str) -> None:
+    async def _write_preemption(self, victim: WorkloadInfo, target: PreemptionTarget, message: str) -> bool:
+        """Write that a Workload is preempted; return whether it never was before."""
         raw = self._raw(victim)
-        if raw is not None:
-            await self._apply(raw, admission_status.preempted(raw, target.reason, message, clock.now()))
+        if raw is None:
+            return False
+        status = admission_status.preempted(raw, target.reason, message, clock.now())
+        await self._apply(raw, status)
+        return admission_status.is_first_eviction(status, kueue.PREEMPTED)
 
     async def _tell_of_preemption(self, preemptor: WorkloadInfo, target: PreemptionTarget, message: str) -> None:
         victim = target.candidate.work
-        class_name = victim.view.spec.priority_class_ref.name
-        self._metrics.evicted.labels(victim.cluster_queue, kueue.PREEMPTED, "", class_name, ROLE).inc()
-        self._metrics.preempted.labels(preemptor.cluster_queue, target.reason, ROLE).inc()
         log.info("preempted", workload=victim.key, for_workload=preemptor.key, reason=target.reason)
         await self._events.normal(victim.view, f"{kueue.EVICTED}DueTo{kueue.PREEMPTED}", message)
         note = f"{message}; {priorities(preemptor, victim)}"

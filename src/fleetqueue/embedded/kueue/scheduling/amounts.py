@@ -46,6 +46,11 @@ def written(resource: str, value: int) -> str:
     return _decimal(value, 0)
 
 
+def as_float(resource: str, value: float) -> float:
+    """Return an amount, which may have no end, as the number that metrics tell: of cpu in whole cores."""
+    return value / 1000 if resource == CPU else float(value)
+
+
 def all_written(quantities: Mapping[str, int]) -> dict[str, str]:
     return {name: written(name, value) for name, value in sorted(quantities.items())}
 

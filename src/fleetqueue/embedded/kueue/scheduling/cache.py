@@ -6,6 +6,7 @@ until an informer shows the write, or the write failed. The cost of one change i
 Mirrors: Kueue pkg/cache
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from fleetqueue import clock
@@ -33,6 +34,7 @@ class SeenWorkloads:
     def __init__(self) -> None:
         self._views: dict[str, kueue.QueuedWorkload] = {}
         self._by_local: dict[str, dict[str, None]] = {}
+        self._finished: Counter[str] = Counter()
 
     def __getitem__(self, key: str) -> kueue.QueuedWorkload:
         return self._views[key]
@@ -44,8 +46,14 @@ class SeenWorkloads:
         """Return the keys of those that were sent to a LocalQueue."""
         return self._by_local.get(local, ())
 
+    def finished(self, local: str) -> int:
+        """Return how many of those that were sent to a LocalQueue have finished."""
+        return self._finished[local]
+
     def put(self, view: kueue.QueuedWorkload) -> None:
         old = self._views.get(view.key)
+        self._count_finished(old, -1)
+        self._count_finished(view, +1)
         if old is not None and local_queue(old) != local_queue(view):
             self._unindex(old)
         self._by_local.setdefault(local_queue(view), {})[view.key] = None
@@ -53,8 +61,13 @@ class SeenWorkloads:
 
     def drop(self, key: str) -> None:
         view = self._views.pop(key, None)
+        self._count_finished(view, -1)
         if view is not None:
             self._unindex(view)
+
+    def _count_finished(self, view: kueue.QueuedWorkload | None, sign: int) -> None:
+        if view is not None and view.is_finished:
+            self._finished[local_queue(view)] += sign
 
     def _unindex(self, view: kueue.QueuedWorkload) -> None:
         keys = self._by_local.get(local_queue(view), {})

@@ -59,10 +59,12 @@ class CacheView:
     def problems(self, name: str) -> Sequence[InactiveReason]:
         return self.configuration.problems(name)
 
-    def in_order(self, cluster_queue: str) -> list[str]:
-        """Return who waits for a ClusterQueue, the next one first."""
-        queue = self.queue_manager.queues.get(cluster_queue)
-        return [work.key for work in queue.all()] if queue is not None else []
+    def cohorts_above(self, name: str) -> tuple[str, ...]:
+        """Return the cohorts that a ClusterQueue stands below, its own first."""
+        queue = self.forest.queues.get(name)
+        if queue is None or self.forest.is_in_cycle(name):
+            return ()
+        return tuple(node.name for node in queue.ancestors())
 
     def subscribe(self, listener: Told) -> None:
         self._told.append(listener)

@@ -106,6 +106,10 @@ class Forest:
             ahead += node.cohorts
         return ""
 
+    def whole_cohorts(self) -> list[CohortNode]:
+        """Return the cohorts of all trees that do not run in circles."""
+        return [cohort for cohort in self.cohorts.values() if not _runs_in_circles(cohort)]
+
     def is_in_cycle(self, queue: str) -> bool:
         node = self.queues.get(queue)
         return node is not None and node.parent is not None and _runs_in_circles(node.parent)

@@ -8,6 +8,7 @@ Mirrors: Kueue pkg/cache/queue/cluster_queue.go
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
@@ -15,6 +16,7 @@ from typing import Final
 
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.embedded.kueue.scheduling.amounts import Requests
 from fleetqueue.embedded.kueue.scheduling.workload_info import Tried, WorkloadInfo, is_backing_off
 
 BEST_EFFORT: Final = "BestEffortFIFO"
@@ -75,6 +77,23 @@ class PendingQueue:
         flying = [self.in_flight] if self.in_flight is not None else []
         everybody = [*flying, *(work for _, work in self._waiting.values()), *self._parked.values()]
         return sorted(everybody, key=lambda work: (work.key != self._preemptor, work.order))
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return how many of each LocalQueue wait, and how many of those are inadmissible."""
+        inadmissible = Counter(work.local_queue for work in self._parked.values())
+        everybody = inadmissible + Counter(work.local_queue for _, work in self._waiting.values())
+        if self.in_flight is not None:
+            everybody[self.in_flight.local_queue] += 1
+        return {local: (count, inadmissible[local]) for local, count in everybody.items()}
+
+    def requests(self) -> Requests:
+        """Return what all of them ask for, without who is in flight: that is decided on."""
+        total: Requests = {}
+        for work in (*(work for _, work in self._waiting.values()), *self._parked.values()):
+            for part in work.parts:
+                for resource, value in part.requests.items():
+                    total[resource] = total.get(resource, 0) + value
+        return total
 
     def put(self, work: WorkloadInfo, now: datetime) -> bool:
         """Add a Workload, or take what changed about one; return whether there is one to be tried."""

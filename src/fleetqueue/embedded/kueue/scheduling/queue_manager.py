@@ -14,7 +14,7 @@ from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 class QueueManager:
     def __init__(self) -> None:
         self.queues: dict[str, PendingQueue] = {}
-        self._targets: dict[str, str] = {}
+        self.targets: dict[str, str] = {}
         """The ClusterQueue of each open LocalQueue."""
         self._local: dict[str, dict[str, None]] = {}
         """Who waits in each LocalQueue."""
@@ -23,19 +23,19 @@ class QueueManager:
 
     def target(self, local_queue: str) -> str:
         """Return the ClusterQueue that an open LocalQueue leads to, or nothing."""
-        return self._targets.get(local_queue, "")
+        return self.targets.get(local_queue, "")
 
     def open_local(self, local_queue: str, cluster_queue: str) -> None:
-        self._targets[local_queue] = cluster_queue
+        self.targets[local_queue] = cluster_queue
 
     def close_local(self, local_queue: str) -> None:
         """Send everybody away who waits in a LocalQueue."""
-        self._targets.pop(local_queue, None)
+        self.targets.pop(local_queue, None)
         for key in [*self._local.get(local_queue, ())]:
             self.remove(key)
 
     def leading_to(self, cluster_queue: str) -> list[str]:
-        return [local for local, target in self._targets.items() if target == cluster_queue]
+        return [local for local, target in self.targets.items() if target == cluster_queue]
 
     def open(self, name: str, strategy: str) -> PendingQueue:
         queue = self.queues.setdefault(name, PendingQueue(name))

@@ -22,10 +22,10 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.pod_limits import LimitRange, RuntimeClass
-from fleetqueue.embedded.kueue.metrics import ROLE, KueueMetrics
+from fleetqueue.embedded.kueue.metric_places import forget_gone
+from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.scheduling.admission_writes import IssuedPreemptions, Writer
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
-from fleetqueue.embedded.kueue.scheduling.cache_view import CLUSTER_QUEUE
 from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, EntryStatus, SchedulingEntry
 from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import summary
@@ -100,8 +100,8 @@ class KueueSchedulerController(Controller):
     def subscribe(self) -> None:
         self.cache.on_pending = lambda: self.wake(CYCLE)
         self.cache.retry = self._retry_soon
-        self.cache.subscribe(self._measure)
         listen(self.hub, self.cache)
+        forget_gone(self.hub, self.cache, self.kueue_metrics)
 
     async def work(self) -> None:
         """Work until cancelled; admissions are written while the next cycle is decided."""
@@ -178,19 +178,11 @@ class KueueSchedulerController(Controller):
         """Gather what changes in a tree of cohorts."""
         self.queue.add_after(RETRY + tree, self.cache.settings.retry_batch)
 
-    def _measure(self, kind: str, key: str) -> None:
-        if kind == CLUSTER_QUEUE and self.hub.get(kueue.ClusterQueue, key) is not None:
-            queue = self.cache.queue_manager.queues.get(key)
-            inadmissible, pending = (queue.inadmissible, len(queue)) if queue is not None else (0, 0)
-            self.kueue_metrics.pending.labels(key, "active", ROLE).set(pending - inadmissible)
-            self.kueue_metrics.pending.labels(key, "inadmissible", ROLE).set(inadmissible)
-
     def _measure_cycle(self, entries: Sequence[SchedulingEntry], seconds: float) -> None:
-        result = "success" if any(entry.status is EntryStatus.ADMITTED for entry in entries) else "inadmissible"
-        self.kueue_metrics.attempts.labels(result, ROLE).inc()
-        self.kueue_metrics.attempt_seconds.labels(result, ROLE).observe(seconds)
+        has_admitted = any(entry.status is EntryStatus.ADMITTED for entry in entries)
+        self.kueue_metrics.attempted(has_admitted=has_admitted, seconds=seconds)
         for name in sorted({entry.work.cluster_queue for entry in entries}):
             skipped = [
                 e for e in entries if e.work.cluster_queue == name and e.status is EntryStatus.SKIPPED and e.targets
             ]
-            self.kueue_metrics.skips.labels(name, ROLE).set(len(skipped))
+            self.kueue_metrics.skipped(name, len(skipped))

@@ -17,6 +17,12 @@ _NOT_A_SUBDOMAIN: Final = (
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
+_LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+_NOT_A_LABEL_VALUE: Final = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
 _NOT_QUALIFIED: Final = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
@@ -34,6 +40,10 @@ def forbidden(path: str, detail: str) -> str:
 
 def required(path: str, detail: str) -> str:
     return f"{path}: Required value: {detail}"
+
+
+def too_many(path: str, number: int, most: int) -> str:
+    return f"{path}: Too many: {number}: must have at most {most} items"
 
 
 def duplicate(path: str, value: Any) -> str:
@@ -72,12 +82,23 @@ def not_qualified(value: str) -> str:
     return "" if _QUALIFIED.fullmatch(name) else _NOT_QUALIFIED
 
 
+def not_label_value(value: str) -> str:
+    """Say why a text is no value of a label; nothing where it is one."""
+    if len(value) > 63:
+        return "must be no more than 63 bytes"
+    return "" if _LABEL_VALUE.fullmatch(value) else _NOT_A_LABEL_VALUE
+
+
 def refuse(problems: Sequence[str]) -> None:
-    """Deny a write for what was found, if anything was; what was found twice is told once."""
+    """Deny a write for what was found, if anything was."""
+    if problems:
+        raise errors.Forbidden(together(problems), reason="Forbidden")
+
+
+def together(problems: Sequence[str]) -> str:
+    """Write several problems as one text; what was found twice is told once."""
     unique_problems = list(dict.fromkeys(problems))
-    if unique_problems:
-        text = unique_problems[0] if len(unique_problems) == 1 else f"[{', '.join(unique_problems)}]"
-        raise errors.Forbidden(text, reason="Forbidden")
+    return unique_problems[0] if len(unique_problems) == 1 else f"[{', '.join(unique_problems)}]"
 
 
 def _written(value: Any) -> str:

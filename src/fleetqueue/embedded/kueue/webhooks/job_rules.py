@@ -1,20 +1,17 @@
-"""What Kueue refuses in jobs, and what a new job gets: its queue, its suspension, and who manages it.
+"""What Kueue refuses in jobs.
 
-Mirrors: Kueue pkg/controller/jobframework/{validation,defaults}.go, pkg/controller/jobs/job/job_webhook.go
+Mirrors: Kueue pkg/controller/jobframework/validation.go, pkg/controller/jobs/job/job_webhook.go
 """
 
-from dataclasses import dataclass
-
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.admission_hooks import Find
-from fleetqueue.api.meta import Object
+from fleetqueue.api.job_kinds import JAX_JOB, SPARK_APPLICATION
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import names
 from fleetqueue.embedded.kueue.jobs import batch_job, job_fields
-from fleetqueue.embedded.kueue.jobs.integration import Integration
-from fleetqueue.embedded.kueue.jobs.job_fields import TooDeep, managed_ancestor
-from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.embedded.kueue.jobs.integration import Integration, JobFacts
 from fleetqueue.embedded.kueue.webhooks.field_errors import forbidden, invalid, not_subdomain, unchanged
+from fleetqueue.rules.job_templates import pods_at_once
 
 LABELS, ANNOTATIONS = "metadata.labels", "metadata.annotations"
 QUEUE = f"{LABELS}[{kueue.QUEUE_LABEL}]"
@@ -22,28 +19,43 @@ LONGEST = f"{LABELS}[{names.MAXIMUM_EXECUTION_TIME}]"
 CLASS = f"{LABELS}[{names.PRIORITY_CLASS}]"
 LEAST = f"{ANNOTATIONS}[{batch_job.LEAST_PARALLELISM}]"
 EQUAL = f"{ANNOTATIONS}[{batch_job.EQUAL_COMPLETIONS}]"
+WITHOUT_PREBUILT = (JAX_JOB.framework, SPARK_APPLICATION.framework)
+"""Kinds for which Kueue takes no Workload that is already there; so no worker takes a copy of such a job."""
+NOT_CLUSTER = "only Cluster mode is supported for a kueue managed job"
+NOT_ELASTIC = (
+    "a kueue managed job can use dynamicAllocation only when the ElasticJobsViaWorkloadSlices feature gate is on and "
+    "the job is an elastic job"
+)
 BOOLEANS = ("1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False")
 
 
 def faults(job: Manifest) -> list[str]:
     """Return what is wrong with a job of any kind."""
-    return [*_of_queue_name(job), *_of_prebuilt(job), *_of_longest_time(job)]
+    return [*queue_name_faults(job), *_of_prebuilt(job), *_of_longest_time(job)]
 
 
-def change_faults(integration: Integration, old: Manifest, new: Manifest, *, has_default_queue: bool) -> list[str]:
+def prebuilt_faults(integration: Integration, job: Manifest) -> list[str]:
+    """Return what is wrong with a Workload that was made before its job: not all kinds can have one."""
+    if integration.framework not in WITHOUT_PREBUILT or not job_fields.prebuilt_workload(job):
+        return []
+    kind = integration.kind.resource
+    return [forbidden(prebuilt_path(job), f'Is not supported for "{kind.api_version}, Kind={kind.kind}"')]
+
+
+def change_faults(jobs: JobFacts[Manifest], old: Manifest, new: Manifest, *, has_default_queue: bool) -> list[str]:
     """Return what is wrong with the change of a job of any kind."""
-    was_suspended, is_suspended = integration.is_suspended(old), integration.is_suspended(new)
+    was_suspended, is_suspended = jobs.is_suspended(old), jobs.is_suspended(new)
     problems: list[str] = []
     queue, old_queue = job_fields.queue_name(new), job_fields.queue_name(old)
     if not is_suspended:
         problems += unchanged(QUEUE, queue, old_queue)
-        problems += unchanged(_prebuilt_path(new), job_fields.prebuilt_workload(new), job_fields.prebuilt_workload(old))
+        problems += unchanged(prebuilt_path(new), job_fields.prebuilt_workload(new), job_fields.prebuilt_workload(old))
     if not queue and old_queue and has_default_queue:
         problems.append(invalid(QUEUE, "", "queue-name must not be empty in namespace with default queue"))
     if not (is_suspended and was_suspended):
         key = names.MAXIMUM_EXECUTION_TIME
         problems += unchanged(LONGEST, job_fields.labels(new).get(key, ""), job_fields.labels(old).get(key, ""))
-    return [*problems, *_class_change_faults(old, new, is_suspended=is_suspended)]
+    return [*problems, *class_change_faults(old, new, is_suspended=is_suspended)]
 
 
 def batch_job_faults(old: Manifest | None, job: Manifest) -> list[str]:
@@ -54,7 +66,29 @@ def batch_job_faults(old: Manifest | None, job: Manifest) -> list[str]:
     return [*problems, *_of_equal_completions(job), *(_size_change_faults(old, job) if old is not None else ())]
 
 
-def _of_queue_name(job: Manifest) -> list[str]:
+def missing_faults(integration: Integration, job: Manifest) -> list[str]:
+    """Return which object is missing without which a job cannot be understood."""
+    if not integration.reads:
+        return []
+    try:
+        integration.pod_sets(job)
+    except errors.NotFound as error:
+        return [error.message]
+    return []
+
+
+def spark_application_faults(job: Manifest, *, without_queue: bool) -> list[str]:
+    """Return what is wrong with a SparkApplication that Kueue manages."""
+    spec = job["spec"]
+    if not without_queue and not job_fields.queue_name(job):
+        return []
+    problems = [] if spec.get("mode") == "cluster" else [invalid("spec.mode", spec.get("mode", ""), NOT_CLUSTER)]
+    if (spec.get("dynamicAllocation") or {}).get("enabled"):
+        problems.append(invalid("spec.dynamicAllocation.enabled", True, NOT_ELASTIC))
+    return problems
+
+
+def queue_name_faults(job: Manifest) -> list[str]:
     labels = job_fields.labels(job)
     why = not_subdomain(labels[kueue.QUEUE_LABEL]) if kueue.QUEUE_LABEL in labels else ""
     return [invalid(QUEUE, labels[kueue.QUEUE_LABEL], why)] if why else []
@@ -63,10 +97,10 @@ def _of_queue_name(job: Manifest) -> list[str]:
 def _of_prebuilt(job: Manifest) -> list[str]:
     name = job_fields.prebuilt_workload(job)
     why = not_subdomain(name) if name else ""
-    return [invalid(_prebuilt_path(job), name, why)] if why else []
+    return [invalid(prebuilt_path(job), name, why)] if why else []
 
 
-def _prebuilt_path(job: Manifest) -> str:
+def prebuilt_path(job: Manifest) -> str:
     where = ANNOTATIONS if job_fields.annotations(job).get(kueue.PREBUILT_WORKLOAD) else LABELS
     return f"{where}[{kueue.PREBUILT_WORKLOAD}]"
 
@@ -75,13 +109,13 @@ def _of_longest_time(job: Manifest) -> list[str]:
     text = job_fields.labels(job).get(names.MAXIMUM_EXECUTION_TIME)
     if text is None:
         return []
-    number = _integer(text)
+    number = integer(text)
     if number is None:
-        return [invalid(LONGEST, text, _no_integer(text))]
+        return [invalid(LONGEST, text, no_integer(text))]
     return [invalid(LONGEST, number, "should be greater than 0")] if number <= 0 else []
 
 
-def _class_change_faults(old: Manifest, new: Manifest, *, is_suspended: bool) -> list[str]:
+def class_change_faults(old: Manifest, new: Manifest, *, is_suspended: bool) -> list[str]:
     old_class, new_class = job_fields.priority_class(old), job_fields.priority_class(new)
     if new_class and not old_class and not is_suspended:
         return [invalid(CLASS, new_class, "WorkloadPriorityClass cannot be added to a non-suspended workload")]
@@ -91,9 +125,9 @@ def _class_change_faults(old: Manifest, new: Manifest, *, is_suspended: bool) ->
 
 
 def _of_least(job: Manifest, text: str) -> list[str]:
-    number, count = _integer(text), batch_job.pods_count(job)
+    number, count = integer(text), pods_at_once(job)
     if number is None:
-        return [invalid(LEAST, text, _no_integer(text))]
+        return [invalid(LEAST, text, no_integer(text))]
     return [] if 0 < number < count else [invalid(LEAST, number, f"should be between 0 and {count - 1}")]
 
 
@@ -127,81 +161,9 @@ def _size_change_faults(old: Manifest, new: Manifest) -> list[str]:
     return problems
 
 
-def _integer(text: str) -> int | None:
+def integer(text: str) -> int | None:
     return int(text) if text.removeprefix("-").removeprefix("+").isdecimal() else None
 
 
-def _no_integer(text: str) -> str:
+def no_integer(text: str) -> str:
     return f'strconv.Atoi: parsing "{text}": invalid syntax'
-
-
-@dataclass(frozen=True, slots=True)
-class JobDefaults:
-    integration: Integration
-    settings: KueueSettings
-    find: Find
-    parents: tuple[type[Object], ...]
-    """Kinds of jobs that can have jobs below them."""
-
-    def completed(self, job: Manifest) -> Manifest:
-        """Return a new job with all that Kueue gives it."""
-        job = self._with_queue(job)
-        if self._is_to_wait(job) and not self.integration.is_suspended(job):
-            job = self.integration.suspended(job)
-        return self._with_manager(job)
-
-    def has_default_queue(self, namespace: str) -> bool:
-        return self._find(kueue.LocalQueue, names.DEFAULT_QUEUE, namespace) is not None
-
-    def _with_queue(self, job: Manifest) -> Manifest:
-        namespace, owner = job["metadata"]["namespace"], job_fields.controller(job)
-        if job_fields.queue_name(job) or not self.has_default_queue(namespace) or not self._is_managed(namespace):
-            return job
-        if owner is not None and self._is_known(owner):
-            return job
-        labels = {**job_fields.labels(job), kueue.QUEUE_LABEL: names.DEFAULT_QUEUE}
-        return {**job, "metadata": {**job["metadata"], "labels": labels}}
-
-    def _is_to_wait(self, job: Manifest) -> bool:
-        without_queue = self.settings.manages_jobs_without_queue
-        try:
-            if managed_ancestor(job, self._parent, without_queue=without_queue) is not None:
-                return False
-        except TooDeep:
-            return False
-        return bool(job_fields.queue_name(job)) or (without_queue and self._is_managed(job["metadata"]["namespace"]))
-
-    def _with_manager(self, job: Manifest) -> Manifest:
-        """Give a job to MultiKueue where its queue has a MultiKueue check."""
-        queue_name, given = job_fields.queue_name(job), job["spec"].get("managedBy")
-        if not queue_name or given not in (None, self.integration.own_controller):
-            return job
-        queue = self._find(kueue.LocalQueue, queue_name, job["metadata"]["namespace"])
-        target = self._find(kueue.ClusterQueue, queue["spec"]["clusterQueue"]) if queue is not None else None
-        checks = ((target or {}).get("spec", {}).get("admissionChecksStrategy") or {}).get("admissionChecks") or ()
-        admission_checks = [self._find(kueue.AdmissionCheck, check["name"]) for check in checks]
-        if not any(
-            admission_check and admission_check["spec"]["controllerName"] == kueue.MULTIKUEUE_CONTROLLER
-            for admission_check in admission_checks
-        ):
-            return job
-        return {**job, "spec": {**job["spec"], "managedBy": kueue.MULTIKUEUE_CONTROLLER}}
-
-    def _is_managed(self, namespace: str) -> bool:
-        manifest = self.find("", "namespaces", "", namespace)
-        labels = (manifest or {}).get("metadata", {}).get("labels") or {}
-        return self.settings.namespaces.matches(labels)
-
-    def _is_known(self, owner: Manifest) -> bool:
-        return self._kind(owner) is not None
-
-    def _kind(self, owner: Manifest) -> type[Object] | None:
-        named = (owner["apiVersion"], owner["kind"])
-        return next((kind for kind in self.parents if (kind.resource.api_version, kind.resource.kind) == named), None)
-
-    def _parent(self, owner: Manifest, namespace: str) -> Manifest | None:
-        kind = self._kind(owner)
-        return None if kind is None else self._find(kind, owner["name"], namespace)
-
-    def _find(self, kind: type[Object], name: str, namespace: str = "") -> Manifest | None:
-        return self.find(kind.resource.group, kind.resource.plural, namespace, name)

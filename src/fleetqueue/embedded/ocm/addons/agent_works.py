@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from fleetqueue.api import addon_v1alpha1 as addon
-from fleetqueue.api.meta import owner_reference
+from fleetqueue.api.meta import controller_reference
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.work_v1 import CONFIG_SPEC_HASH, SELECTIVELY_ORPHAN, ManifestWork
 
@@ -179,7 +179,7 @@ def _work(this: addon.ManagedClusterAddOn, name: str, manifests: Sequence[Manife
         annotations={CONFIG_SPEC_HASH: hashes},
         spec={"workload": {"manifests": list(manifests)}, **{key: value for key, value in spec.items() if value}},
     )
-    work["metadata"]["ownerReferences"] = [owner_reference(this.resource, this.name, this.uid)]
+    work["metadata"]["ownerReferences"] = [controller_reference(this.resource, this.name, this.uid)]
     return work
 
 

@@ -6,16 +6,21 @@ Mirrors: OCM pkg/registration/hub/addon
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any, Final
 
+from fleetqueue import clock
 from fleetqueue.api import addon_v1alpha1 as addon
 from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
 from fleetqueue.api.conditions import FALSE, TRUE, UNKNOWN, Condition, find
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.statuses import write_condition
 
 FEATURE: Final = "feature.open-cluster-management.io/addon-"
+BETWEEN_CHANGES: Final = timedelta(seconds=1)
+"""Without a pause, two that know different things would answer each other as fast as they can."""
 _WORDS: Final = {TRUE: "available", FALSE: "unhealthy"}
 
 log = Log("add-ons")
@@ -45,7 +50,15 @@ class AddOnFeatureDiscoveryController(Controller):
             await self._label(this, add_ons)
 
     async def _silence(self, add_on: addon.ManagedClusterAddOn, of_cluster: Condition) -> None:
-        """Nobody can say how an add-on is on a cluster of which nobody knows how it is."""
+        """Nobody can say how an add-on is on a cluster of which nobody knows how it is.
+
+        The add-on manager, where it does not know yet that the cluster is silent or knows already that it is back, says
+        otherwise at once.
+        """
+        live = find(add_on.status.conditions, addon.AVAILABLE)
+        since = live.last_transition_time if live is not None and live.status != UNKNOWN else None
+        if since is not None and clock.now() < since + BETWEEN_CHANGES:
+            raise errors.RetryLater(BETWEEN_CHANGES.total_seconds(), f"{add_on} has just changed")
         condition = Condition(
             type=addon.AVAILABLE, status=of_cluster.status, reason=of_cluster.reason, message=of_cluster.message
         )

@@ -11,7 +11,7 @@ from typing import Any
 from fleetqueue.api import addon_v1alpha1 as addon
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
-from fleetqueue.api.meta import owner_reference
+from fleetqueue.api.meta import controller_reference
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.addons import indexes
 from fleetqueue.runtime.controller import Controller, Watch
@@ -37,7 +37,7 @@ class InstallationController(Controller):
         this = self.hub.get(addon.ClusterManagementAddOn, key)
         if this is None or not this.is_ours:
             return
-        owner = owner_reference(this.resource, this.name, this.uid)
+        owner = controller_reference(this.resource, this.name, this.uid)
         installed = {add_on.namespace: add_on for add_on in indexes.installed(self.hub, this.name)}
         if this.spec.install_strategy.type == "Placements":
             wanted = self._chosen(this)

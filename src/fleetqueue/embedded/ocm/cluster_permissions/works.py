@@ -12,7 +12,7 @@ from fleetqueue.api.cluster_permission_v1alpha1 import (
     ClusterPermission,
 )
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import changes, owner_reference
+from fleetqueue.api.meta import changes, controller_reference
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.api.work_v1 import ManifestCondition, ManifestWork
 from fleetqueue.embedded.ocm.cluster_permissions import messages
@@ -38,7 +38,7 @@ def work_manifest(permission: ClusterPermission, made: Sequence[Manifest], looke
     if looked_for:
         spec["manifestConfigs"] = [_read_only(manifest) for manifest in looked_for]
     manifest = ManifestWork.manifest(work_name(permission), permission.namespace, spec=spec)
-    owner = owner_reference(permission.resource, permission.name, permission.uid)
+    owner = controller_reference(permission.resource, permission.name, permission.uid)
     manifest["metadata"]["ownerReferences"] = [owner]
     return manifest
 

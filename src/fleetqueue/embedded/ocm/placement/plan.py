@@ -22,7 +22,7 @@ from fleetqueue.api.cluster_v1 import (
     PlacementDecision,
 )
 from fleetqueue.api.conditions import Condition
-from fleetqueue.api.meta import owner_reference
+from fleetqueue.api.meta import controller_reference
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.ocm.placement import messages
 from fleetqueue.embedded.ocm.placement.plugins.interface import Misconfigured
@@ -136,7 +136,7 @@ def planned(
 def decision_manifest(placement: Placement, wanted: WantedDecision) -> Manifest:
     """Return a new PlacementDecision; its status is written afterwards."""
     manifest = PlacementDecision.manifest(wanted.name, placement.namespace, labels=dict(wanted.labels))
-    manifest["metadata"]["ownerReferences"] = [owner_reference(placement.resource, placement.name, placement.uid)]
+    manifest["metadata"]["ownerReferences"] = [controller_reference(placement.resource, placement.name, placement.uid)]
     return manifest
 
 

@@ -4,10 +4,7 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Resource
-from fleetqueue.embedded.apiserver.http.discovery import Discovery
 from fleetqueue.embedded.apiserver.kinds.schema import ANY
-from fleetqueue.embedded.apiserver.registry.builtin import built_in
-from fleetqueue.embedded.apiserver.registry.resources import Resources
 from fleetqueue.embedded.apiserver.registry.served import Served
 
 WIDGETS = Served(
@@ -22,13 +19,13 @@ WIDGETS = Served(
 
 
 @pytest.fixture
-def resources():
-    return Resources(built_in())
+def resources(server):
+    return server.resources
 
 
 @pytest.fixture
-def discovery(resources):
-    return Discovery(resources)
+def discovery(server):
+    return server.handler.non_resource_paths.discovery
 
 
 def names(document):

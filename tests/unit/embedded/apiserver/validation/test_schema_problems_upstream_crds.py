@@ -1,19 +1,11 @@
-"""The CRDs of Kueue and OCM, read from the Go module cache: every schema and every rule must be usable.
-
-Nothing of them is kept here; where the cache lacks them, the tests are skipped.
-"""
-
-import os
-import shutil
-import subprocess
-from functools import cache
-from pathlib import Path
+"""The CRDs of Kueue and OCM, read from the Go module cache: every schema and every rule must be usable."""
 
 import pytest
 import yaml
 
 from fleetqueue.embedded.apiserver.validation.schema_problems import schema_problems
 from fleetqueue.embedded.apiserver.validation.structural_schema import build
+from tests import go_modules
 
 FOLDERS = (
     "sigs.k8s.io/kueue@v0.19.2/config/components/crd/bases",
@@ -22,20 +14,8 @@ FOLDERS = (
 )
 
 
-@cache
-def module_cache() -> Path | None:
-    """Where Go keeps its modules, if there is a Go."""
-    named = os.environ.get("GOMODCACHE")
-    if not named and shutil.which("go"):
-        named = subprocess.run(["go", "env", "GOMODCACHE"], capture_output=True, text=True, check=True).stdout.strip()
-    return Path(named) if named else None
-
-
 def crds(folder):
-    root = module_cache()
-    if root is None or not (root / folder).is_dir():
-        pytest.skip(f"the Go module cache has no {folder}")
-    for path in sorted((root / folder).rglob("*.yaml")):
+    for path in sorted(go_modules.folder(folder).rglob("*.yaml")):
         text = path.read_text()
         if "kind: CustomResourceDefinition" in text and "{{" not in text:
             yield from (crd for crd in yaml.load_all(text, yaml.CSafeLoader) if crd)

@@ -7,12 +7,13 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobIntegration
-from fleetqueue.embedded.kueue.jobs.job_workloads import workload_name
+from fleetqueue.embedded.kueue.jobs.integration import StopCause
 from fleetqueue.embedded.kueue.jobs.job_writes import JobWrites
 from fleetqueue.embedded.kueue.jobs.workload_matching import WorkloadMatching
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.settings import KueueSettings, PodsReadySettings
 from fleetqueue.fleets.faults import Failure
+from fleetqueue.rules.workload_names import workload_name
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.testing.virtual_time import advance
 from tests.unit.embedded.kueue.job_objects import job_manifest, template, workload_of
@@ -332,7 +333,7 @@ async def test_a_stop_that_fails_halfway_is_finished_later(world):
     async with world.managed():
         await world.add(job_manifest())
         await advance(10)
-        world.way.failures.append(Failure("PATCH */jobs/j/status*", errors.ServerError("no"), times=2))
+        world.way.failures.append(Failure("patch jobs/team/j/status", errors.ServerError("no"), times=2))
         await evict(world)
         await advance(20)
 
@@ -354,7 +355,7 @@ async def test_a_job_is_not_judged_by_what_it_was_before_our_own_write(world):
     await world.add(job_manifest())
     before = await job(world)
 
-    stopped = await writes.stop(before | {"spec": {**before["spec"], "suspend": False}}, None, "why")
+    stopped = await writes.stop(before | {"spec": {**before["spec"], "suspend": False}}, None, StopCause("R", "why"))
 
     assert writes.is_behind(before)
     assert not writes.is_behind(stopped)

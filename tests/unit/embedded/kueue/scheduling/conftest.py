@@ -51,7 +51,8 @@ class Environment:
         """Let a scheduler run, over a way that may have faults."""
         self.cache, self.metrics = Cache(SchedulingSettings()), Metrics()
         cluster = Cluster("hub", self.fleet.dial(parse(self.fleet.hub.kubeconfig)), metrics=self.metrics)
-        made = [KueueSchedulerController(cluster, self.metrics, self.cache, KueueMetrics(self.metrics.registry))]
+        kueue_metrics = KueueMetrics(self.metrics.registry)
+        made = [KueueSchedulerController(cluster, self.metrics, self.cache, kueue_metrics)]
         async with managed(Manager(cluster, made)):
             await advance(1)
             yield

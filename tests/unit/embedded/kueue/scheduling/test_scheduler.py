@@ -208,14 +208,14 @@ async def test_a_burst_is_admitted_in_the_order_of_the_queue(env):
         assert (usage.pending, usage.admitted, usage.reservation) == (20, 40, {CPU: 4000})
 
 
-async def test_numbers_tell_of_admissions_and_of_who_waits(env):
+async def test_numbers_tell_of_admissions_and_of_cycles(env):
     async with env.scheduling():
         await env.add(workload_manifest("a", cpu="4"), workload_manifest("b", cpu="1"))
         await advance(5)
 
         read = env.metrics.registry.get_sample_value
         assert read("kueue_admitted_workloads_total", labels("q", priority_class="")) == 1
-        assert read("kueue_pending_workloads", labels("q", status="inadmissible")) == 1
+        assert read("kueue_admission_attempts_total", {"result": "success", "replica_role": "standalone"}) == 1
 
 
 def labels(queue, **more):

@@ -2,8 +2,10 @@
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import addon_v1alpha1 as addon
 from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.addons.discovery import FEATURE
 from fleetqueue.embedded.ocm.addons.wiring import registration_controllers
@@ -55,6 +57,22 @@ async def test_of_the_add_ons_of_a_silent_cluster_nothing_is_known(api, noted):
 
     [said] = api.get(addon.ManagedClusterAddOn, "a", "c1").status.conditions
     assert (said.type, said.status, said.reason, said.message) == ("Available", "Unknown", "Why", "because")
+
+
+async def test_an_add_on_manager_that_says_otherwise_is_contradicted_once_a_second(api, noted):
+    api.add(managed_cluster("Unknown"), add_on("a"))
+    await advance(1)
+    api.writes.clear()
+
+    for _ in range(20):
+        said = condition("Available", "True") | {"lastTransitionTime": timestamp(clock.now())}
+        api.change(addon.ManagedClusterAddOn, "a", "c1", status={"conditions": [said]})
+        await settle()
+        assert api.get(addon.ManagedClusterAddOn, "a", "c1").status.conditions[0].status == "True"
+    await advance(1)
+
+    assert api.get(addon.ManagedClusterAddOn, "a", "c1").status.conditions[0].status == "Unknown"
+    assert api.writes.count("patch managedclusteraddons/c1/a/status") == 1
 
 
 async def test_a_cluster_whose_labels_are_right_is_left_alone(api, noted):

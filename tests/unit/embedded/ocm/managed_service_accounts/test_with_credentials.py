@@ -29,7 +29,7 @@ from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 from fleetqueue.embedded.ocm.cluster_permissions import wiring as cluster_permissions
 from fleetqueue.embedded.ocm.managed_service_accounts import wiring as managed_service_accounts
 from fleetqueue.embedded.ocm.managed_service_accounts.settings import HubAccountSettings
-from fleetqueue.fleets.pods.in_process_plugin import plugin_runner
+from fleetqueue.fleets.pods.exec_plugins import plugin_runner
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics

@@ -136,6 +136,20 @@ async def test_an_agent_that_is_cut_off_for_ten_minutes_is_missed_and_comes_back
     assert joined.taints() == []
 
 
+async def test_hub_and_agent_do_not_contradict_each_other_without_end(joined):
+    """A Lease that is not renewed makes the hub say so at once, and the agent answers; with a pause between."""
+    joined.hub.fail_on("* leases/cluster1/*", errors.ServerError("etcdserver: request timed out"))
+    await joined.fleet.advance(600)
+    joined.hub.writes.clear()
+
+    await joined.fleet.advance(10)
+
+    assert len([write for write in joined.hub.writes if "managedclusters/" in write]) < 40
+    joined.hub.heal()
+    await joined.fleet.advance(90)
+    assert joined.says(AVAILABLE) == "True"
+
+
 async def test_a_worker_whose_api_is_not_well_is_unavailable_until_it_is(joined):
     joined.fleet["cluster1"].answers["GET /livez"] = _broken
     await joined.fleet.advance(61)

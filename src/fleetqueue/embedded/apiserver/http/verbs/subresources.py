@@ -10,6 +10,7 @@ from fleetqueue.embedded.apiserver.auth.authentication import Authentication
 from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse
 from fleetqueue.embedded.apiserver.http.non_resource_paths import not_allowed
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo
+from fleetqueue.embedded.apiserver.http.verbs.pod_ports import PodPorts
 from fleetqueue.embedded.apiserver.http.verbs.tokens import Tokens
 from fleetqueue.embedded.apiserver.http.verbs.write_verbs import patcher, shown_patch, write_of
 from fleetqueue.embedded.apiserver.kinds import facts
@@ -43,6 +44,7 @@ class Subresources:
     def __init__(self, resources: Resources, store: RegistryStore, authentication: Authentication) -> None:
         self.resources = resources
         self.store = store
+        self.pod_ports = PodPorts(store.storage)
         self._scale = Scales(store).verbs
         self._verbs: Mapping[tuple[str, str, str], Mapping[str, Verb]] = {
             BINDINGS: {"create": self._bind},
@@ -50,6 +52,7 @@ class Subresources:
             ("", "pods", "eviction"): {"create": self._evict},
             ("", "serviceaccounts", "token"): {"create": Tokens(resources, store, authentication).create},
             ("", "pods", "log"): {"get": self._reach_into},
+            ("", "pods", "proxy"): {"get": self.pod_ports.get},
             **{("", "pods", part): {"create": self._reach_into, "get": self._reach_into} for part in STREAMED},
             **{(*resource, "scale"): self._scale for resource in scaling.SCALED},
         }

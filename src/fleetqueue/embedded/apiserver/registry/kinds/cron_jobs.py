@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from fleetqueue.api import cron_schedules
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds.causes import Cause, invalid_value, required
 from fleetqueue.embedded.apiserver.registry.kinds import checks
@@ -15,8 +16,6 @@ from fleetqueue.embedded.apiserver.registry.strategy import Strategy
 POLICIES: Final = ("Allow", "Forbid", "Replace")
 LONGEST_NAME: Final = 52
 """The Jobs that it makes have eleven letters more."""
-DESCRIPTORS: Final = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
-FIELDS: Final = 5
 _DEFAULTS: Final[Manifest] = {
     "concurrencyPolicy": "Allow",
     "suspend": False,
@@ -55,16 +54,14 @@ def _spec_faults(spec: Manifest, zone_before: str | None) -> Faults:
 
 
 def _schedule_faults(schedule: str) -> Faults:
-    """Refuse what is no schedule at all; the single fields are looked at by who runs it."""
     if "TZ" in schedule:
         detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
         yield invalid_value("spec.schedule", schedule, detail)
-    elif schedule.startswith("@"):
-        if schedule not in DESCRIPTORS and not schedule.startswith("@every "):
-            yield invalid_value("spec.schedule", schedule, f"unrecognized descriptor: {schedule}")
-    elif len(parts := schedule.split()) != FIELDS:
-        detail = f"expected exactly {FIELDS} fields, found {len(parts)}: [{' '.join(parts)}]"
-        yield invalid_value("spec.schedule", schedule, detail)
+        return
+    try:
+        cron_schedules.parse(schedule)
+    except ValueError as error:
+        yield invalid_value("spec.schedule", schedule, str(error))
 
 
 def _zone_faults(zone: str) -> Faults:

@@ -7,6 +7,7 @@ Mirrors: ocm pkg/registration/spoke/{managedcluster,lease}
 
 import hashlib
 from collections.abc import Iterable
+from math import inf
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -37,6 +38,10 @@ KEY: Final = "status"
 """There is one thing to keep right, so one key."""
 LONGEST_NAME: Final = 63
 
+BETWEEN_NEWS: Final = 1.0
+"""Seconds between two reports that the worker is, or is not, available: a hub that has not heard of it for too long
+says otherwise at once, until its Lease is renewed."""
+
 log = Log("registration-agent")
 
 
@@ -51,6 +56,8 @@ class StatusController(Controller):
         self.settings = settings
         self.namespace_label = namespace_label(hub_url)
         self.events = SeriesRecorder(hub.client, "klusterlet-agent")
+        self._told = -inf
+        """When it was last said that the worker is, or is not, available."""
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(ManagedCluster, lambda cluster: (KEY,), fields=only(self.settings.cluster))
@@ -92,8 +99,12 @@ class StatusController(Controller):
         if reporting.is_out_of_sync(live):
             log.warning("status not reported", cluster=cluster.name, why="the clocks of hub and worker differ")
             return
+        news = reporting.news(live, wanted)
+        if news and clock.monotonic() < self._told + BETWEEN_NEWS:
+            raise errors.RetryLater(BETWEEN_NEWS, "the hub has just said otherwise: its Lease is not renewed yet")
         if await write_status(self.hub, cluster, live, wanted):
-            await self._tell(cluster, reporting.news(live, wanted))
+            self._told = clock.monotonic() if news else self._told
+            await self._tell(cluster, news)
 
     async def _look(self) -> WorkerState:
         client = self.worker.client

@@ -3,7 +3,7 @@
 import pytest
 
 from fleetqueue.api.core_v1 import Pod
-from fleetqueue.embedded.kubernetes.own_writes import PATIENCE, OwnWrites
+from fleetqueue.runtime.own_writes import PATIENCE, OwnWrites
 from fleetqueue.runtime.store import Store
 from fleetqueue.testing.virtual_time import advance
 

@@ -1,0 +1,1 @@
+"""Scenarios of StatefulSets, DaemonSets and CronJobs: our controllers against kube-controller-manager."""
