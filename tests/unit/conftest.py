@@ -9,6 +9,7 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -33,6 +34,8 @@ NewApi = Callable[[], ArrangedApi]
 NAMESPACES = ("fleetqueue-system", "kueue-system", "ns", "team-a")
 """Where controllers write in tests that arrange nothing there."""
 MOST_REAL = 3
+PRODUCT = Path(__file__).parent / "controllers"
+"""Whose tests ask a real server in every `make test`; those of other parts do in `make real`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,7 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Let what a test asks of an API be answered by our own server and, in the lane `-m real`, by a real one."""
     if "judge" in metafunc.fixturenames and inspect.iscoroutinefunction(metafunc.function):
-        judges = ["embedded", pytest.param("real", marks=pytest.mark.real)]
+        length = [] if metafunc.definition.path.is_relative_to(PRODUCT) else [pytest.mark.long]
+        judges = ["embedded", pytest.param("real", marks=[pytest.mark.real, *length])]
         metafunc.parametrize("judge", judges, ids=[pytest.HIDDEN_PARAM, "real"], indirect=True)
 
 

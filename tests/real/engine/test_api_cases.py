@@ -8,7 +8,7 @@ from tests.conformance.api_cases.comparing import differences
 from tests.conformance.api_cases.real_server import real_server
 from tests.conformance.api_cases.running import run
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.records, pytest.mark.timeout(600)]
 
 
 async def test_the_record_is_what_a_real_server_answers(layout, tmp_path):

@@ -19,7 +19,7 @@ from fleetqueue.real.toolchain import clean_environment
 from tests.unit.manifests.generated_objects import objects, versions
 
 # From an empty Go cache, building the programs takes minutes.
-pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.records, pytest.mark.timeout(1800)]
 
 HERE = Path(__file__).parent / "conversion"
 EXAMPLES = 150

@@ -157,6 +157,7 @@ async def test_a_hanging_worker_answers_nothing_until_it_is_healed(fleet):
     assert await reaches(worker.remote_server)
 
 
+@pytest.mark.long
 async def test_a_second_start_goes_on_with_what_was_there(layout, tmp_path, kubectl):
     async with RealFleet(tmp_path, workers=0, ocm="none") as first:
         await kubectl(first.kubeconfig, "create", "configmap", "kept")
@@ -176,7 +177,10 @@ async def test_two_programs_cannot_run_one_fleet(fleet):
         await RealFleet(fleet.data_dir).start()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGKILL, *(pytest.param(number, marks=pytest.mark.long) for number in (signal.SIGINT, signal.SIGTERM))],
+)
 async def test_nothing_outlives_the_program_that_runs_a_fleet(layout, tmp_path, number):
     parent = await asyncio.to_thread(start_parent, tmp_path)
     record = json.loads((tmp_path / "processes.json").read_bytes())
@@ -188,6 +192,7 @@ async def test_nothing_outlives_the_program_that_runs_a_fleet(layout, tmp_path, 
     await eventually(lambda: not any(pids.is_same(entry["pid"], entry["started"]) for entry in record.values()))
 
 
+@pytest.mark.long
 async def test_a_fleet_in_the_background(layout, tmp_path, kubectl):
     lines = []
     settings = Settings(workers=0, ocm="none")

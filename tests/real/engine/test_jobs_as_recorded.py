@@ -8,7 +8,7 @@ from tests.unit.embedded.kubernetes.job_table import RECORDED
 from tests.unit.embedded.kubernetes.job_table.cases import CASES
 from tests.unit.embedded.kubernetes.job_table.playing import play
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.records, pytest.mark.timeout(240)]
 
 
 async def test_the_recorded_jobs_are_those_of_a_real_cluster(layout, tmp_path):

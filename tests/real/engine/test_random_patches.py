@@ -5,7 +5,7 @@ import pytest
 from tests.unit.embedded.apiserver.patching.random_sequences import define, embedded_door, plays, recorded, run
 from tests.unit.embedded.apiserver.patching.record_sequences import answers_of_a_real_server
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.records, pytest.mark.timeout(300)]
 
 UNSEEN = 100_000
 """Where sequences begin that are not among the recorded ones."""

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.embedded.apiserver.validation.record_rules import answers_of_a_real_server
 from tests.unit.embedded.apiserver.validation.ruled import RECORDED, written
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.records, pytest.mark.timeout(300)]
 
 
 async def test_the_recorded_rules_are_judged_so_by_a_real_server(layout, tmp_path):

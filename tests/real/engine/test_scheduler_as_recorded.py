@@ -8,7 +8,7 @@ from tests.unit.embedded.nodes.scheduling_table import RECORDED
 from tests.unit.embedded.nodes.scheduling_table.cases import CASES
 from tests.unit.embedded.nodes.scheduling_table.playing import play
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.records, pytest.mark.timeout(240)]
 
 
 async def test_the_recorded_places_are_those_of_a_real_scheduler(layout, tmp_path):

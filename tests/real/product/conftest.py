@@ -63,7 +63,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "tests/real/product" in str(item.path):
             item.add_marker(pytest.mark.real)
             item.add_marker(ONE_LOOP, append=False)
-            item.add_marker(pytest.mark.timeout(240))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(240))
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.control_plane import PORTS, etcd, kube_apiserver
 from tests.unit.embedded.apiserver.patching.machine_operations import NAME, START, Bodies
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.records, pytest.mark.timeout(900)]
 
 COLLECTION = "/apis/apps/v1/namespaces/default/deployments"
 UNLIKE = ("uid", "resourceVersion", "creationTimestamp")
