@@ -150,8 +150,8 @@ def sorted_able(pods: Iterable[Manifest]) -> list[Manifest]:
 
 
 def _sorted_unable(pods: Iterable[Manifest], now: datetime) -> list[Manifest]:
-    """Return pods, those last that can go first: not held by us, deleted long ago."""
-    return sorted(pods, key=lambda pod: (not _is_held(pod), now - _deleted(pod, now), _created(pod)))
+    """Return pods, those last that can go first: not held by us, of no use for long."""
+    return sorted(pods, key=lambda pod: (not _is_held(pod), now - _last_active(pod, now), _created(pod)))
 
 
 def role_counts(group: PodGroup) -> dict[str, int]:
@@ -223,6 +223,10 @@ def _created(pod: Manifest) -> str:
     return str(pod["metadata"].get("creationTimestamp", ""))
 
 
-def _deleted(pod: Manifest, now: datetime) -> datetime:
-    moment = pod["metadata"].get("deletionTimestamp")
-    return min(datetime.fromisoformat(moment), now) if moment else now
+def _last_active(pod: Manifest, now: datetime) -> datetime:
+    """Return when a pod failed, or is to be gone, whichever is first."""
+    listed = (pod.get("status") or {}).get("conditions") or ()
+    containers: Manifest = next((one for one in listed if one["type"] == "ContainersReady"), {})
+    failed = containers.get("status") == "False" and containers.get("reason") == "PodFailed"
+    moments = [pod["metadata"].get("deletionTimestamp"), containers.get("lastTransitionTime") if failed else None]
+    return min([now, *(datetime.fromisoformat(moment) for moment in moments if moment)])

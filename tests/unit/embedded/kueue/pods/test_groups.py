@@ -20,7 +20,7 @@ FACTS = PodGroups()
 
 
 def pod(name, phase="Pending", *, role="r", gated=False, held=True, age=0, deleted=None, node="", marks=None, count=2):
-    """A pod of a group; `deleted` is how many seconds ago."""
+    """A pod of a group; `age` and `deleted` are how many seconds ago."""
     made = member(name, count=count, annotations={ROLE: role, **(marks or {})})
     made["metadata"] |= {"uid": f"uid-{name}", "creationTimestamp": timestamp(NOON - timedelta(seconds=age))}
     made["metadata"]["finalizers"] = ["kueue.x-k8s.io/managed"] if held else []
@@ -32,6 +32,13 @@ def pod(name, phase="Pending", *, role="r", gated=False, held=True, age=0, delet
     if node:
         made["spec"]["nodeName"] = node
     return {**made, "status": {"phase": phase}}
+
+
+def failed(name, seconds):
+    """A pod that failed some seconds ago."""
+    moment = timestamp(NOON - timedelta(seconds=seconds))
+    ended = {"type": "ContainersReady", "status": "False", "reason": "PodFailed", "lastTransitionTime": moment}
+    return {**pod(name), "status": {"phase": "Failed", "conditions": [ended]}}
 
 
 def group(*pods):
@@ -79,6 +86,9 @@ def names(pods):
             ["a"],
             1,
             id="of two that cannot run, who went first is let go",
+        ),
+        pytest.param(
+            [failed("a", 9), failed("b", 1), pod("c")], ["c", "b"], [], ["a"], 1, id="of two that failed, the first"
         ),
         pytest.param([pod("a"), pod("b"), pod("x", role="other")], ["a", "b"], [], [], 0, id="another role is none"),
         pytest.param([pod("a", marks=FAST)], ["a"], [], [], 0, id="of a fast group one is enough"),
