@@ -4,11 +4,9 @@ It needs, as upstream's manager does: to get, list and watch workloads, clusterq
 resourceflavors, admissionchecks, namespaces, limitranges and runtimeclasses, and to update and patch the status of
 workloads, all for scheduling; to create, patch and delete workloads; to patch clusterqueues, resourceflavors and
 admissionchecks, for their finalizers; to patch the status of clusterqueues and localqueues; to get, list, watch, patch
-and delete the jobs that it manages, and to patch their status; to list and watch priority classes, and the runtimes of
-TrainJobs; to create and patch events; and, where replicas elect a leader, to get, create and patch leases in its own
-namespace.
-and delete the jobs and pods that it manages, and to patch their status; to list and watch priority classes; and to
-create and patch events.
+and delete the jobs and pods that it manages, and to patch their status; to list and watch priority classes, and the
+runtimes of TrainJobs; to create and patch events; and, where replicas elect a leader, to get, create and patch leases
+in its own namespace.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,6 +16,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.aggregated_apis import Serve, not_served
 from fleetqueue.api.kueue_pods import LEADER_WORKER_SET, STATEFUL_SET
 from fleetqueue.api.meta import Object
+from fleetqueue.embedded.kueue.jobs.ancestors import Ancestors
 from fleetqueue.embedded.kueue.jobs.app_wrapper import AppWrapperIntegration
 from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobIntegration
 from fleetqueue.embedded.kueue.jobs.controller import JobReconciler
@@ -85,7 +84,7 @@ def controllers(
         flavors_in_use(hub, metrics),
         checks_in_use(hub, metrics),
         *_of_jobs(hub, metrics, settings, parents, kueue_metrics),
-        *_of_pods(hub, metrics, settings, kueue_metrics),
+        *_of_pods(hub, metrics, settings, parents, kueue_metrics),
         *_visibility(hub, metrics, cache, settings, serve),
     )
 
@@ -104,20 +103,35 @@ def _of_jobs(
     parents: Sequence[type[Object]],
     kueue_metrics: KueueMetrics,
 ) -> list[JobReconciler]:
-    enabled = [integration for integration in INTEGRATIONS if integration.framework in settings.frameworks]
-    kinds = [*(integration.kind for integration in enabled), *parents]
-    return [JobReconciler(hub, metrics, integration, settings, kinds, kueue_metrics) for integration in enabled]
+    ancestors = _ancestors(hub, settings, parents)
+    return [JobReconciler(hub, metrics, one, settings, ancestors, kueue_metrics) for one in _enabled(settings)]
 
 
-def _of_pods(hub: Cluster, metrics: Metrics, settings: KueueSettings, kueue_metrics: KueueMetrics) -> list[Controller]:
+def _enabled(settings: KueueSettings) -> list[Integration]:
+    return [integration for integration in INTEGRATIONS if integration.framework in settings.frameworks]
+
+
+def _ancestors(hub: Cluster, settings: KueueSettings, external: Sequence[type[Object]]) -> Ancestors:
+    jobs = [integration.kind for integration in _enabled(settings)]
+    return Ancestors(hub, jobs, external, without_queue=settings.manages_jobs_without_queue)
+
+
+def _of_pods(
+    hub: Cluster,
+    metrics: Metrics,
+    settings: KueueSettings,
+    parents: Sequence[type[Object]],
+    kueue_metrics: KueueMetrics,
+) -> list[Controller]:
     if not settings.manages_pods:
         return []
     made: list[Controller] = [
         PodReconciler(hub, metrics, settings, kueue_metrics),
         PodGroupReconciler(hub, metrics, settings, kueue_metrics),
     ]
+    ancestors = _ancestors(hub, settings, parents)
     if STATEFUL_SET in settings.frameworks:
-        made.append(StatefulSetReconciler(hub, metrics, settings))
+        made.append(StatefulSetReconciler(hub, metrics, settings, ancestors))
     if LEADER_WORKER_SET in settings.frameworks:
-        made.append(LeaderWorkerSetReconciler(hub, metrics, settings))
+        made.append(LeaderWorkerSetReconciler(hub, metrics, settings, ancestors))
     return made

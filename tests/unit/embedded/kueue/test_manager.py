@@ -179,7 +179,7 @@ async def test_a_class_that_changes_its_value_changes_its_workloads(world):
     assert kueue.Workload.view(workload).is_true(kueue.ADMITTED)
 
 
-async def test_jobs_below_one_of_an_external_framework_follow_its_workload(world):
+async def test_a_job_below_one_of_an_external_framework_is_neither_queued_nor_stopped(world):
     foo = Resource("example.com", "v1", "Foo", "foos")
     await world.client.create(CustomResourceDefinition.resource, custom_kind(foo))
     await advance(2)
@@ -192,8 +192,8 @@ async def test_jobs_below_one_of_an_external_framework_follow_its_workload(world
         await advance(2)
         await world.add(below)
         await advance(3)
-        waiting = (await world.get("Job", "j", NAMESPACE))["spec"]["suspend"]
+        is_stopped = (await world.get("Job", "j", NAMESPACE))["spec"]["suspend"]
         workloads = (await world.client.list(kueue.Workload.resource, NAMESPACE)).items
 
-    assert waiting is True
+    assert is_stopped is False
     assert workloads == []

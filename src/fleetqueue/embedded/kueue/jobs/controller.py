@@ -7,7 +7,7 @@ Mirrors: Kueue pkg/controller/jobframework/reconciler.go
 Left out: elastic jobs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 from fleetqueue.api import errors
@@ -17,6 +17,7 @@ from fleetqueue.api.meta import Object, key_of, split_key
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
+from fleetqueue.embedded.kueue.jobs.ancestors import Ancestors
 from fleetqueue.embedded.kueue.jobs.integration import Integration
 from fleetqueue.embedded.kueue.jobs.job_writes import JobWrites
 from fleetqueue.embedded.kueue.jobs.life import JobLife
@@ -52,14 +53,14 @@ class JobReconciler(Controller):
         metrics: Metrics,
         integration: Integration,
         settings: KueueSettings,
-        parents: Sequence[type[Object]],
+        ancestors: Ancestors,
         kueue_metrics: KueueMetrics,
     ) -> None:
         super().__init__(hub, metrics)
         self.name = f"{integration.framework} jobs"
         self.integration = integration = integration.looking_up(self._raw)
         self.settings = settings
-        self.parents = {(kind.resource.api_version, kind.resource.kind): kind for kind in parents}
+        self.ancestors = ancestors
         self.events = SeriesRecorder(hub.client, f"{integration.framework}-kueue-controller")
         self.workloads = WorkloadWrites(hub, self.events)
         self.jobs = JobWrites(hub, integration, self.events)
@@ -78,9 +79,9 @@ class JobReconciler(Controller):
         yield Watch(self.integration.kind, by_key)
         yield Watch(kueue.QueuedWorkload, self._jobs_of, facts=facts)
         read: list[type[Any]] = [kueue.ResourceFlavor, Namespace, PriorityClass, WorkloadPriorityClass]
-        for kind in (*read, *self.integration.reads, *self.parents.values()):
-            if kind is not self.integration.kind:
-                yield Watch(kind, _nobody)
+        for kind in (*read, *self.integration.reads):
+            yield Watch(kind, _nobody)
+        yield from self.ancestors.watches(besides=self.integration.kind)
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
@@ -97,9 +98,7 @@ class JobReconciler(Controller):
         if not self._is_managed_namespace(namespace):
             return
         try:
-            above = job_fields.managed_ancestor(
-                job, self._object, without_queue=self.settings.manages_jobs_without_queue
-            )
+            above = self.ancestors.of(job)
         except job_fields.TooDeep as error:
             await self.events.warning(self.jobs.view(job), "JobNestingTooDeep", str(error))
             raise errors.TerminalError(str(error)) from None
@@ -111,8 +110,13 @@ class JobReconciler(Controller):
             await self.life.go_through(job, owned)
 
     async def _follow_ancestor(self, job: Manifest, above: Manifest) -> None:
-        """Suspend a job as long as the Workload of the job above it is not admitted."""
+        """Suspend a job as long as the Workload of the job above it is not admitted.
+
+        One below an object that somebody else manages runs on: Kueue 0.19.2 has no index to find Workloads of such.
+        """
         if self.integration.ending(job) is not None or self.integration.is_suspended(job):
+            return
+        if self.ancestors.is_external(above):
             return
         key = owner_key(above["kind"], above["metadata"]["namespace"], above["metadata"]["name"])
         workloads = [
@@ -135,13 +139,6 @@ class JobReconciler(Controller):
         if self.settings.manages_jobs_without_queue or job_fields.queue_name(job):
             return True
         return above is not None and bool(job_fields.queue_name(above))
-
-    def _object(self, owner: Manifest, namespace: str) -> Manifest | None:
-        kind = self.parents.get((owner["apiVersion"], owner["kind"]))
-        if kind is None:
-            return None
-        raw = self._raw(kind, owner["name"], namespace)
-        return None if raw is None else {"kind": owner["kind"], **raw}
 
     def _raw(self, kind: type[Object], name: str, namespace: str) -> Manifest | None:
         return self.hub.informer(kind).store.raw(key_of(namespace, name))

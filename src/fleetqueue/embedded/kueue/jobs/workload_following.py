@@ -31,7 +31,16 @@ class WorkloadFollowing:
 
     async def follow(self, job: Manifest, workload: Manifest) -> Manifest:
         """Bring a Workload to the priority and the gates of its job; return it as it is then."""
-        return await self._with_gate(job, await self._with_priority(job, workload))
+        return await self.follow_gate(job, await self._with_priority(job, workload))
+
+    async def follow_gate(self, job: Manifest, workload: Manifest) -> Manifest:
+        """Follow the gates that the job names."""
+        wanted = job_fields.annotations(job).get(kueue.ADMISSION_GATED_BY) or None
+        if job_fields.annotations(workload).get(kueue.ADMISSION_GATED_BY) == wanted:
+            return workload
+        changed = await self.workloads.change(workload, metadata={"annotations": {kueue.ADMISSION_GATED_BY: wanted}})
+        await self._say(job, f'Updated workload AdmissionGatedBy to "{wanted or ""}"')
+        return changed
 
     async def follow_queue(self, job: Manifest, workload: Manifest) -> None:
         """Queue a Workload where its job is queued."""
@@ -54,15 +63,6 @@ class WorkloadFollowing:
         changed = await self.workloads.change(workload, spec={"priorityClassRef": None, **priority.spec})
         key = f"{workload['metadata']['namespace']}/{workload['metadata']['name']}"
         await self._say(job, f"Updated workload priority class: {key}")
-        return changed
-
-    async def _with_gate(self, job: Manifest, workload: Manifest) -> Manifest:
-        """Follow the gates that the job names."""
-        wanted = job_fields.annotations(job).get(kueue.ADMISSION_GATED_BY) or None
-        if job_fields.annotations(workload).get(kueue.ADMISSION_GATED_BY) == wanted:
-            return workload
-        changed = await self.workloads.change(workload, metadata={"annotations": {kueue.ADMISSION_GATED_BY: wanted}})
-        await self._say(job, f'Updated workload AdmissionGatedBy to "{wanted or ""}"')
         return changed
 
     async def _say(self, job: Manifest, note: str) -> None:

@@ -114,7 +114,7 @@ class GroupMatching:
             raise errors.RetryLater(RETRY_SECONDS, "no pod of it can run")
         if stands_for(workload, group, counts):
             return workload
-        await self.workloads.finish(None, workload, "OutOfSync", messages.OUT_OF_SYNC)
+        await self.workloads.finish(Pod.view(group.first), workload, "OutOfSync", messages.OUT_OF_SYNC)
         return None
 
     async def _refuse(self, group: PodGroup) -> None:
@@ -124,7 +124,7 @@ class GroupMatching:
             f'A Workload named "{group.name}" already exists but is not a pod group workload; '
             "this pod group cannot be admitted"
         )
-        await self.events.warning(Pod.view(group.first), "WorkloadNameConflict", note)
+        await self.events.warning(Pod.view(group.first), "WorkloadNameConflict", note, action="Admission")
         raise errors.TerminalError(note)
 
     async def _without_match(self, group: PodGroup, workload: Manifest) -> tuple[PodGroup, Manifest | None]:

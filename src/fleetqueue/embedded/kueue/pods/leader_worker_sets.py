@@ -22,6 +22,7 @@ from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
+from fleetqueue.embedded.kueue.jobs.ancestors import Ancestors
 from fleetqueue.embedded.kueue.jobs.job_priorities import priority_of
 from fleetqueue.embedded.kueue.jobs.workload_following import WorkloadFollowing
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
@@ -47,9 +48,10 @@ class LeaderWorkerSetReconciler(Controller):
     name = "leader worker sets"
     concurrency = 2
 
-    def __init__(self, hub: Cluster, metrics: Metrics, settings: KueueSettings) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, settings: KueueSettings, ancestors: Ancestors) -> None:
         super().__init__(hub, metrics)
         self.settings = settings
+        self.ancestors = ancestors
         self.events = SeriesRecorder(hub.client, f"{LEADER_WORKER_SET}-kueue-controller")
         self.pods = PodWrites(hub, self.events)
         self.workloads = WorkloadWrites(hub, self.events)
@@ -72,6 +74,7 @@ class LeaderWorkerSetReconciler(Controller):
         read: list[type[Any]] = [Namespace, PriorityClass, WorkloadPriorityClass]
         for kind in read:
             yield Watch(kind, lambda obj: ())
+        yield from self.ancestors.watches(besides=LeaderWorkerSet)
 
     async def reconcile(self, key: str) -> None:
         leader_worker_set = self.hub.informer(LeaderWorkerSet).store.raw(key)
@@ -147,6 +150,8 @@ class LeaderWorkerSetReconciler(Controller):
             return False
         namespace = self.hub.get(Namespace, leader_worker_set["metadata"]["namespace"])
         if namespace is None or not self.settings.namespaces.matches(namespace.metadata.labels):
+            return False
+        if self.ancestors.is_below_managed(leader_worker_set):
             return False
         return self.settings.manages_jobs_without_queue or bool(job_fields.queue_name(leader_worker_set))
 

@@ -20,7 +20,9 @@ from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import messages
 from fleetqueue.embedded.kueue.jobs import job_fields
+from fleetqueue.embedded.kueue.jobs.ancestors import Ancestors
 from fleetqueue.embedded.kueue.jobs.job_priorities import priority_of
+from fleetqueue.embedded.kueue.jobs.workload_following import WorkloadFollowing
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.pods import stateful_set_rules as rules
 from fleetqueue.embedded.kueue.pods.parent_pods import is_outdated, ungated
@@ -50,12 +52,14 @@ class StatefulSetReconciler(Controller):
     name = "stateful sets"
     concurrency = 2
 
-    def __init__(self, hub: Cluster, metrics: Metrics, settings: KueueSettings) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, settings: KueueSettings, ancestors: Ancestors) -> None:
         super().__init__(hub, metrics)
         self.settings = settings
+        self.ancestors = ancestors
         self.events = SeriesRecorder(hub.client, f"{STATEFUL_SET}-kueue-controller")
         self.pods = PodWrites(hub, self.events)
         self.workloads = WorkloadWrites(hub, self.events)
+        self.following = WorkloadFollowing(hub, StatefulSet, self.workloads, self.events)
         self.store = hub.informer(Pod).store
         self.store.add_index(BY_STATEFUL_SET, _stateful_sets)
 
@@ -70,6 +74,7 @@ class StatefulSetReconciler(Controller):
         read: list[type[Any]] = [Namespace, PriorityClass, WorkloadPriorityClass]
         for kind in read:
             yield Watch(kind, lambda obj: ())
+        yield from self.ancestors.watches(besides=StatefulSet)
 
     async def reconcile(self, key: str) -> None:
         stateful_set = self.hub.informer(StatefulSet).store.raw(key)
@@ -121,27 +126,23 @@ class StatefulSetReconciler(Controller):
     async def _followed(self, stateful_set: Manifest, workload: Manifest) -> Manifest:
         """Let a Workload know its owner, its queue and what gates it."""
         metadata: dict[str, Any] = {}
-        annotations: dict[str, Any] = {}
         if not is_owned_by(workload, stateful_set):
             owners = workload["metadata"].get("ownerReferences") or []
             metadata["ownerReferences"] = [*owners, owned_by(StatefulSet, stateful_set)]
-            annotations |= owner_annotations(StatefulSet, stateful_set)
-        gate = job_fields.annotations(stateful_set).get(kueue.ADMISSION_GATED_BY) or None
-        if job_fields.annotations(workload).get(kueue.ADMISSION_GATED_BY) != gate:
-            annotations[kueue.ADMISSION_GATED_BY] = gate
-        if annotations:
-            metadata["annotations"] = annotations
+            metadata["annotations"] = owner_annotations(StatefulSet, stateful_set)
         queue = job_fields.queue_name(stateful_set)
         spec = {"queueName": queue or None} if workload["spec"].get("queueName", "") != queue else {}
-        if not metadata and not spec:
-            return workload
-        return await self.workloads.change(workload, metadata=metadata, spec=spec)
+        if metadata or spec:
+            workload = await self.workloads.change(workload, metadata=metadata, spec=spec)
+        return await self.following.follow_gate(stateful_set, workload)
 
     def _is_managed(self, stateful_set: Manifest) -> bool:
         if rules.is_of_another(stateful_set):
             return False
         namespace = self.hub.get(Namespace, stateful_set["metadata"]["namespace"])
         if namespace is None or not self.settings.namespaces.matches(namespace.metadata.labels):
+            return False
+        if self.ancestors.is_below_managed(stateful_set):
             return False
         return self.settings.manages_jobs_without_queue or bool(job_fields.queue_name(stateful_set))
 

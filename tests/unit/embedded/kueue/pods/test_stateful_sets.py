@@ -5,11 +5,15 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apps_v1 import StatefulSet
+from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.events_v1 import Event
+from fleetqueue.api.meta import controller_reference
 from fleetqueue.embedded.kueue.pods import parent_pods
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.fleets.faults import Failure
 from fleetqueue.testing.virtual_time import advance
+from tests.unit.embedded.kueue.job_objects import job_manifest
 from tests.unit.embedded.kueue.scheduling.objects import NAMESPACE
 
 from .objects import ask, is_gated, pods
@@ -65,6 +69,27 @@ async def test_a_stateful_set_has_one_workload_and_its_pods_run_when_that_is_adm
     assert (marks["kueue.x-k8s.io/pod-group-total-count"], marks["kueue.x-k8s.io/role-hash"]) == ("2", "main")
     assert running["s-1"]["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
     assert len((await asked.client.list(kueue.Workload.resource)).items) == 1
+
+
+async def test_a_stateful_set_below_a_job_with_a_queue_has_no_workload(asked):
+    async with asked.managed(SETTINGS):
+        await asked.add(job_manifest())
+        job = await asked.get("Job", "j", NAMESPACE)
+        made = stateful_set()
+        made["metadata"]["ownerReferences"] = [controller_reference(Job.resource, "j", job["metadata"]["uid"])]
+        await add(asked, made)
+        workloads = (await asked.client.list(kueue.Workload.resource)).items
+
+    assert [workload["metadata"]["ownerReferences"][0]["kind"] for workload in workloads] == ["Job"]
+
+
+async def test_a_stateful_set_that_is_gated_no_more_says_so(asked):
+    async with asked.managed(SETTINGS):
+        await add(asked, stateful_set(annotations={kueue.ADMISSION_GATED_BY: "example.com/gate"}))
+        await change(asked, metadata={"annotations": {kueue.ADMISSION_GATED_BY: None}})
+        said = [event["note"] for event in (await asked.client.list(Event.resource, NAMESPACE)).items]
+
+    assert 'Updated workload AdmissionGatedBy to ""' in said
 
 
 async def test_a_stateful_set_that_does_not_fit_waits(asked):
