@@ -9,6 +9,7 @@ from fleetqueue import clock
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.meta import Object
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
@@ -19,10 +20,14 @@ from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import advance, running
 from tests.invariants.standing_by import Meanwhile, Pace, standing_by
 
+from .busy import busy_seconds, quiet_share
+
 ANEW = Pace(calm=0.0, quiet=90.0)
 """How long parts are looked at that were started once more."""
 CALM = 30.0
 """Seconds in which what the last scenarios brought comes to its end."""
+LOOK = 0.1
+"""Seconds between two looks at whether a real cluster is quiet."""
 ROOM = {"cpu": "1000", "memory": "1000Gi", "pods": "1000"}
 """More than the pods of all scenarios ask for."""
 
@@ -65,14 +70,18 @@ class EmbeddedHub:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, systems: Sequence[str], part: Callable[[InProcessCluster], Part], *, settling: float
+        cls,
+        systems: Sequence[str],
+        part: Callable[[InProcessCluster], Part],
+        *,
+        settling: float,
+        definitions: Sequence[Manifest] = (),
     ) -> AsyncIterator[Self]:
-        """Start a hub with the custom kinds of some systems, and a part on it."""
+        """Start a hub with the custom kinds of some systems, and those of further definitions, and a part on it."""
         async with EmbeddedFleet.open(workers=0) as fleet:
             hub = cls(fleet.hub.client(), settling=settling)
-            for system in systems:
-                for definition in crds(system):
-                    await hub.client.create(CustomResourceDefinition.resource, definition)
+            for definition in [*(one for system in systems for one in crds(system)), *definitions]:
+                await hub.client.create(CustomResourceDefinition.resource, definition)
             await advance(60)  # the garbage collector looks for new kinds every half minute
             async with lived_in(fleet, lambda: running(part(fleet.hub).run())):
                 yield hub
@@ -139,6 +148,11 @@ class RealHub:
         self._changed = clock.monotonic()
 
     async def quiet_for(self, seconds: float) -> None:
+        """Wait until nothing has changed for so long, by seconds in which the cluster was idle."""
         async with asyncio.timeout(self._patience):
-            while (left := self._changed + seconds - clock.monotonic()) > 0:  # noqa: ASYNC110 - a change moves the end
-                await asyncio.sleep(left)
+            quiet, seen, moment, busy = 0.0, self._changed, clock.monotonic(), busy_seconds()
+            while quiet < seconds:
+                await asyncio.sleep(LOOK)
+                now, spent = clock.monotonic(), busy_seconds()
+                quiet = quiet + quiet_share(now - moment, spent - busy) if self._changed == seen else 0.0
+                seen, moment, busy = self._changed, now, spent
