@@ -19,9 +19,10 @@ def busy_seconds(proc: Path = PROC) -> float:
 def quiet_share(seconds: float, busy: float) -> float:
     """Return how many of some seconds without a change count, in which processes were busy for so many.
 
-    Where they wanted as much as one processor it is the half, and never nothing: no machine is ever all quiet.
+    Where they wanted as much as one processor it is the half, and never nothing: no machine is ever all quiet. Less
+    than nothing is what a thread took along that has ended.
     """
-    return seconds * seconds / (seconds + busy) if seconds else 0.0
+    return seconds * seconds / (seconds + max(busy, 0.0)) if seconds else 0.0
 
 
 def _children(proc: Path) -> Iterator[str]:

@@ -11,6 +11,7 @@ from .busy import busy_seconds, quiet_share
         pytest.param(0.5, 0.0, 0.5, id="nobody works"),
         pytest.param(0.5, 0.5, 0.25, id="as much as one processor is wanted"),
         pytest.param(0.5, 1.5, 0.125, id="three are wanted"),
+        pytest.param(0.5, -0.5, 0.5, id="a thread has ended"),
         pytest.param(0.0, 0.0, 0.0, id="no time has passed"),
     ],
 )
