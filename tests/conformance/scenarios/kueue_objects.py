@@ -111,10 +111,10 @@ def told(raw: Manifest) -> Manifest:
 
 
 def conditions(raw: Manifest) -> dict[str, str]:
-    return {each["type"]: _sentence(each) for each in (raw.get("status") or {}).get("conditions") or ()}
+    return {each["type"]: sentence(each) for each in (raw.get("status") or {}).get("conditions") or ()}
 
 
-def _sentence(condition: Manifest) -> str:
+def sentence(condition: Manifest) -> str:
     seen = f" (generation {condition['observedGeneration']})" if "observedGeneration" in condition else ""
     return f"{condition['status']} {condition.get('reason', '')}: {condition.get('message', '')}{seen}"
 

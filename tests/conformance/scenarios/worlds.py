@@ -5,6 +5,7 @@ A new room makes a folder with its YAML files and a `world.py` that ends in `WOR
 """
 
 from .cluster_profiles.world import WORLD as CLUSTER_PROFILES
+from .kueue_integrations.world import WORLD as KUEUE_INTEGRATIONS
 from .kueue_jobs.world import WORLD as KUEUE_JOBS
 from .kueue_queues.world import WORLD as KUEUE_QUEUES
 from .multikueue.world import WORLD as MULTIKUEUE
@@ -13,4 +14,14 @@ from .registration.world import WORLD as REGISTRATION
 from .work.world import WORLD as WORK
 from .workloads.world import WORLD as WORKLOADS
 
-WORLDS = (CLUSTER_PROFILES, KUEUE_JOBS, KUEUE_QUEUES, MULTIKUEUE, PLACEMENT, REGISTRATION, WORK, WORKLOADS)
+WORLDS = (
+    CLUSTER_PROFILES,
+    KUEUE_INTEGRATIONS,
+    KUEUE_JOBS,
+    KUEUE_QUEUES,
+    MULTIKUEUE,
+    PLACEMENT,
+    REGISTRATION,
+    WORK,
+    WORKLOADS,
+)

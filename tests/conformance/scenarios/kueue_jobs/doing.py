@@ -1,6 +1,6 @@
 """Give job scenarios to a cluster, round by round, and note what is refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
 
@@ -18,6 +19,9 @@ from .form import KINDS, job, namespace, surroundings, with_prefix
 
 class Actor:
     """Does what one scenario says."""
+
+    kinds: Mapping[str, type[Object]] = KINDS
+    """By the words that stand for them."""
 
     def __init__(self, client: Client, said: Described, prefix: str) -> None:
         self.client = client
@@ -49,7 +53,7 @@ class Actor:
                 await self.client.delete(resource, name, where)
 
     async def _create(self, manifest: Manifest) -> None:
-        kind = next(kind for kind in KINDS.values() if kind.resource.kind == manifest["kind"])
+        kind = next(kind for kind in self.kinds.values() if kind.resource.kind == manifest["kind"])
         if kind.resource.namespaced:
             manifest["metadata"].setdefault("namespace", self.namespace)
         manifest.setdefault("apiVersion", kind.resource.api_version)
@@ -75,7 +79,7 @@ class Actor:
 
     async def _find(self, target: str) -> tuple[Resource, str, str]:
         kind, name = target.split()
-        resource = KINDS[kind].resource
+        resource = self.kinds[kind].resource
         if kind == "workload":
             for raw in (await self.client.list(resource, self.namespace)).items:
                 owners = [owner["name"] for owner in raw["metadata"].get("ownerReferences") or ()]
@@ -91,7 +95,7 @@ class Actor:
             self.refusals.append(f"{error.code} {error.message}")
 
 
-async def run(hub: Hub, actors: list[Actor]) -> None:
+async def run(hub: Hub, actors: Sequence[Actor]) -> None:
     """Run all scenarios side by side."""
     await side_by_side(actor.arrange() for actor in actors)
     await hub.settle()

@@ -22,6 +22,8 @@ class StopWrite:
 
     wanted: Manifest
     subresource: str = ""
+    ends: bool = False
+    """Whether the job has stopped only with it, perhaps long after it was suspended."""
 
 
 class StillActive(Exception):

@@ -59,23 +59,23 @@ class JobWrites:
     async def stop(self, job: Manifest, workload: Manifest | None, cause: StopCause) -> Manifest:
         """Stop a job and make it as it was before it was started; return it as it is then."""
         infos = of_pod_sets(workload) if workload is not None else []
-        was_running, is_active = not self.integration.is_suspended(job), False
+        was_running, has_ended, is_active = not self.integration.is_suspended(job), False, False
         for _ in range(STEPS):
             try:
                 step = self.integration.next_stop(job, infos)
                 if step is None:
                     break
-                job = await self._write(job, step.wanted, step.subresource)
+                job, has_ended = await self._write(job, step.wanted, step.subresource), step.ends
             except StillActive:
                 is_active = True
                 break
             except errors.Invalid as error:
                 # Until its controller has noticed that it is suspended, a Job may refuse to be restored.
                 raise errors.RetryLater(PATIENCE, str(error)) from None
-        if was_running:
-            await self.say(job, "Stopped", cause.message)
         if is_active:
             raise errors.RetryLater(LOOK_AGAIN, "jobs are still active")
+        if was_running or has_ended:
+            await self.say(job, "Stopped", cause.message)
         return job
 
     async def suspend_child(self, job: Manifest) -> None:

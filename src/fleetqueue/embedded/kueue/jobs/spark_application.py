@@ -14,7 +14,7 @@ from fleetqueue.embedded.kueue.jobs.integration import pod_set
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, PodSetInfo, merged, restored
 from fleetqueue.embedded.kueue.jobs.suspendable_jobs import SuspendableJobs
 from fleetqueue.rules.job_endings import Ending, spark_application_ending
-from fleetqueue.rules.spark_pods import DRIVER, EXECUTOR, pods_of, spark_template
+from fleetqueue.rules.spark_pods import CONTAINERS, DRIVER, EXECUTOR, pods_of, spark_template
 
 ROLES: Final = (DRIVER, EXECUTOR)
 FOR_ALL: Final = ("spec", "nodeSelector")
@@ -61,7 +61,10 @@ class SparkApplicationIntegration(SuspendableJobs):
 def _changed(
     job: Manifest, infos: Sequence[PodSetInfo], change: Callable[[Manifest, PodSetInfo], Manifest]
 ) -> Manifest:
-    """Return an application whose roles have what is given to their pods; what was for both is each one's then."""
+    """Return an application whose roles have what is given to their pods; what was for both is each one's then.
+
+    A role without a template of its own has one then: gates of pods stand there.
+    """
     for_all = value_at(job, FOR_ALL)
     for role, info in zip(ROLES, infos, strict=True):
         section = value_at(job, ("spec", role)) or {}
@@ -72,6 +75,7 @@ def _changed(
         }
         given = change(written, info)
         rest = {name: value for name, value in section.items() if name not in (*OF_METADATA, *OF_SPEC)}
+        rest.setdefault("template", {"spec": {"containers": [{"name": CONTAINERS[role]}]}})
         fields = {**(given.get("metadata") or {}), **(given.get("spec") or {})}
         told = {name: fields[name] for name in (*OF_METADATA, *OF_SPEC) if name in fields}
         job = with_value(job, ("spec", role), {**rest, **told})

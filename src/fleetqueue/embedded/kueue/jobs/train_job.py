@@ -70,7 +70,7 @@ class TrainJobIntegration(SuspendableJobs):
             return None
         if self.is_active(job):
             raise StillActive
-        return StopWrite(wanted)
+        return StopWrite(wanted, ends=True)
 
     def is_active(self, job: Manifest) -> bool:
         return JOB_SETS.is_active(_counted(job))
