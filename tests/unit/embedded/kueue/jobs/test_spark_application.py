@@ -27,7 +27,11 @@ def test_its_pod_sets_are_the_driver_and_the_executors():
     assert [(one["name"], one["count"]) for one in made] == [("driver", 1), ("executor", 2)]
 
 
-def test_a_started_one_says_what_its_pods_are_given_and_a_stopped_one_is_as_before():
+def template(container):
+    return {"spec": {"containers": [{"name": container}]}}
+
+
+def test_a_started_one_says_what_its_pods_are_given_and_a_stopped_one_keeps_only_its_templates():
     before = app()
     infos = of_pod_sets({"spec": {"podSets": APPS.pod_sets(before)}})
 
@@ -38,9 +42,16 @@ def test_a_started_one_says_what_its_pods_are_given_and_a_stopped_one_is_as_befo
         "labels": {"a": "b", "l": "driver"},
         "nodeSelector": {"zone": "driver"},
         "tolerations": [{"key": "k"}],
+        "template": template("spark-kubernetes-driver"),
     }
     assert started["spec"]["executor"]["nodeSelector"] == {"zone": "executor"}
     assert not APPS.is_suspended(started)
+    assert stopped["spec"].pop("driver") == before["spec"].pop("driver") | {
+        "template": template("spark-kubernetes-driver")
+    }
+    assert stopped["spec"].pop("executor") == before["spec"].pop("executor") | {
+        "template": template("spark-kubernetes-executor")
+    }
     assert stopped == before
 
 
