@@ -114,7 +114,7 @@ async def test_under_kueue_it_waits_runs_with_its_flavor_and_ends(world):
     assert await world.finished() == "Succeeded: "
 
 
-async def test_under_kueue_an_evicted_one_stops_is_as_before_and_runs_again(world):
+async def test_under_kueue_an_evicted_one_stops_keeps_only_its_templates_and_runs_again(world):
     async with world.running():
         await world.add(SparkApplication, application(labels=QUEUED), seconds=15)
         await world.evict()
@@ -126,7 +126,8 @@ async def test_under_kueue_an_evicted_one_stops_is_as_before_and_runs_again(worl
         await world.admit_again()
 
     assert stopped["spec"]["suspend"] is True
-    assert stopped["spec"]["driver"] == section()
+    template = {"spec": {"containers": [{"name": "spark-kubernetes-driver"}]}}
+    assert stopped["spec"]["driver"] == {**section(), "template": template}
     assert left == []
     assert "admission" not in status
     assert len(await names(world)) == 3
