@@ -1,78 +1,65 @@
-"""What a queue scenario ends in: what scheduling wrote and said, and how the queues stand."""
+"""What a queue scenario ends in: Workloads, queues and all that they hang on, and events."""
 
-import json
-import re
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import Event
+from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 
-CONDITIONS = (kueue.QUOTA_RESERVED, kueue.ADMITTED, kueue.EVICTED, kueue.PREEMPTED)
-FIELDS = ("admission", "resourceRequests", "schedulingStats")
-BY_OTHERS = "Inadmissible"
-"""The reason that the life of Workloads, not scheduling, writes."""
+from .. import kueue_objects as shown  # noqa: TID252 - what the rooms share stands above them
+from ..whole_objects import in_words, whole  # noqa: TID252
+from .form import namespace
+
+Listed = dict[str, list[Manifest]]
+"""The objects of a scenario, by what they are."""
+KINDS: dict[str, type[Object]] = {"workloads": kueue.Workload, "local queues": kueue.LocalQueue, "events": Event}
+CLUSTER_WIDE: dict[str, type[Object]] = {
+    "queues": kueue.ClusterQueue,
+    "cohorts": kueue.Cohort,
+    "flavors": kueue.ResourceFlavor,
+    "checks": kueue.AdmissionCheck,
+}
 ANY_NOTE = ("Pending", "PreemptedWorkload")
 """Events of one reason about one version of an object are one, with the first note; which is first is a matter of time.
 Why somebody waits in the end stands in its condition."""
 
-Standing = Mapping[str, Any]
-"""How a ClusterQueue stands: its counts, what is reserved in it, and why it cannot admit."""
+
+async def end_state(client: Client, prefix: str) -> dict[str, Any]:
+    listed = {what: (await client.list(kind.resource, namespace(prefix))).items for what, kind in KINDS.items()}
+    for what, kind in CLUSTER_WIDE.items():
+        found = (await client.list(kind.resource)).items
+        listed[what] = [raw for raw in found if raw["metadata"]["name"].startswith(prefix)]
+    return normal(listed, prefix)
 
 
-async def workloads(client: Client, namespace: str, prefix: str) -> dict[str, Any]:
-    found = (await client.list(kueue.Workload.resource, namespace)).items
-    events = (await client.list(Event.resource, namespace)).items
-    names = {raw["metadata"]["uid"]: raw["metadata"]["name"] for raw in found}
-    ends = {
-        "workloads": {raw["metadata"]["name"]: _status(raw) for raw in found},
-        "events": sorted({_sentence(event) for event in events if _is_of_scheduling(event)}),
-    }
-    text = json.dumps(ends)
-    for uid, name in names.items():
-        text = text.replace(uid, f"uid of {name}")
-    plain: dict[str, Any] = json.loads(text.replace(prefix, ""))
-    return plain
+def normal(listed: Listed, prefix: str) -> dict[str, Any]:
+    """Return what is compared of the objects of a scenario."""
+    end = {what: shown.named(listed[what], whole) for what in CLUSTER_WIDE}
+    end["local queues"] = shown.named(listed["local queues"], partial(_local_queue, listed["workloads"]))
+    end["workloads"] = shown.named(listed["workloads"], shown.workload)
+    end["events"] = shown.events([_without_chance(event) for event in listed["events"]])
+    found: dict[str, Any] = in_words(end, listed["workloads"], prefix)
+    return {what: some for what, some in found.items() if some}
 
 
-def standing(raw: Manifest) -> Standing:
-    """Read how a ClusterQueue stands from the status that Kueue wrote."""
-    status = raw["status"]
-    active = next(each for each in status["conditions"] if each["type"] == "Active")
-    return {
-        "pending": status.get("pendingWorkloads", 0),
-        "reserving": status.get("reservingWorkloads", 0),
-        "admitted": status.get("admittedWorkloads", 0),
-        "reservation": _totals(status.get("flavorsReservation") or ()),
-        "usage": _totals(status.get("flavorsUsage") or ()),
-        "active": [active["reason"], active["message"]],
-    }
+def _local_queue(workloads: list[Manifest], raw: Manifest) -> Manifest:
+    """Return a LocalQueue with all who wait in it.
+
+    Kueue does not count whom it tries at the moment, which may be one of them, over and over.
+    """
+    found = whole(raw)
+    waiting = sum(_waits_in(raw["metadata"]["name"], kueue.Workload.view(each)) for each in workloads)
+    if found["status"].get("pendingWorkloads") == waiting - 1:
+        found["status"]["pendingWorkloads"] = waiting
+    return found
 
 
-def _totals(flavors: Any) -> dict[str, str]:
-    totals = {f"{f['name']}/{r['name']}": r["total"] for f in flavors for r in f["resources"]}
-    return {name: total for name, total in totals.items() if total != "0"}
+def _waits_in(queue: str, workload: kueue.Workload) -> bool:
+    return workload.spec.queue_name == queue and workload.is_live and not workload.is_true(kueue.QUOTA_RESERVED)
 
 
-def _status(raw: Manifest) -> Manifest:
-    status = raw.get("status") or {}
-    conditions = [each for each in status.get("conditions") or () if each["type"] in CONDITIONS]
-    told = {each["type"]: _said(each) for each in conditions if each["reason"] != BY_OTHERS}
-    return {**{field: status[field] for field in FIELDS if status.get(field)}, "conditions": told}
-
-
-def _said(condition: Manifest) -> str:
-    return f"{condition['status']} {condition['reason']}: {condition['message']}"
-
-
-def _is_of_scheduling(event: Manifest) -> bool:
-    return event.get("reportingController") == kueue.ADMISSION_MANAGER and event["regarding"]["kind"] == "Workload"
-
-
-def _sentence(event: Manifest) -> str:
-    note = re.sub(r"was \d+s", "was Ns", event.get("note", ""))
-    if event["reason"] in ANY_NOTE:
-        note = "..."
-    return f"{event['type']} {event['reason']} {event['action']} {event['regarding']['name']}: {note}"
+def _without_chance(event: Manifest) -> Manifest:
+    return {**event, "note": "..."} if event["reason"] in ANY_NOTE else event

@@ -41,7 +41,7 @@ def _scenario(seed: int) -> Described:
 
 
 def _older(workloads: tuple[str, ...]) -> Described:
-    return {"why": NEWER, "at": [f"workloads.{name}.conditions.QuotaReserved" for name in workloads]}
+    return {"why": NEWER, "at": [f"workloads.{name}.status.conditions.QuotaReserved" for name in workloads]}
 
 
 def _tree(chance: random.Random, flavors: list[str]) -> tuple[Described, list[str]]:

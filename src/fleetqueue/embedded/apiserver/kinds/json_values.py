@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import orjson
 
-from fleetqueue.embedded.apiserver.kinds import go_time, quantities
+from fleetqueue.api import canonical_quantities
+from fleetqueue.embedded.apiserver.kinds import go_time
 
 Read = Callable[[Any], Any]
 
@@ -156,7 +157,7 @@ def quantity(value: Any) -> str:
     if type(value) is not str:
         value = "0" if value is None else orjson.dumps(value).decode()
     try:
-        return quantities.canonical(value.strip())
+        return canonical_quantities.canonical(value.strip())
     except ValueError as error:
         raise Unreadable(str(error)) from None
 

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import orjson
 
+from fleetqueue.api import canonical_quantities
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.apiserver.kinds import envelope, quantities, wire_fields
+from fleetqueue.embedded.apiserver.kinds import envelope, wire_fields
 from fleetqueue.embedded.apiserver.kinds.envelope import Envelope
 from fleetqueue.embedded.apiserver.kinds.table import TypeField, table, type_of
 from fleetqueue.embedded.apiserver.kinds.wire import BYTES, FIXED64, Malformed, Message, Out, signed32, signed64
@@ -62,7 +63,7 @@ def _moment(seconds: int, nanos: int) -> datetime:
 def quantity(data: bytes, at: int, stop: int, depth: int) -> str:
     fields = _QUANTITY.read(data, at, stop, {}, depth + 1)
     try:
-        return quantities.canonical(fields.get("string", "0"))
+        return canonical_quantities.canonical(fields.get("string", "0"))
     except ValueError as error:
         raise Malformed(str(error)) from None
 

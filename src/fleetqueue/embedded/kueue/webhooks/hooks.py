@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.admission_hooks import AdmissionHook, Call, Find
 from fleetqueue.api.apps_v1 import Deployment, ReplicaSet, StatefulSet
+from fleetqueue.api.canonical_quantities import canonical
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.job_kinds import RAY_CLUSTER, RAY_JOB, RAY_SERVICE, SPARK_APPLICATION
 from fleetqueue.api.kueue_pods import DEPLOYMENT, LEADER_WORKER_SET, STATEFUL_SET
@@ -33,6 +34,7 @@ from fleetqueue.embedded.kueue.webhooks.workload_rules import workload_faults
 
 CREATE: Final = ("CREATE",)
 WRITES: Final = ("CREATE", "UPDATE")
+AMOUNTS: Final = ("nominalQuota", "borrowingLimit", "lendingLimit")
 
 ABOVE_PODS: Final[Mapping[str, type[Object]]] = {
     DEPLOYMENT: Deployment,
@@ -71,7 +73,7 @@ def hooks(
 
 
 def _of_queues() -> Iterable[AdmissionHook]:
-    yield _hook("mclusterqueue", kueue.ClusterQueue, _held, is_mutating=True)
+    yield _hook("mclusterqueue", kueue.ClusterQueue, _written_queue, is_mutating=True)
     yield _hook("mresourceflavor", kueue.ResourceFlavor, _held, is_mutating=True)
     yield _hook("vclusterqueue", kueue.ClusterQueue, _judged(queue_rules.cluster_queue_faults))
     yield _hook("vcohort", kueue.Cohort, _judged(queue_rules.cohort_faults))
@@ -184,6 +186,29 @@ def _judged(faults: Faults) -> Call:
         return new
 
     return call
+
+
+def _written_queue(old: Manifest | None, new: Manifest) -> Manifest:
+    """Hold a ClusterQueue, and write its amounts as Go does: upstream's hook answers with the queue as it read it."""
+    held = _held(old, new)
+    return {**held, "spec": _with_canonical_amounts(held["spec"])} if "spec" in held else held
+
+
+def _with_canonical_amounts(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_canonical_amounts(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _canonical(inner) if name in AMOUNTS else _with_canonical_amounts(inner) for name, inner in value.items()
+    }
+
+
+def _canonical(amount: Any) -> Any:
+    try:
+        return canonical(str(amount))
+    except ValueError:
+        return amount  # the schema refuses it
 
 
 def _held(old: Manifest | None, new: Manifest) -> Manifest:

@@ -70,6 +70,20 @@ async def test_queues_and_flavors_are_held_from_the_beginning(asked):
         assert found["metadata"]["finalizers"] == ["kueue.x-k8s.io/resource-in-use"]
 
 
+async def test_the_amounts_of_a_new_queue_are_written_as_go_writes_them(asked):
+    quotas = [
+        {"name": "cpu", "nominalQuota": "4000", "borrowingLimit": "0.5"},
+        {"name": "memory", "nominalQuota": 1024},
+    ]
+    groups = [{"coveredResources": ["cpu", "memory"], "flavors": [{"name": "default", "resources": quotas}]}]
+
+    await asked.add(queue_manifest("other", cohortName="c", resourceGroups=groups))
+
+    [group] = (await asked.get("ClusterQueue", "other"))["spec"]["resourceGroups"]
+    cpu, memory = group["flavors"][0]["resources"]
+    assert (cpu["nominalQuota"], cpu["borrowingLimit"], memory["nominalQuota"]) == ("4k", "500m", "1024")
+
+
 @pytest.mark.parametrize(
     ("manifest", "says"),
     [

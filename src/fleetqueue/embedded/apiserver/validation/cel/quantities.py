@@ -2,7 +2,7 @@
 
 import math
 
-from fleetqueue.embedded.apiserver.kinds import quantities
+from fleetqueue.api import canonical_quantities
 from fleetqueue.embedded.apiserver.validation.cel.errors import CelError
 from fleetqueue.embedded.apiserver.validation.cel.functions import Library
 from fleetqueue.embedded.apiserver.validation.cel.types import BOOL, DOUBLE, INT, STRING, opaque
@@ -61,7 +61,7 @@ class Quantity:
 @library.function("quantity", STRING, result=QUANTITY)
 def quantity(text: str) -> Quantity:
     try:
-        amount = quantities.parsed(text)
+        amount = canonical_quantities.parsed(text)
     except ValueError as error:
         raise CelError(str(error)) from None
     return Quantity(amount.mantissa, amount.exponent, is_small=amount.is_short)
@@ -70,7 +70,7 @@ def quantity(text: str) -> Quantity:
 @library.function("isQuantity", STRING, result=BOOL)
 def is_quantity(text: str) -> bool:
     try:
-        quantities.canonical(text)
+        canonical_quantities.canonical(text)
     except ValueError:
         return False
     return True

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetqueue.api import quantity
-from fleetqueue.embedded.apiserver.kinds.quantities import canonical
+from fleetqueue.api.canonical_quantities import canonical
 
 
 @pytest.mark.parametrize(
