@@ -1,6 +1,5 @@
 """What a placement scenario ends in: Placements, PlacementDecisions and Events, without what differs in every run."""
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
@@ -10,6 +9,11 @@ from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 
+from ..whole_objects import in_words, whole  # noqa: TID252 - what the rooms share stands above them
+
+Listed = dict[str, list[Manifest]]
+"""The objects of a scenario, by what they are."""
+KINDS = {"placements": cluster.Placement, "decisions": cluster.PlacementDecision, "events": Event}
 CLEANED = (
     cluster.Placement,
     cluster.PlacementDecision,
@@ -24,19 +28,20 @@ def reader(prefix: str, *, with_scores: bool) -> Callable[[Client], Awaitable[An
     """Scores that other Placements change, whenever they are looked at, cannot be compared."""
 
     async def read(client: Client) -> Any:
-        namespace = f"{prefix}ns"
-        placements = (await client.list(cluster.Placement.resource, namespace)).items
-        decisions = (await client.list(cluster.PlacementDecision.resource, namespace)).items
-        events = (await client.list(Event.resource, namespace)).items
-        names = {raw["metadata"]["uid"]: raw["metadata"]["name"] for raw in placements}
-        found = {
-            "placements": {raw["metadata"]["name"]: _status(raw) for raw in placements},
-            "decisions": {raw["metadata"]["name"]: _decision(raw, names) for raw in decisions},
-            "events": _events(event for event in events if with_scores or event["reason"] != "ScoreUpdate"),
-        }
-        return json.loads(json.dumps(found).replace(prefix, ""))
+        listed = {what: (await client.list(kind.resource, f"{prefix}ns")).items for what, kind in KINDS.items()}
+        return normal(listed, prefix, with_scores=with_scores)
 
     return read
+
+
+def normal(listed: Listed, prefix: str, *, with_scores: bool) -> dict[str, Any]:
+    """Return what is compared of the objects of a scenario."""
+    end: dict[str, Any] = {
+        what: {raw["metadata"]["name"]: whole(raw) for raw in listed[what]} for what in ("placements", "decisions")
+    }
+    end["events"] = _events(event for event in listed["events"] if with_scores or event["reason"] != "ScoreUpdate")
+    found: dict[str, Any] = in_words(end, listed["placements"], prefix)
+    return found
 
 
 def cleaner(prefix: str) -> Callable[[Client], Awaitable[None]]:
@@ -56,34 +61,6 @@ async def _delete(client: Client, kind: Any, metadata: Manifest) -> None:
         await client.merge(kind.resource, name, namespace, {"metadata": {"finalizers": None}})
     if not metadata.get("deletionTimestamp"):
         await client.delete(kind.resource, name, namespace)
-
-
-def _status(raw: Manifest) -> Manifest:
-    status = dict(raw.get("status") or {})
-    conditions = status.get("conditions") or []
-    return {**status, "conditions": [{k: v for k, v in c.items() if k != "lastTransitionTime"} for c in conditions]}
-
-
-def _decision(raw: Manifest, names: dict[str, str]) -> Manifest:
-    metadata, status = raw["metadata"], raw.get("status")
-    found = {
-        "labels": {label.removeprefix(f"{cluster.GROUP}/"): v for label, v in (metadata.get("labels") or {}).items()},
-        "annotations": metadata.get("annotations"),
-        "owners": [_owner(owner, names) for owner in metadata.get("ownerReferences", ())],
-        "decisions": None if status is None else [_chosen(chosen) for chosen in status["decisions"]],
-        "more status": {field: value for field, value in (status or {}).items() if field != "decisions"},
-    }
-    return {field: value for field, value in found.items() if value not in (None, {})}
-
-
-def _owner(owner: Manifest, names: dict[str, str]) -> str:
-    """Return an owner in one line; its uid as the name of the Placement that has it."""
-    rest = {**owner, "uid": names.get(owner["uid"])}
-    return " ".join(f"{field}={rest[field]}" for field in sorted(rest))
-
-
-def _chosen(decision: Manifest) -> Any:
-    return decision["clusterName"] if decision == {"clusterName": decision["clusterName"], "reason": ""} else decision
 
 
 def _events(events: Iterable[Manifest]) -> list[str]:
