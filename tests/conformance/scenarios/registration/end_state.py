@@ -1,7 +1,7 @@
-"""What a registration scenario ends in: its clusters and sets, and what the hub keeps for them."""
+"""What a registration scenario ends in: its clusters and sets, and what the hub keeps for them, or the worker."""
 
-import json
-from collections.abc import Iterable
+import re
+from functools import partial
 from typing import Any
 
 from fleetqueue.api import cluster_v1 as cluster
@@ -10,17 +10,38 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Namespace, Secret
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.meta import Object
-from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleBinding
+from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.embedded.ocm.registration.names import AGENT_NAMESPACE, HUB_SECRET, NAMESPACE_LABEL
 from fleetqueue.embedded.ocm.registration.objects import RemainingAddOn, RemainingWork
 
+from ..whole_objects import in_words, named, place, whole  # noqa: TID252 - what the rooms share stands above them
 from .doing import Actor
 
+Listed = dict[str, list[Manifest]]
+"""The objects of a scenario, by what they are."""
 WORKER = "cluster1"
-OF_AGENT = (cluster.ACCEPTED, cluster.JOINED, cluster.AVAILABLE)
+KINDS: dict[str, type[Object]] = {
+    "clusters": cluster.ManagedCluster,
+    "sets": cluster.ManagedClusterSet,
+    "bindings": cluster.ManagedClusterSetBinding,
+    "namespaces": Namespace,
+    "cluster roles": ClusterRole,
+    "cluster role bindings": ClusterRoleBinding,
+    "roles": Role,
+    "role bindings": RoleBinding,
+    "leases": Lease,
+    "requests": CertificateSigningRequest,
+    "works": RemainingWork,
+    "add-ons": RemainingAddOn,
+    "events": Event,
+}
+RIGHTS = ("cluster roles", "cluster role bindings")
 REPORTERS = ("registration-controller", "klusterlet-agent")
+OF_ANY_SCENARIO = re.compile(r"\br\d{3}-")
+OF_THE_HUB = re.compile(rf"{re.escape(NAMESPACE_LABEL)}[0-9a-z]+")
+"""A label that ends in the hash of a hub."""
 
 
 async def end_state(client: Client, actor: Actor) -> Any:
@@ -29,122 +50,109 @@ async def end_state(client: Client, actor: Actor) -> Any:
 
 
 async def _of_worker(client: Client, actor: Actor) -> Any:
-    """Read what an agent says of its worker, as far as it is the scenario's, and what it keeps there."""
-    prefix, status = actor.prefix, (await client.get(cluster.ManagedCluster.resource, WORKER))["status"]
-    secret = await actor.worker.get(Secret.resource, HUB_SECRET, AGENT_NAMESPACE)
-    namespaces = await _of(actor.worker, Namespace, prefix)
-    events = (await client.list(Event.resource, WORKER)).items
-    found = {
-        "conditions": {kind: text for kind, text in said({"status": status}).items() if kind in OF_AGENT},
-        "capacity": {name: value for name, value in status["capacity"].items() if prefix in name},
-        "allocatable": {name: value for name, value in status["allocatable"].items() if prefix in name},
-        "claims": [claim for claim in status.get("clusterClaims") or () if prefix in claim["name"]],
-        "namespaces": [_said_of(each) for each in status.get("managedNamespaces") or () if prefix in each["name"]],
-        "secret": sorted(secret["data"]),
-        "labels": {_name(raw): _values(raw, NAMESPACE_LABEL) for raw in namespaces},
-        "events": sorted({sentence(raw) for raw in events if _is_told_by_us(raw)}),
-    }
-    return json.loads(json.dumps(found).replace(prefix, ""))
+    return normal_worker(
+        {
+            "clusters": [await client.get(cluster.ManagedCluster.resource, WORKER)],
+            "secrets": [await actor.worker.get(Secret.resource, HUB_SECRET, AGENT_NAMESPACE)],
+            "namespaces": _of(actor.prefix, (await actor.worker.list(Namespace.resource)).items),
+            "events": (await client.list(Event.resource, WORKER)).items,
+        },
+        actor.prefix,
+    )
 
 
 async def _of_hub(client: Client, actor: Actor) -> Any:
-    prefix, shown = actor.prefix, actor.said.get("shows", ())
-    sets = await _of(client, cluster.ManagedClusterSet, prefix)
-    others = [raw for raw in (await client.list(cluster.ManagedClusterSet.resource)).items if _name(raw) in shown]
-    found = {
-        "clusters": {_name(raw): of_cluster(raw) for raw in await _of(client, cluster.ManagedCluster, prefix)},
-        "sets": {_name(raw): _of_set(raw) for raw in sets} | {_name(raw): raw["spec"] for raw in others},
-        "bindings": {_name(raw): said(raw) for raw in await _of(client, cluster.ManagedClusterSetBinding, prefix)},
-        "namespaces": {_name(raw): _ours(raw) for raw in await _of(client, Namespace, prefix)},
-        "roles": {_name(raw): _rights(raw) for raw in await _of(client, ClusterRole, prefix)},
-        "role bindings": {_name(raw): _rights(raw) for raw in await _of(client, ClusterRoleBinding, prefix)},
-        "bindings of roles": {_name(raw): _rights(raw) for raw in await _of(client, RoleBinding, prefix)},
-        "leases": {raw["metadata"]["namespace"]: _lease(raw) for raw in await _of(client, Lease, prefix)},
-        "requests": {_name(raw): _request(raw) for raw in await _of(client, CertificateSigningRequest, prefix)},
-        "works": [_name(raw) for raw in await _of(client, RemainingWork, prefix)],
-        "add-ons": {_name(raw): said(raw).get("Available") for raw in await _of(client, RemainingAddOn, prefix)},
-        "events": sorted({sentence(raw) for raw in await _of(client, Event, prefix) if _is_told_by_us(raw)}),
-        "refusals": actor.refusals,
-    }
-    return json.loads(json.dumps({field: value for field, value in found.items() if value}).replace(prefix, ""))
+    listed = {what: _of(actor.prefix, (await client.list(kind.resource)).items) for what, kind in KINDS.items()}
+    sets = (await client.list(cluster.ManagedClusterSet.resource)).items
+    listed["sets of all"] = [raw for raw in sets if raw["metadata"]["name"] in actor.said.get("shows", ())]
+    return normal(listed, actor.refusals, actor.prefix)
 
 
-def of_cluster(raw: Manifest) -> Manifest:
-    metadata, spec = raw["metadata"], raw["spec"]
-    found = {
-        "labels": metadata.get("labels"),
-        "annotations": sorted(metadata.get("annotations") or ()),
-        "finalizers": sorted(metadata.get("finalizers") or ()),
-        "is deleting": "deletionTimestamp" in metadata,
-        "accepted": spec.get("hubAcceptsClient", False),
-        "lease": spec.get("leaseDurationSeconds"),
-        "taints": [{k: v for k, v in taint.items() if k != "timeAdded"} for taint in spec.get("taints") or ()],
-        "conditions": said(raw),
-        "namespaces": (raw.get("status") or {}).get("managedNamespaces"),
-    }
-    return {field: value for field, value in found.items() if value}
-
-
-def said(raw: Manifest) -> dict[str, str]:
-    """Return what the conditions of an object say, by their types."""
-    conditions = (raw.get("status") or {}).get("conditions") or ()
-    return {each["type"]: f"{each['status']} {each['reason']}: {each['message']}" for each in conditions}
-
-
-def sentence(raw: Manifest) -> str:
-    about = raw["regarding"]
-    whom = f"{about['kind']} {about.get('namespace', '')}/{about['name']}"
-    return f"{raw['reportingController']} {raw['type']} {raw['reason']} {raw['action']} {whom}: {raw['note']}"
-
-
-async def _of(client: Client, kind: type[Object], prefix: str) -> Iterable[Manifest]:
+def _of(prefix: str, listed: list[Manifest]) -> list[Manifest]:
     """Return the objects of a scenario."""
-    found = (await client.list(kind.resource)).items
-    return [raw for raw in found if prefix in raw["metadata"].get("namespace", "") + "/" + _name(raw)]
+    return [raw for raw in listed if prefix in place(raw)]
 
 
-def _name(raw: Manifest) -> str:
-    return str(raw["metadata"]["name"])
+def normal(listed: Listed, refusals: list[str], prefix: str) -> Any:
+    """Return what is compared of the objects on the hub."""
+    show = {"clusters": _cluster, "requests": _request, **dict.fromkeys(RIGHTS, partial(_rights, listed["clusters"]))}
+    found: dict[str, Any] = {what: named(listed[what], show.get(what, whole)) for what in KINDS if what != "events"}
+    found["sets"] |= {name: {**raw, "status": "of all"} for name, raw in named(listed["sets of all"], whole).items()}
+    found["events"] = _events(listed["events"])
+    found["refusals"] = refusals
+    return in_words({what: some for what, some in found.items() if some}, listed["clusters"], prefix)
 
 
-def _said_of(namespace: Manifest) -> Manifest:
-    return {**namespace, "conditions": said({"status": namespace})}
+def normal_worker(listed: Listed, prefix: str) -> Any:
+    """Return what is compared of what an agent says of its worker, as far as it is the scenario's, and keeps there."""
+    [managed], [secret] = map(_cluster, listed["clusters"]), map(whole, listed["secrets"])
+    found = {
+        "cluster": _without_others(_of_any_machine(managed), prefix),
+        "secret": {**secret, "data": sorted(secret["data"])},
+        "namespaces": named(listed["namespaces"], whole),
+        "events": _events(listed["events"]),
+    }
+    return _without_hash(in_words(found, listed["clusters"], prefix))
 
 
-def _values(raw: Manifest, prefix: str) -> list[str]:
-    """Return the values of labels whose names differ between hubs."""
-    return [value for name, value in (raw["metadata"].get("labels") or {}).items() if name.startswith(prefix)]
+def _cluster(raw: Manifest) -> Manifest:
+    """Return a cluster, to which two of OCM's controllers add their finalizers in any order."""
+    shown = whole(raw)
+    return {**shown, "finalizers": sorted(shown["finalizers"])}
 
 
-def _of_set(raw: Manifest) -> Manifest:
-    return {"spec": raw["spec"], "conditions": said(raw)}
+def _rights(clusters: list[Manifest], raw: Manifest) -> Manifest:
+    """Return a role or a binding; that of a denied cluster OCM labels with any cluster that it has let in."""
+    shown = whole(raw)
+    denied = [cluster["metadata"]["name"] for cluster in clusters if not cluster["spec"].get("hubAcceptsClient")]
+    if raw["metadata"]["name"].rpartition(":")[2] in denied:
+        shown["labels"] = dict.fromkeys(shown["labels"], "any")
+    return shown
 
 
-def _ours(raw: Manifest) -> Manifest:
-    labels = raw["metadata"].get("labels") or {}
-    return {key: value for key, value in labels.items() if "open-cluster-management" in key}
+def _of_any_machine(managed: Manifest) -> Manifest:
+    """Return the worker without what its fleet gives it: its set, addresses, authority, nodes and build."""
+    spec, status = dict(managed["spec"]), dict(managed["status"])
+    spec["managedClusterClientConfigs"] = [sorted(each) for each in spec.get("managedClusterClientConfigs") or ()]
+    status["version"] = {name: version.partition("+")[0] for name, version in status["version"].items()}
+    for amounts in ("capacity", "allocatable"):
+        status[amounts] = {name: value for name, value in status[amounts].items() if OF_ANY_SCENARIO.search(name)}
+    labels = {name: value for name, value in managed["labels"].items() if name != cluster.CLUSTER_SET_LABEL}
+    return {**managed, "labels": labels, "spec": spec, "status": status}
 
 
-def _rights(raw: Manifest) -> Manifest:
-    """Read rights. Their label names a cluster: with OCM any, of those it let in, when one is denied."""
-    fields = ("rules", "roleRef", "subjects")
-    metadata = raw["metadata"]
-    found = {"labels": sorted(metadata.get("labels") or ()), "finalizers": metadata.get("finalizers")}
-    return found | {field: raw[field] for field in fields if field in raw}
+def _without_others(value: Any, prefix: str) -> Any:
+    """Leave out what other scenarios do to the one worker: their labels, resources, claims and namespaces."""
+
+    def is_ours(name: Any) -> bool:
+        found = OF_ANY_SCENARIO.search(str(name))
+        return found is None or found[0] == prefix
+
+    if isinstance(value, dict):
+        return {name: _without_others(each, prefix) for name, each in value.items() if is_ours(name)}
+    if isinstance(value, list):
+        return [_without_others(each, prefix) for each in value if is_ours(each)]
+    return value
 
 
-def _lease(raw: Manifest) -> Manifest:
-    spec = {field: value for field, value in raw["spec"].items() if field != "renewTime"}
-    return {"labels": raw["metadata"].get("labels"), **spec}
+def _without_hash(end: Any) -> Any:
+    if isinstance(end, dict):
+        return {OF_THE_HUB.sub(NAMESPACE_LABEL, name): _without_hash(each) for name, each in end.items()}
+    return end
 
 
 def _request(raw: Manifest) -> Manifest:
-    status = raw.get("status") or {}
-    conditions = [
-        f"{each['type']} {each.get('reason')}: {each.get('message')}" for each in status.get("conditions") or ()
-    ]
-    return {"conditions": conditions, "is signed": bool(status.get("certificate"))}
+    """Return a request for a certificate, whose key is made up, and by which certificate a real hub knows who asks."""
+    shown = whole(raw)
+    shown["spec"] = {**shown["spec"], "request": "...", "extra": "..."}
+    return {**shown, "status": {**shown["status"], "certificate": bool(shown["status"].get("certificate"))}}
 
 
-def _is_told_by_us(raw: Manifest) -> bool:
-    return raw.get("reportingController") in REPORTERS
+def _events(listed: list[Manifest]) -> list[str]:
+    return sorted({_sentence(raw) for raw in listed if raw.get("reportingController") in REPORTERS})
+
+
+def _sentence(raw: Manifest) -> str:
+    about = raw["regarding"]
+    whom = f"{about['kind']} {about.get('namespace', '')}/{about['name']}"
+    return f"{raw['reportingController']} {raw['type']} {raw['reason']} {raw['action']} {whom}: {raw['note']}"

@@ -16,7 +16,7 @@ from fleetqueue.embedded.ocm.addons import wiring as add_ons
 from fleetqueue.embedded.ocm.registration import wiring
 from fleetqueue.embedded.ocm.registration.names import AGENT_NAMESPACE, BOOTSTRAP_SECRET, KUBECONFIG
 from fleetqueue.embedded.ocm.registration.settings import RegistrationAgentSettings, RegistrationHubSettings
-from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
+from fleetqueue.fleets.embedded import CA, EmbeddedFleet, InProcessCluster
 from fleetqueue.lab.pki import ADMIN_USER
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real.fleet import RealFleet
@@ -44,8 +44,8 @@ FOLLOWED = (
     ClusterRole,
     RoleBinding,
 )
-QUIET = 6.0
-"""Upstream looks every five seconds whether works are gone."""
+QUIET = 7.0
+"""Seconds without a change after which the real hub counts as settled: it looks every five whether works are gone."""
 
 
 async def run_on_ours() -> Ends:
@@ -87,7 +87,9 @@ def _registration(hub: InProcessCluster) -> Manager:
 
 @asynccontextmanager
 async def _parts(fleet: EmbeddedFleet) -> AsyncIterator[None]:
-    agent = wiring.agent(fleet.workers[0].client(), fleet.dial, Metrics(), RegistrationAgentSettings(WORKER))
+    worker = fleet.workers[0]
+    settings = RegistrationAgentSettings(WORKER, urls=[worker.url], ca=CA)
+    agent = wiring.agent(worker.client(), fleet.dial, Metrics(), settings)
     async with running(_registration(fleet.hub).run()), running(agent.run()):
         yield
 
