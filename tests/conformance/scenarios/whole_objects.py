@@ -13,6 +13,7 @@ from fleetqueue.api.scheme import Manifest
 from .kueue_objects import conditions, header
 
 TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:(?:\.\d+)?Z| \+0000 UTC)")
+UIDS = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 ASIDE = ("apiVersion", "kind", "metadata", "status")
 
 
@@ -27,10 +28,15 @@ def place(raw: Manifest) -> str:
 
 
 def whole(raw: Manifest) -> Manifest:
-    """Return all that an object says: of its metadata what somebody chose, its body, and its status."""
+    """Return all that an object says: of its metadata what somebody chose, its body, and its status.
+
+    Several controllers may have added their finalizers, in any order.
+    """
     body = {field: value for field, value in raw.items() if field not in ASIDE}
     deleted = {"is deleting": True} if "deletionTimestamp" in raw["metadata"] else {}
-    return {**header(raw), **deleted, **body, "status": told(raw.get("status") or {})}
+    chosen = header(raw)
+    finalizers = sorted(chosen["finalizers"])
+    return {**chosen, "finalizers": finalizers, **deleted, **body, "status": told(raw.get("status") or {})}
 
 
 def told(value: Any) -> Any:
@@ -55,4 +61,4 @@ def in_words(end: Any, listed: Iterable[Manifest], prefix: str, others: Mapping[
         text = text.replace(raw["metadata"]["uid"], f"uid of {raw['metadata']['name']}")
     for made_up, called in others.items():
         text = text.replace(made_up, called)
-    return json.loads(TIMES.sub("T", text).replace(prefix, ""))
+    return json.loads(UIDS.sub("uid of one that is gone", TIMES.sub("T", text)).replace(prefix, ""))

@@ -83,7 +83,7 @@ USES = {
     },
     "cluster-manager-addon-manager-controller": {
         **{f"{each}.{CLUSTER}": followed() for each in ("managedclusters", "placements", "placementdecisions")},
-        f"clustermanagementaddons.{ADD_ONS}": followed(),
+        f"clustermanagementaddons.{ADD_ONS}": followed(patch="installation: _take_self_back"),
         f"clustermanagementaddons/status.{ADD_ONS}": {"patch": "configuration"},
         f"addontemplates.{ADD_ONS}": followed(),
         f"addondeploymentconfigs.{ADD_ONS}": followed(),

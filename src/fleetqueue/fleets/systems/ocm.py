@@ -106,7 +106,8 @@ ADD_ON_MANAGER: Final = SystemPart(
     account="addon-manager-controller-sa",
     rules=(
         rule(_CLUSTER, "managedclusters placements placementdecisions", FOLLOW),
-        rule(_ADD_ONS, "clustermanagementaddons addontemplates addondeploymentconfigs", FOLLOW),
+        rule(_ADD_ONS, "clustermanagementaddons", f"{FOLLOW} patch"),
+        rule(_ADD_ONS, "addontemplates addondeploymentconfigs", FOLLOW),
         rule(_ADD_ONS, "managedclusteraddons", f"{FOLLOW} create patch delete"),
         rule(_ADD_ONS, "managedclusteraddons/status clustermanagementaddons/status", "patch"),
         rule(_WORK, "manifestworks", f"{FOLLOW} create patch delete"),

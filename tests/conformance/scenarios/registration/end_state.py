@@ -75,7 +75,7 @@ def _of(prefix: str, listed: list[Manifest]) -> list[Manifest]:
 
 def normal(listed: Listed, refusals: list[str], prefix: str) -> Any:
     """Return what is compared of the objects on the hub."""
-    show = {"clusters": _cluster, "requests": _request, **dict.fromkeys(RIGHTS, partial(_rights, listed["clusters"]))}
+    show = {"requests": _request, **dict.fromkeys(RIGHTS, partial(_rights, listed["clusters"]))}
     found: dict[str, Any] = {what: named(listed[what], show.get(what, whole)) for what in KINDS if what != "events"}
     found["sets"] |= {name: {**raw, "status": "of all"} for name, raw in named(listed["sets of all"], whole).items()}
     found["events"] = _events(listed["events"])
@@ -85,7 +85,7 @@ def normal(listed: Listed, refusals: list[str], prefix: str) -> Any:
 
 def normal_worker(listed: Listed, prefix: str) -> Any:
     """Return what is compared of what an agent says of its worker, as far as it is the scenario's, and keeps there."""
-    [managed], [secret] = map(_cluster, listed["clusters"]), map(whole, listed["secrets"])
+    [managed], [secret] = (map(whole, listed[what]) for what in ("clusters", "secrets"))
     found = {
         "cluster": _without_others(_of_any_machine(managed), prefix),
         "secret": {**secret, "data": sorted(secret["data"])},
@@ -93,12 +93,6 @@ def normal_worker(listed: Listed, prefix: str) -> Any:
         "events": _events(listed["events"]),
     }
     return _without_hash(in_words(found, listed["clusters"], prefix))
-
-
-def _cluster(raw: Manifest) -> Manifest:
-    """Return a cluster, to which two of OCM's controllers add their finalizers in any order."""
-    shown = whole(raw)
-    return {**shown, "finalizers": sorted(shown["finalizers"])}
 
 
 def _rights(clusters: list[Manifest], raw: Manifest) -> Manifest:

@@ -11,7 +11,8 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import work_v1 as work
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
-from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.apps_v1 import Deployment
+from fleetqueue.api.core_v1 import Namespace, Pod, Secret
 from fleetqueue.client import Client
 from fleetqueue.client.certificates import CertificateSubject, new_request
 from fleetqueue.client.kubeconfig import Connection, render
@@ -45,6 +46,7 @@ FOLLOWED = (
     addon.ManagedClusterAddOn,
     addon.ClusterManagementAddOn,
 )
+ON_WORKER = (work.AppliedManifestWork, Secret, Deployment, Pod)
 SETTLING = 5.0
 
 
@@ -62,13 +64,27 @@ class InVirtualTime:
         await advance(seconds)
 
 
+class BothSides:
+    """Has settled when neither side moves: what ends on one may begin on the other."""
+
+    def __init__(self, *sites: RealHub) -> None:
+        self.sites = sites
+
+    async def settle(self) -> None:
+        await asyncio.gather(*(site.settle() for site in self.sites))
+        await asyncio.gather(*(site.settle() for site in self.sites))
+
+    async def wait(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
 async def run_on_real(folder: Path) -> Ends:
     async with (
         RealFleet(folder, workers=1, ocm="full", kueue=False) as fleet,
         RealHub.open(fleet.clusters["hub"], FOLLOWED, quiet=SETTLING, patience=180.0) as hub,
-        RealHub.open(fleet.clusters[WORKER], (work.AppliedManifestWork,), quiet=1.0, patience=180.0) as worker,
+        RealHub.open(fleet.clusters[WORKER], ON_WORKER, quiet=SETTLING, patience=180.0) as worker,
     ):
-        return await _run(hub, hub.client, worker.client)
+        return await _run(BothSides(hub, worker), hub.client, worker.client)
 
 
 async def run_on_ours() -> Ends:

@@ -1,8 +1,8 @@
 """Put an add-on onto the clusters that its Placements choose, and take it from all others.
 
 Reads:   ClusterManagementAddOn, Placement, PlacementDecision, ManagedClusterAddOn
-Writes:  ManagedClusterAddOns: makes and deletes them, and keeps their owner
-Mirrors: OCM pkg/addon/controllers/{addonmanagement,addonowner}
+Writes:  ManagedClusterAddOns: makes and deletes them, and keeps their owner; ClusterManagementAddOn: its lifecycle
+Mirrors: OCM pkg/addon/controllers/{addonmanagement,addonowner}, addon-framework controllers/cmamanagedby
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,10 @@ class InstallationController(Controller):
 
     async def reconcile(self, key: str) -> None:
         this = self.hub.get(addon.ClusterManagementAddOn, key)
-        if this is None or not this.is_ours:
+        if this is None:
+            return
+        if not this.is_ours:
+            await self._take_self_back(this)
             return
         owner = controller_reference(this.resource, this.name, this.uid)
         installed = {add_on.namespace: add_on for add_on in indexes.installed(self.hub, this.name)}
@@ -47,6 +50,12 @@ class InstallationController(Controller):
                 await self._delete(installed.pop(name))
         for add_on in installed.values():
             await self._own(add_on, owner)
+
+    async def _take_self_back(self, this: addon.ClusterManagementAddOn) -> None:
+        """Empty the word that a template looks after itself, as upstream does since nothing means it any more."""
+        if this.is_from_template and this.metadata.annotations[addon.LIFECYCLE] == addon.SELF:
+            patch = {"metadata": {**this.precondition, "annotations": {addon.LIFECYCLE: ""}}}
+            await self.hub.client.merge(this.resource, this.name, "", patch)
 
     def _chosen(self, this: addon.ClusterManagementAddOn) -> set[str]:
         """Return the clusters that any of its Placements chose; one that is missing chooses none."""

@@ -22,6 +22,12 @@ KUBECONFIG_FOLDER: Final = "/managed/hub-kubeconfig"
 PROXY_FOLDER: Final = "/managed/proxy-ca"
 PROXY_FILE: Final = "ca-bundle.crt"
 _VALUE: Final = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_COUNTS: Final = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+_EMPTY: Final[dict[str, tuple[str, Manifest]]] = {
+    "deployments": ("strategy", {}),
+    "daemonsets": ("updateStrategy", dict.fromkeys(_COUNTS, 0)),
+}
+"""The strategy of each kind, and its status before anything happened."""
 _WORKLOADS: Final = {("apps/v1", "Deployment"): "deployments", ("apps/v1", "DaemonSet"): "daemonsets"}
 
 
@@ -103,6 +109,17 @@ def _decorate(
     _add_proxy(pod, add_on, config.proxy_config)
     for container in pod.get("containers") or ():
         _set_resources(container, f"{kind}:{obj['metadata']['name']}:{container['name']}", config.resource_requirements)
+    _add_empty_fields(obj, kind)
+
+
+def _add_empty_fields(obj: Manifest, kind: str) -> None:
+    """Add what Go, which has read the object into its type, also writes where it is empty."""
+    strategy, status = _EMPTY[kind]
+    obj["spec"].setdefault(strategy, {})
+    obj.setdefault("status", dict(status))
+    pod = obj["spec"]["template"]["spec"]
+    for container in (*(pod.get("initContainers") or ()), *(pod.get("containers") or ())):
+        container.setdefault("resources", {})
 
 
 def _credentials(add_on: str, template: addon.AddOnTemplate) -> list[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 The hub half needs to list, watch, create, patch and delete managedclusteraddons, and to patch their status; to list
 and watch clustermanagementaddons, addontemplates, addondeploymentconfigs, managedclusters, placements and
-placementdecisions, and to patch the status of the first; to list, watch, create, patch and delete manifestworks; to
+placementdecisions, and to patch the first and their status; to list, watch, create, patch and delete manifestworks; to
 get, create and patch rolebindings, and to bind the roles that templates name; to list and watch
 certificatesigningrequests, to update their approval, and to approve for their signers.
 

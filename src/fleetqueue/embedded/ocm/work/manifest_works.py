@@ -202,6 +202,8 @@ class ManifestWorkController(AgentController):
 
     async def _write_status(self, this: work.ManifestWork, results: list[Result]) -> None:
         live = live_status(self.hub, this)
+        if not results and not live:
+            return  # a work without manifests, of which nothing is said
         generation, now = this.metadata.generation, clock.now()
         known = (live.get("resourceStatus") or {}).get("manifests") or []
         condition = manifest_status.work_applied(results, generation)

@@ -24,6 +24,8 @@ _COUNTED: Final = (
     ("applied", work.APPLIED),
 )
 _NOTHING: Final = {"total": 0, "progressing": 0, "available": 0, "degraded": 0, "applied": 0}
+_NO_IDENTIFIER: Final = {"group": "", "resource": "", "name": "", "namespace": ""}
+_NO_MESSAGE: Final = {"message": "", "messageExpression": ""}
 _NEVER_FILLED: Final = {"desiredTotal": 0, "updated": 0}
 
 
@@ -54,7 +56,22 @@ class ReplicaSetProgress:
 
 def is_up_to_date(this: work.ManifestWorkReplicaSet, spec: Manifest) -> bool:
     """Tell whether a work was made of the newest template."""
-    return without_creation_times(this.spec.manifest_work_template) == without_creation_times(spec)
+    return without_creation_times(work_spec(this)) == without_creation_times(spec)
+
+
+def work_spec(this: work.ManifestWorkReplicaSet) -> Manifest:
+    """Return what its works ask for: its template, with the fields that Go writes also where they are empty."""
+    template = this.spec.manifest_work_template
+    if not template.get("manifestConfigs"):
+        return template
+    return {**template, "manifestConfigs": [_with_empty_fields(config) for config in template["manifestConfigs"]]}
+
+
+def _with_empty_fields(config: Manifest) -> Manifest:
+    found = {**config, "resourceIdentifier": {**_NO_IDENTIFIER, **config.get("resourceIdentifier", {})}}
+    if "conditionRules" in config:
+        found["conditionRules"] = [{**_NO_MESSAGE, **rule} for rule in config["conditionRules"]]
+    return found
 
 
 def without_creation_times(spec: Manifest) -> Manifest:

@@ -134,7 +134,7 @@ class ManifestWorkReplicaSetController(Controller):
             work.REPLICA_SET_LABEL: f"{this.namespace}.{this.name}",
             work.PLACEMENT_NAME_LABEL: placement,
         }
-        spec = this.spec.manifest_work_template
+        spec = replica_set_status.work_spec(this)
         live = self.hub.get(work.ManifestWork, this.name, namespace)
         if live is None:
             manifest = work.ManifestWork.manifest(this.name, namespace, labels=labels, spec=spec)

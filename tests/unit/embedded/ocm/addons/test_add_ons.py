@@ -56,6 +56,7 @@ async def test_an_add_on_that_looks_after_itself_is_left_alone(env):
     assert env.installed("c1") is None
     [default] = env.of_all()["defaultconfigReferences"]
     assert default["desiredConfig"]["name"] == "hello-1"
+    assert env.api.get(addon.ClusterManagementAddOn, NAME).metadata.annotations == {addon.LIFECYCLE: ""}
 
 
 async def test_a_template_is_deployed_once_it_is_configured_and_registered(env):

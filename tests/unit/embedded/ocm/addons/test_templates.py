@@ -32,6 +32,12 @@ def test_every_container_knows_its_cluster_and_its_way_to_the_hub():
     assert pod(made)["volumes"] == [{"name": "hub-kubeconfig", "secret": {"secretName": "hello-hub-kubeconfig"}}]
 
 
+def test_a_deployment_has_the_empty_fields_that_go_writes():
+    [made] = objects(deployment())
+
+    assert (made["status"], made["spec"]["strategy"], pod(made)["containers"][0]["resources"]) == ({}, {}, {})
+
+
 def test_the_name_of_the_cluster_cannot_be_chosen_but_the_path_of_the_kubeconfig_can():
     values = [{"name": "CLUSTER_NAME", "value": "other"}, {"name": "HUB_KUBECONFIG", "value": "/elsewhere"}]
 

@@ -35,6 +35,15 @@ async def test_objects_of_a_work_are_applied_and_available(env):
     ]
 
 
+async def test_nothing_is_said_of_a_work_without_manifests(env):
+    env.post()
+
+    async with env.agent():
+        await advance(1)
+
+    assert "status" not in env.hub.raw(work.ManifestWork, "w", CLUSTER)
+
+
 async def test_objects_belong_to_the_record_of_the_work(env):
     env.post(config_map())
 

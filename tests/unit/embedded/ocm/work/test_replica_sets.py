@@ -104,6 +104,21 @@ async def test_each_chosen_cluster_gets_a_work(fleet):
     assert fleet.status()["placementSummary"][0]["availableDecisionGroups"] == "1 (2 / 2 clusters applied)"
 
 
+async def test_works_have_the_empty_fields_that_go_writes(fleet):
+    rule = {"type": "CEL", "condition": "Progressing", "celExpressions": ["true"]}
+    asked = {"resourceIdentifier": {"resource": "configmaps", "name": "cm"}, "conditionRules": [rule]}
+    made = replica_set()
+    made["spec"]["manifestWorkTemplate"]["manifestConfigs"] = [asked]
+    fleet.api.add(placement(1), decision("c1"), made)
+
+    async with fleet.manager():
+        await advance(1)
+
+    [config] = fleet.api.raw(work.ManifestWork, "set", "c1")["spec"]["manifestConfigs"]
+    assert config["resourceIdentifier"] == {"group": "", "resource": "configmaps", "name": "cm", "namespace": ""}
+    assert config["conditionRules"] == [{**rule, "message": "", "messageExpression": ""}]
+
+
 async def test_a_quiet_replica_set_is_written_about_no_more(fleet):
     fleet.api.add(placement(2), decision("c1", "c2"), replica_set())
     async with fleet.manager():
