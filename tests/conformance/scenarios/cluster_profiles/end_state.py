@@ -1,6 +1,5 @@
-"""What a scenario about ClusterProfiles ends in: all profiles in its namespaces, without what differs in every run."""
+"""What a scenario about ClusterProfiles ends in: its profiles, clusters, sets and bindings."""
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,42 +8,38 @@ from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 
-CLEANED = (
-    cluster.ManagedClusterSetBinding,
-    cluster.ManagedClusterSet,
-    cluster.ManagedCluster,
-    ClusterProfile,
-)
+from ..whole_objects import in_words, named, place, whole  # noqa: TID252 - what the rooms share stands above them
+
+Listed = dict[str, list[Manifest]]
+"""The objects of a scenario, by what they are."""
+KINDS = {
+    "bindings": cluster.ManagedClusterSetBinding,
+    "sets": cluster.ManagedClusterSet,
+    "clusters": cluster.ManagedCluster,
+    "profiles": ClusterProfile,
+}
 
 
 def reader(prefix: str) -> Callable[[Client], Awaitable[Any]]:
     async def read(client: Client) -> Any:
-        profiles = (await client.list(ClusterProfile.resource)).items
-        found = {
-            f"{raw['metadata']['namespace']}/{raw['metadata']['name']}": _profile(raw)
-            for raw in profiles
-            if raw["metadata"]["namespace"].startswith(prefix)
-        }
-        return json.loads(json.dumps(found).replace(prefix, ""))
+        listed = {what: (await client.list(kind.resource)).items for what, kind in KINDS.items()}
+        own = {what: [raw for raw in some if place(raw).startswith(prefix)] for what, some in listed.items()}
+        return normal(own, prefix)
 
     return read
 
 
+def normal(listed: Listed, prefix: str) -> Any:
+    """Return what is compared of the objects of a scenario."""
+    return in_words({what: named(some, whole) for what, some in listed.items()}, listed["clusters"], prefix)
+
+
 def cleaner(prefix: str) -> Callable[[Client], Awaitable[None]]:
     async def clean_up(client: Client) -> None:
-        for kind in CLEANED:
+        for kind in KINDS.values():
             for raw in (await client.list(kind.resource)).items:
                 metadata = raw["metadata"]
                 if metadata["name"].startswith(prefix) and not metadata.get("deletionTimestamp"):
                     await client.delete(kind.resource, metadata["name"], metadata.get("namespace", ""))
 
     return clean_up
-
-
-def _profile(raw: Manifest) -> Manifest:
-    status = dict(raw.get("status") or {})
-    if "conditions" in status:
-        status["conditions"] = [
-            {key: value for key, value in each.items() if key != "lastTransitionTime"} for each in status["conditions"]
-        ]
-    return {"labels": raw["metadata"].get("labels"), "spec": raw["spec"], "status": status}
