@@ -11,9 +11,9 @@ LONGEST: Final = 253
 HASH: Final = 5
 
 
-def workload_name(kind: str, group: str, name: str, uid: str) -> str:
-    """Return the name that Kueue gives to the Workload of a job."""
-    identity = "\n".join((kind, group, name, uid))
+def workload_name(kind: str, group: str, name: str, uid: str, version: str = "") -> str:
+    """Return the name that Kueue gives to the Workload of a job, or of one version of an elastic job."""
+    identity = "\n".join((kind, group, name, uid, *((version,) if version else ())))
     digest = hashlib.sha1(identity.encode(), usedforsecurity=False).hexdigest()
     return f"{f'{kind.lower()}-{name}'[: LONGEST - 1 - HASH]}-{digest[:HASH]}"
 

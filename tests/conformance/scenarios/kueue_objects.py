@@ -5,13 +5,16 @@ Times become signs, since the two sides have other clocks; whether those of a Jo
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import COMPLETE, FAILED
+from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.rules.workload_names import workload_name
+from fleetqueue.rules.workload_slices import REPLACED, is_elastic
 
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 A_MOMENT = 2.0
@@ -19,8 +22,13 @@ A_MOMENT = 2.0
 RUN_FOR = "fleetqueue.dev/run-for"
 PODS_READY = "PodsReady"
 SECONDS_RUN = "accumulatedPastExecutionTimeSeconds"
-BY_CHANCE = ("AdmissionGateCleared",)
-"""Reasons of events that Kueue gives only if its workload controller looks before its scheduler does."""
+BY_CHANCE = ("AdmissionGateCleared", REPLACED)
+"""Reasons of events that Kueue gives only if its workload controller looks before its scheduler does.
+
+That a slice was replaced it only says if its scheduler looks before its job controller does.
+"""
+LAST_GENERATION = 9
+"""More than any job of a scenario has."""
 
 
 def named(listed: list[Manifest], show: Callable[[Manifest], Manifest]) -> dict[str, Manifest]:
@@ -78,15 +86,29 @@ def _pod_set(raw: Manifest) -> Manifest:
 
 
 def _keep_certain(said: dict[str, str]) -> None:
-    """Leave out of PodsReady what depends on who looks first.
+    """Leave out what depends on who looks first.
 
-    That is the generation, since another controller may deactivate the Workload meanwhile; and all of it once the job
-    has ended, maybe before anybody saw its pods ready.
+    Of PodsReady that is the generation, since another controller may deactivate the Workload meanwhile; and all of it
+    once the job has ended, maybe before anybody saw its pods ready. Of a slice that was replaced it is who says so.
     """
     if kueue.FINISHED in said:
         said.pop(PODS_READY, None)
+        if REPLACED in said[kueue.FINISHED]:
+            said[kueue.FINISHED] = f"True {REPLACED}"
     if PODS_READY in said:
         said[PODS_READY] = said[PODS_READY].partition(" (generation")[0]
+
+
+def pod(raw: Manifest) -> Manifest:
+    """Return a pod without its name, which is made up: whether it may be scheduled, and what it was given for that."""
+    spec, metadata = raw["spec"], raw["metadata"]
+    return {
+        "labels": metadata.get("labels") or {},
+        "annotations": metadata.get("annotations") or {},
+        "gates": [gate["name"] for gate in spec.get("schedulingGates") or ()],
+        "node selector": spec.get("nodeSelector") or {},
+        "phase": (raw.get("status") or {}).get("phase"),
+    }
 
 
 def queue(raw: Manifest) -> Manifest:
@@ -132,6 +154,15 @@ def events(listed: list[Manifest]) -> dict[str, list[str]]:
 def _saying(event: Manifest) -> str:
     note = re.sub(r"was \d+s", "was Ns", event.get("note", ""))
     return f"{event['reportingController']}: {event['type']} {event['reason']} {event.get('action')}: {note}"
+
+
+def slice_names(made: Iterable[Manifest], kind: type[Object]) -> Iterator[tuple[str, str]]:
+    """Return the names that Kueue gives to Workloads of elastic jobs, and how they are called: by the generation."""
+    resource = kind.resource
+    for metadata in (raw["metadata"] for raw in made if raw.get("kind") == resource.kind and is_elastic(raw)):
+        for number in range(1, LAST_GENERATION + 1):
+            name = workload_name(resource.kind, resource.group, metadata["name"], metadata["uid"], str(number))
+            yield name, f"slice {number} of {metadata['name']}"
 
 
 def in_words(end: Any, names: Mapping[str, str], hashed: re.Pattern[str], prefix: str) -> dict[str, Any]:

@@ -106,6 +106,11 @@ class KueueMetrics:
             PRIORITY,
         )
         self._finished = make.count_by_queue("finished_workloads_total", "Workloads that have finished.", PRIORITY)
+        self._replaced_slices = make.count(
+            "replaced_workload_slices_total",
+            "Slices of elastic jobs whose place others took, by their ClusterQueue.",
+            CLUSTER_QUEUE,
+        )
 
     def _of_evictions(self, make: MetricFactory) -> None:
         self._evicted = make.count_by_queue(
@@ -191,12 +196,15 @@ class KueueMetrics:
         queue = view.status.admission.cluster_queue if view.status.admission is not None else ""
         _count(self._finished, self._place_of(view, queue), _class(view))
 
+    def replaced_slice(self, cluster_queue: str) -> None:
+        self._replaced_slices.labels(cluster_queue, self._role).inc()
+
     # Who has gone
 
     def forget_cluster_queue(self, name: str) -> None:
         """Stop telling of a ClusterQueue; one that comes with its name begins at nothing."""
         alone = (self._skips, self._evicted_once, self._ready_until_evicted, self._eviction_latency)
-        for metric in (*alone, *(both.cluster_queues for both in self._by_queue)):
+        for metric in (*alone, self._replaced_slices, *(both.cluster_queues for both in self._by_queue)):
             metric.remove_by_labels({CLUSTER_QUEUE: name})
         self._preempted.remove_by_labels({PREEMPTING: name})
 

@@ -4,9 +4,9 @@ It needs, as upstream's manager does: to get, list and watch workloads, clusterq
 resourceflavors, admissionchecks, namespaces, limitranges and runtimeclasses, and to update and patch the status of
 workloads, all for scheduling; to create, patch and delete workloads; to patch clusterqueues, resourceflavors and
 admissionchecks, for their finalizers; to patch the status of clusterqueues and localqueues; to get, list, watch, patch
-and delete the jobs and pods that it manages, and to patch their status; to list and watch priority classes, and the
-runtimes of TrainJobs; to create and patch events; and, where replicas elect a leader, to get, create and patch leases
-in its own namespace.
+and delete the jobs and pods that it manages, and to patch their status; to list, watch and patch the pods of elastic
+jobs; to list and watch priority classes, and the runtimes of TrainJobs; to create and patch events; and, where replicas
+elect a leader, to get, create and patch leases in its own namespace.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,6 +16,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.aggregated_apis import Serve, not_served
 from fleetqueue.api.kueue_pods import LEADER_WORKER_SET, STATEFUL_SET
 from fleetqueue.api.meta import Object
+from fleetqueue.embedded.kueue.elastic_pods import ElasticPodController
 from fleetqueue.embedded.kueue.jobs.ancestors import Ancestors
 from fleetqueue.embedded.kueue.jobs.app_wrapper import AppWrapperIntegration
 from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobIntegration
@@ -83,6 +84,7 @@ def controllers(
         LocalQueueController(hub, metrics, cache),
         flavors_in_use(hub, metrics),
         checks_in_use(hub, metrics),
+        ElasticPodController(hub, metrics),
         *_of_jobs(hub, metrics, settings, parents, kueue_metrics),
         *_of_pods(hub, metrics, settings, parents, kueue_metrics),
         *_visibility(hub, metrics, cache, settings, serve),

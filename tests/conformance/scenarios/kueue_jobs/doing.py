@@ -29,6 +29,8 @@ class Actor:
         self.prefix = prefix
         self.namespace = namespace(prefix)
         self.refusals: list[str] = []
+        self.made: list[Manifest] = []
+        """What was created, as the server answered."""
 
     async def arrange(self) -> None:
         for kind, manifest in surroundings(self.said, self.prefix):
@@ -66,7 +68,7 @@ class Actor:
 
     async def _answer(self, name: str, answers: Described) -> None:
         """Say what the controllers of checks say; read again where somebody else was quicker."""
-        resource, workload, where = await self._find(f"workload {name}")
+        resource, workload, where = await self._find(f"slice {name} -1")
         raw = await self.client.get(resource, workload, where)
         said = {self.prefix + check: answer for check, answer in answers.items()}
         now = timestamp(clock.now())
@@ -78,19 +80,28 @@ class Actor:
         await self._try(self.client.merge(resource, workload, where, patch, subresource="status"))
 
     async def _find(self, target: str) -> tuple[Resource, str, str]:
-        kind, name = target.split()
+        kind, name, *place = target.split()
         resource = self.kinds[kind].resource
-        if kind == "workload":
-            for raw in (await self.client.list(resource, self.namespace)).items:
-                owners = [owner["name"] for owner in raw["metadata"].get("ownerReferences") or ()]
-                if name in (raw["metadata"]["name"], *owners):
-                    return resource, raw["metadata"]["name"], self.namespace
-            raise LookupError(f"{self.said['name']}: no Workload of {name}")
+        if resource is KINDS["workload"].resource:
+            return resource, await self._workload(name, int(place[0]) if place else 0), self.namespace
         return (resource, name, self.namespace) if resource.namespaced else (resource, self.prefix + name, "")
+
+    async def _workload(self, name: str, place: int) -> str:
+        """Return the name of a Workload of a job, by its place from the oldest to the newest."""
+        listed = (await self.client.list(KINDS["workload"].resource, self.namespace)).items
+        of_job = [
+            raw["metadata"]
+            for raw in listed
+            if name
+            in (raw["metadata"]["name"], *(owner["name"] for owner in raw["metadata"].get("ownerReferences") or ()))
+        ]
+        if not of_job:
+            raise LookupError(f"{self.said['name']}: no Workload of {name}")
+        return str(sorted(of_job, key=lambda metadata: metadata["creationTimestamp"])[place]["name"])
 
     async def _try(self, writing: Any) -> None:
         try:
-            await writing
+            self.made.append(await writing)
         except errors.ApiError as error:
             self.refusals.append(f"{error.code} {error.message}")
 

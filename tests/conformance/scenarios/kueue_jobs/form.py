@@ -2,15 +2,19 @@
 
     name: an evicted job stops
     flavor: {nodeLabels: {a: b}}           # the spec of the one flavor; empty by default
+    flavors: {second: {...}}               # more flavors, which `queue` may name as `@second`
     queue: {cpu: 4, stopPolicy: Hold}      # the ClusterQueue `q`: its quota, and more of its spec; null: there is none
     local: {stopPolicy: Hold}              # more of the LocalQueue `q`; null: there is none
     checks: {ac: {...}}                    # AdmissionChecks: their spec; all are active
     classes: {high: 10}                    # WorkloadPriorityClasses
+    pods: true                             # whether pods are part of what comes out
     steps:                                 # rounds; what is refused is part of what comes out
       - job: {a: {cpu: 1, parallelism: 2, runs: 1000s, queue: q, labels: {}, annotations: {}, template: {}, pod: {}}}
+      - job: {a: {elastic: true}}          # with the annotation of elastic jobs
       - create: [{...}]                    # any object; `@` in a name becomes the scenario's prefix
       - patch: {job a: {...}, workload a: {...}, cq q: {...}, lq q: {...}}    # the Workload of job a; or pytorchjob a
-      - answer: {a: {ac: {state: Ready}}}  # what the controllers of checks say to the Workload of job a
+      - patch: {slice a 0: {...}}          # of several Workloads of job a the oldest; -1 is the newest
+      - answer: {a: {ac: {state: Ready}}}  # what the controllers of checks say to the Workload of job a, or its newest
       - delete: [job a, workload a]
       - wait: 3
 
@@ -26,6 +30,7 @@ from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import Object
 from fleetqueue.api.priority_classes import WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.rules.workload_slices import ELASTIC_JOB
 
 from ..job_samples import SAMPLES  # noqa: TID252 - what the rooms share stands above them
 from ..running import merged  # noqa: TID252
@@ -36,12 +41,13 @@ KINDS: dict[str, type[Object]] = {
     "job": Job,
     **JOB_KINDS,
     "workload": kueue.Workload,
+    "slice": kueue.Workload,
     "cq": kueue.ClusterQueue,
     "lq": kueue.LocalQueue,
     "flavor": kueue.ResourceFlavor,
     "check": kueue.AdmissionCheck,
 }
-IN_JOB = ("cpu", "runs", "queue", "labels", "annotations", "template", "pod", "fails")
+IN_JOB = ("cpu", "runs", "queue", "labels", "annotations", "template", "pod", "fails", "elastic")
 """What is said of a Job that is not of its spec."""
 
 
@@ -53,6 +59,8 @@ def surroundings(said: Described, prefix: str) -> Iterator[tuple[type[Object], M
     """Return what is there before the first step."""
     yield Namespace, Namespace.manifest(namespace(prefix))
     yield kueue.ResourceFlavor, kueue.ResourceFlavor.manifest(f"{prefix}default", spec=said.get("flavor", {}))
+    for name, spec in said.get("flavors", {}).items():
+        yield kueue.ResourceFlavor, kueue.ResourceFlavor.manifest(prefix + name, spec=spec)
     for name, spec in said.get("checks", {}).items():
         condition = {
             "type": "Active",
@@ -88,7 +96,8 @@ def job(name: str, said: Described, prefix: str) -> Manifest:
     queue = said.get("queue", "q")
     labels = {**({kueue.QUEUE_LABEL: queue} if queue else {}), **said.get("labels", {})}
     spec = {"template": template, **{field: value for field, value in said.items() if field not in IN_JOB}}
-    made = Job.manifest(name, namespace(prefix), labels=labels, annotations=said.get("annotations"), spec=spec)
+    annotations = {**({ELASTIC_JOB: "true"} if said.get("elastic") else {}), **said.get("annotations", {})}
+    made = Job.manifest(name, namespace(prefix), labels=labels, annotations=annotations or None, spec=spec)
     return with_prefix(made, prefix)
 
 
@@ -106,7 +115,7 @@ def _queue_spec(said: Described, queue: Described, prefix: str) -> Manifest:
     spec: Manifest = {
         "namespaceSelector": {},
         "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}],
-        **{field: value for field, value in queue.items() if field != "cpu"},
+        **with_prefix({field: value for field, value in queue.items() if field != "cpu"}, prefix),
     }
     if said.get("checks"):
         listed = [{"name": prefix + name} for name in said["checks"]]

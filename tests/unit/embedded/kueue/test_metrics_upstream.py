@@ -35,7 +35,6 @@ LEFT_OUT = {
     "kueue_local_queue_admission_fair_sharing_usage",
     "kueue_local_queue_unadmitted_workloads",
     "kueue_pod_scheduling_gate_removal_seconds",
-    "kueue_replaced_workload_slices_total",
     "kueue_unadmitted_workloads",
 }
 """Each is on the page of differences, with the reason."""
@@ -106,6 +105,7 @@ def registry():
     happened.evicted(view, "q", ("Preempted", ""), later, is_first=True)
     happened.gave_back("q", "Preempted", 1)
     happened.finished(view)
+    happened.replaced_slice("q")
     sent = MultiKueueMetrics(registry, STANDALONE)
     sent.dispatched.labels("q", "c1", STANDALONE).inc()
     sent.admitted.labels("q", "c1", STANDALONE).inc()

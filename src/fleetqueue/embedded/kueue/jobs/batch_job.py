@@ -10,7 +10,7 @@ from fleetqueue.api.job_kinds import BATCH_JOB
 from fleetqueue.api.pod_templates import without_labels
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
-from fleetqueue.embedded.kueue.jobs.integration import INDEX_LABEL, StopWrite, pod_set
+from fleetqueue.embedded.kueue.jobs.integration import INDEX_LABEL, StopWrite, gated, pod_set
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, PodSetInfo, merged, restored
 from fleetqueue.embedded.kueue.jobs.suspendable_jobs import SuspendableJobs
 from fleetqueue.rules.job_endings import Ending, job_ending
@@ -28,6 +28,9 @@ OWN_LABELS: Final = ("job-name", "controller-uid", "batch.kubernetes.io/controll
 class BatchJobIntegration(SuspendableJobs):
     def __init__(self) -> None:
         super().__init__(BATCH_JOB)
+
+    def completed(self, job: Manifest) -> Manifest:
+        return _with_spec(job, template=gated(job["spec"]["template"])) if self.is_elastic(job) else job
 
     def is_suspended(self, job: Manifest) -> bool:
         return _is_suspended(job) and not _is_stopping(job)

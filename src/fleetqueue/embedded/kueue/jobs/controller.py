@@ -3,8 +3,6 @@
 Reads:   the jobs, Workload, ResourceFlavor, Namespace, the priority classes
 Writes:  the jobs (suspension, pod templates; for Jobs also the start in their status), Workload, Events
 Mirrors: Kueue pkg/controller/jobframework/reconciler.go
-
-Left out: elastic jobs.
 """
 
 from collections.abc import Iterable
@@ -12,6 +10,7 @@ from typing import Any, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.meta import Object, key_of, split_key
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
@@ -22,7 +21,6 @@ from fleetqueue.embedded.kueue.jobs.integration import Integration
 from fleetqueue.embedded.kueue.jobs.job_writes import JobWrites
 from fleetqueue.embedded.kueue.jobs.life import JobLife
 from fleetqueue.embedded.kueue.jobs.owned_workloads import (
-    BY_OWNER,
     BY_PREBUILT,
     OwnedWorkloads,
     named_beforehand,
@@ -33,6 +31,7 @@ from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.workload_state import facts
+from fleetqueue.rules.workload_slices import is_elastic, not_finished
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.events import SeriesRecorder
@@ -119,10 +118,12 @@ class JobReconciler(Controller):
         if self.ancestors.is_external(above):
             return
         key = owner_key(above["kind"], above["metadata"]["namespace"], above["metadata"]["name"])
-        workloads = [
-            workload for workload in self.hub.by_index(kueue.QueuedWorkload, BY_OWNER, key) if not workload.is_finished
-        ]
-        if not workloads or not workloads[-1].is_true(kueue.ADMITTED):
+        live = not_finished(self.owned.by_key(key))
+        if live and (is_elastic(job) or is_elastic(above)):
+            may_run = not is_true(live[-1], kueue.EVICTED)  # while slices change places none is admitted
+        else:
+            may_run = bool(live) and is_true(live[-1], kueue.ADMITTED)
+        if not may_run:
             await self.jobs.suspend_child(job)
 
     def _forget_gone(self, old: Object | None, new: Object | None) -> None:

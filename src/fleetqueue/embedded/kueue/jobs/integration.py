@@ -8,6 +8,7 @@ from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs.pod_set_info import PodSetInfo
 from fleetqueue.rules.job_endings import Ending
+from fleetqueue.rules.workload_slices import ELASTIC_JOB
 
 INDEX_LABEL: Final = "batch.kubernetes.io/job-completion-index"
 _TOPOLOGY: Final = "kueue.x-k8s.io/podset-"
@@ -54,6 +55,10 @@ class JobFacts(Protocol[J_contra]):
         ...
 
     def is_suspended(self, job: J_contra) -> bool: ...
+
+    def is_elastic(self, job: J_contra) -> bool:
+        """Tell whether it may grow while it runs: its pods wait at a gate for what it was not given yet."""
+        ...
 
     def is_active(self, job: J_contra) -> bool:
         """Tell whether pods of it are left."""
@@ -138,6 +143,15 @@ def pod_set(name: str, template: Manifest, count: int, **groups: Any) -> Manifes
     made = {"name": name, "count": count, "template": {**kept, "spec": {**spec, **containers}}}
     request = {**_topology(metadata.get("annotations") or {}), **groups}
     return {**made, "topologyRequest": request} if request else made
+
+
+def gated(template: Manifest) -> Manifest:
+    """Return the pod template of an elastic job: its pods wait at the gate."""
+    spec = template.get("spec") or {}
+    gates = spec.get("schedulingGates") or []
+    if any(gate["name"] == ELASTIC_JOB for gate in gates):
+        return template
+    return {**template, "spec": {**spec, "schedulingGates": [*gates, {"name": ELASTIC_JOB}]}}
 
 
 _CONTAINERS: Final = ("containers", "initContainers")

@@ -15,6 +15,7 @@ from fleetqueue.embedded.kueue.jobs import job_fields
 from fleetqueue.embedded.kueue.jobs.integration import JobObjects
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, Flavor, FlavorMissing, merged, of_admission
 from fleetqueue.rules.workload_names import workload_name
+from fleetqueue.rules.workload_slices import ELASTIC_JOB, REPLACES, SLICE_NAME, slice_name, slice_version
 
 
 class Priority(NamedTuple):
@@ -33,7 +34,8 @@ def workload_of(
 ) -> Manifest:
     """Return the Workload that a job is given."""
     resource, metadata = integration.kind.resource, job["metadata"]
-    name = workload_name(resource.kind, resource.group, metadata["name"], metadata["uid"])
+    version = slice_version(job) if integration.is_elastic(job) else ""
+    name = workload_name(resource.kind, resource.group, metadata["name"], metadata["uid"], version)
     labels = {key: job_fields.labels(job)[key] for key in copied_labels if key in job_fields.labels(job)}
     made = kueue.Workload.manifest(
         name,
@@ -44,6 +46,19 @@ def workload_of(
     )
     made["metadata"] |= {"finalizers": [names.IN_USE], "ownerReferences": [owned_by(integration, job)]}
     return made
+
+
+def as_slice(workload: Manifest, replaced: Manifest | None) -> Manifest:
+    """Return the Workload of an elastic job, as the first one or in the place of another."""
+    metadata = workload["metadata"]
+    annotations = {
+        **(metadata.get("annotations") or {}),
+        ELASTIC_JOB: "true",
+        SLICE_NAME: slice_name(replaced or workload),
+    }
+    if replaced is not None:
+        annotations[REPLACES] = f"{metadata['namespace']}/{replaced['metadata']['name']}"
+    return {**workload, "metadata": {**metadata, "annotations": annotations}}
 
 
 def spec_of(integration: JobObjects, job: Manifest, priority: Priority) -> Manifest:

@@ -107,7 +107,7 @@ class JobLife(Generic[J]):
             await self._give_way(job, workload, evicted)
         elif self.facts.is_suspended(job):
             await self._start(job, workload)
-        elif not self._seen(workload).is_true(kueue.ADMITTED):
+        elif not self._seen(workload).is_true(kueue.ADMITTED) and not self.facts.is_elastic(job):
             await self.jobs.stop(job, workload, StopCause(NOT_ADMITTED, "Not admitted by cluster queue"))
 
     async def _is_over(self, job: J, workload: Manifest) -> bool:

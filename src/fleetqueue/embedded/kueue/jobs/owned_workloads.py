@@ -14,16 +14,24 @@ BY_PREBUILT: Final = "prebuilt workload"
 """Jobs by the Workload that was made before them."""
 
 
-class OwnedWorkloads:
-    def __init__(self, hub: Cluster, kind: type[Object]) -> None:
-        self._kind = kind
+class WorkloadsByOwner:
+    def __init__(self, hub: Cluster) -> None:
         self._store = hub.informer(kueue.QueuedWorkload).store
         self._store.add_index(BY_OWNER, _owner)
 
+    def by_key(self, key: str) -> list[Manifest]:
+        """Return the Workloads of a job of any kind, by its `owner_key`."""
+        return [raw for view in self._store.by_index(BY_OWNER, key) if (raw := self._store.raw(view.key)) is not None]
+
+
+class OwnedWorkloads(WorkloadsByOwner):
+    def __init__(self, hub: Cluster, kind: type[Object]) -> None:
+        super().__init__(hub)
+        self._kind = kind
+
     def of(self, namespace: str, name: str) -> list[Manifest]:
         """Return the Workloads that a job controls, by its name."""
-        key = owner_key(self._kind.resource.kind, namespace, name)
-        return [raw for view in self._store.by_index(BY_OWNER, key) if (raw := self._store.raw(view.key)) is not None]
+        return self.by_key(owner_key(self._kind.resource.kind, namespace, name))
 
 
 def owner_key(kind: str, namespace: str, name: str) -> str:

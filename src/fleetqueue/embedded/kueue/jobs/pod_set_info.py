@@ -11,6 +11,7 @@ from typing import Any, Final
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import names
+from fleetqueue.rules.workload_slices import SLICE_NAME, is_elastic, slice_name
 
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -55,13 +56,20 @@ def merged(template: Manifest, info: PodSetInfo) -> Manifest:
     template_info = PodSetInfo(
         info.name,
         info.count,
-        metadata.get("annotations") or {},
+        _without_stale(metadata.get("annotations") or {}, info),
         metadata.get("labels") or {},
         spec.get("nodeSelector") or {},
         spec.get("tolerations") or (),
         spec.get("schedulingGates") or (),
     )
     return _written(template, _together(template_info, info))
+
+
+def _without_stale(annotations: Mapping[str, str], info: PodSetInfo) -> Mapping[str, str]:
+    """Leave out what an earlier slice of an elastic job has left in its pod template."""
+    if SLICE_NAME not in info.annotations:
+        return annotations
+    return {key: value for key, value in annotations.items() if key not in (SLICE_NAME, names.WORKLOAD)}
 
 
 def as_fields(info: PodSetInfo) -> Manifest:
@@ -86,7 +94,7 @@ def _given(workload: Manifest, part: Manifest, counts: Mapping[str, int], flavor
     info = PodSetInfo(
         name=name,
         count=part.get("count", counts.get(name, 1)),
-        annotations={names.WORKLOAD: workload["metadata"]["name"]},
+        annotations=_annotations(workload),
         labels=_labels(workload, name),
         **_from_flavors(part, flavor),
     )
@@ -95,6 +103,11 @@ def _given(workload: Manifest, part: Manifest, counts: Mapping[str, int], flavor
             if update["name"] == name:
                 info = _updated(info, update, check["name"])
     return info
+
+
+def _annotations(workload: Manifest) -> dict[str, str]:
+    annotations = {names.WORKLOAD: workload["metadata"]["name"]}
+    return {**annotations, SLICE_NAME: slice_name(workload)} if is_elastic(workload) else annotations
 
 
 def _labels(workload: Manifest, pod_set: str) -> dict[str, str]:

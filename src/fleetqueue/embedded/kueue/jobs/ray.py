@@ -2,17 +2,18 @@
 
 Mirrors: Kueue pkg/controller/jobs/{raycluster,rayjob,rayservice}
 
-Left out: clusters that Ray itself scales (`enableInTreeAutoscaling`), which need elastic jobs.
+Left out: sizes that Ray itself gives to the cluster of an elastic RayJob or RayService.
 """
 
 from typing import Any, Final
 
 from fleetqueue.api.condition_lists import is_true
-from fleetqueue.api.fields import Field, value_at
+from fleetqueue.api.fields import Field, value_at, with_value
 from fleetqueue.api.job_kinds import RAY_CLUSTER, RAY_JOB, RAY_SERVICE, JobKind
 from fleetqueue.api.quantity import parse
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
+from fleetqueue.embedded.kueue.jobs.integration import gated
 from fleetqueue.embedded.kueue.jobs.template_jobs import TemplateJobs
 from fleetqueue.rules.job_endings import Ending, no_ending, ray_job_ending
 from fleetqueue.rules.job_templates import JobTemplate, ray_templates
@@ -36,12 +37,22 @@ FAULT_TOLERANT: Final = "ray.io/ft-enabled"
 
 
 class _RayIntegration(TemplateJobs):
+    gates_pods = True
+    """Whether the pods of an elastic job wait at the gate that stands in its templates."""
+
     def __init__(self, job_kind: JobKind, cluster: Field) -> None:
         super().__init__(job_kind)
         self._cluster = cluster
 
     def templates(self, job: Manifest) -> list[JobTemplate]:
         return ray_templates(job, self._cluster)
+
+    def completed(self, job: Manifest) -> Manifest:
+        if not self.is_elastic(job) or not self.gates_pods:
+            return job
+        for template in ray_templates(job, self._cluster):
+            job = with_value(job, template.field, gated(self.written_template(job, template)))
+        return job
 
     def pod_template(self, job: Manifest, template: JobTemplate) -> Manifest:
         written = self.written_template(job, template)
@@ -90,6 +101,8 @@ class RayServiceIntegration(_RayIntegration):
 
 class RayJobIntegration(_RayIntegration):
     """A RayJob makes a RayCluster, and a Job that submits to it."""
+
+    gates_pods = False
 
     def __init__(self) -> None:
         super().__init__(RAY_JOB, ("spec", "rayClusterSpec"))

@@ -1,7 +1,7 @@
 """SparkApplications: a driver and its executors. MultiKueue does not send them.
 
 Mirrors: Kueue pkg/controller/jobs/sparkapplication
-Left out: executors that Spark itself adds (`dynamicAllocation`), which need elastic jobs, and gates of pods.
+Left out: gates of pods. Executors that Spark itself adds (`dynamicAllocation`) are refused: it cannot be elastic.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,6 +9,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs.integration import Integration, Lookup, StopWrite
 from fleetqueue.embedded.kueue.jobs.pod_set_info import PodSetInfo
 from fleetqueue.rules.job_endings import Ending
+from fleetqueue.rules.workload_slices import is_elastic
 
 
 class SuspendableJobs(ABC):
@@ -68,6 +69,9 @@ class SuspendableJobs(ABC):
 
     def is_suspended(self, job: Manifest) -> bool:
         return self.job_kind.is_suspended(job)
+
+    def is_elastic(self, job: Manifest) -> bool:
+        return is_elastic(job)
 
     def suspended(self, job: Manifest) -> Manifest:
         return self.job_kind.with_suspension(job, suspend=True)

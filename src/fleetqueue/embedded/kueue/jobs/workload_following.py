@@ -31,7 +31,7 @@ class WorkloadFollowing:
 
     async def follow(self, job: Manifest, workload: Manifest) -> Manifest:
         """Bring a Workload to the priority and the gates of its job; return it as it is then."""
-        return await self.follow_gate(job, await self._with_priority(job, workload))
+        return await self.follow_gate(job, await self.follow_priority(job, workload))
 
     async def follow_gate(self, job: Manifest, workload: Manifest) -> Manifest:
         """Follow the gates that the job names."""
@@ -48,7 +48,7 @@ class WorkloadFollowing:
         if workload["spec"].get("queueName", "") != queue:
             await self.workloads.change(workload, spec={"queueName": queue or None})
 
-    async def _with_priority(self, job: Manifest, workload: Manifest) -> Manifest:
+    async def follow_priority(self, job: Manifest, workload: Manifest) -> Manifest:
         """Follow the job's own priority class; one that comes from the pods stays."""
         reference = workload["spec"].get("priorityClassRef") or {}
         is_ours = reference.get("kind", "WorkloadPriorityClass") == "WorkloadPriorityClass"

@@ -11,12 +11,22 @@ from fleetqueue.embedded.kueue import messages
 from fleetqueue.embedded.kueue.jobs import job_fields
 from fleetqueue.embedded.kueue.jobs.integration import NO_MATCHING_WORKLOAD, JobObjects, StopCause
 from fleetqueue.embedded.kueue.jobs.job_priorities import priority_of
-from fleetqueue.embedded.kueue.jobs.job_workloads import Priority, is_equivalent, owned_by, spec_of, workload_of
+from fleetqueue.embedded.kueue.jobs.job_workloads import (
+    Priority,
+    as_slice,
+    is_equivalent,
+    owned_by,
+    spec_of,
+    workload_of,
+)
 from fleetqueue.embedded.kueue.jobs.job_writes import flavors_of
 from fleetqueue.embedded.kueue.jobs.life import JobWriter
+from fleetqueue.embedded.kueue.jobs.owned_workloads import OwnedWorkloads
+from fleetqueue.embedded.kueue.jobs.slice_plan import SlicePlan, slice_plan
 from fleetqueue.embedded.kueue.jobs.workload_following import WorkloadFollowing
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.settings import KueueSettings
+from fleetqueue.rules.workload_slices import latest_active, not_finished, replaced_key
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log
@@ -44,12 +54,17 @@ class WorkloadMatching:
         self.workloads = workloads
         self.events = events
         self.flavor = flavors_of(hub)
+        self.owned = OwnedWorkloads(hub, integration.kind)
         self.following = WorkloadFollowing(hub, integration.kind, workloads, events, integration.priority_class)
 
     async def match(self, job: Manifest, owned: Sequence[Manifest]) -> tuple[Manifest, Manifest | None]:
         """Return the job, perhaps stopped, and its Workload if it has one; others are updated or deleted."""
         if prebuilt := job_fields.prebuilt_workload(job):
             return job, await self._adopted(job, prebuilt)
+        if self.integration.is_elastic(job):
+            plan = slice_plan(self.integration.pod_sets(job), owned)
+            if plan is not None:
+                return job, await self._carry_out(job, plan, owned)
         fits = [item for item in owned if is_equivalent(self.integration, job, item, self.flavor)]
         workload, others = (fits[0] if fits else None), [item for item in owned if not fits or item is not fits[0]]
         if workload is None and others and self.integration.is_suspended(job) and not _has_quota(others[0]):
@@ -68,7 +83,7 @@ class WorkloadMatching:
         prebuilt = job_fields.prebuilt_workload(job)
         if prebuilt:
             job = await self.jobs.stop(job, None, StopCause(NO_MATCHING_WORKLOAD, "missing workload"))
-        if self.integration.is_active(job):
+        if self.integration.is_active(job) and not self.integration.is_elastic(job):
             return None  # its last pods still go
         if prebuilt:
             raise errors.RetryLater(RETRY_SECONDS, "its prebuilt Workload is not there")
@@ -76,6 +91,8 @@ class WorkloadMatching:
             return None
         priority = self._priority(job)
         made = workload_of(self.integration, job, priority, self.settings.copied_labels)
+        if self.integration.is_elastic(job):
+            made = as_slice(made, self._replaced_slice(job))
         created = await self.hub.client.create(kueue.Workload.resource, made)
         key = f"{made['metadata']['namespace']}/{made['metadata']['name']}"
         log.info("workload created", workload=key)
@@ -104,10 +121,34 @@ class WorkloadMatching:
             owners = [*(workload["metadata"].get("ownerReferences") or ()), owned_by(self.integration, job)]
             labels = {kueue.JOB_UID_LABEL: job["metadata"]["uid"]}
             workload = await self.workloads.change(workload, metadata={"ownerReferences": owners, "labels": labels})
-        if is_equivalent(self.integration, job, workload, self.flavor):
+        is_resized = self.integration.is_elastic(job) and (replaced_key(workload) or _is_copy(workload))
+        if is_resized or is_equivalent(self.integration, job, workload, self.flavor):
             return workload
         await self.workloads.finish(None, workload, "OutOfSync", messages.OUT_OF_SYNC)
         return None
+
+    async def _carry_out(self, job: Manifest, plan: SlicePlan, owned: Sequence[Manifest]) -> Manifest | None:
+        """Finish the slices that are over, and let the others follow their job; return the one that stands for it."""
+        for workload, reason, message in plan.over:
+            await self.workloads.finish(None, workload, reason, message)
+        current = plan.current
+        if current is not None and plan.resized is not None:
+            resized = [{**one, "count": plan.resized[one["name"]]} for one in current["spec"]["podSets"]]
+            current = await self.workloads.change(current, spec={"podSets": resized})
+        over = [each.workload for each in plan.over]
+        holder = latest_active(workload for workload in owned if workload not in over)
+        if current is not None:
+            current = await self.following.follow_priority(job, current)
+        if holder is not None and (current is None or current["metadata"]["uid"] != holder["metadata"]["uid"]):
+            await self.following.follow_priority(job, holder)
+        return current
+
+    def _replaced_slice(self, job: Manifest) -> Manifest | None:
+        """Return the slice whose place a new one takes."""
+        live = not_finished(self.owned.of(job["metadata"]["namespace"], job["metadata"]["name"]))
+        if len(live) > 1:
+            raise errors.RetryLater(RETRY_SECONDS, f"unexpected workload-slices count: {len(live)}")
+        return live[0] if live else None
 
     async def _stop(self, job: Manifest, others: Sequence[Manifest]) -> Manifest:
         """Stop a job that runs as no Workload says."""
@@ -141,6 +182,11 @@ class WorkloadMatching:
 
     async def _say(self, job: Manifest, reason: str, note: str) -> None:
         await self.events.normal(self.integration.kind.view(job), reason, note)
+
+
+def _is_copy(workload: Manifest) -> bool:
+    """Tell whether a Workload is of another cluster's job: who sent it brings an elastic job and it to one size."""
+    return kueue.ORIGIN_LABEL in job_fields.labels(workload)
 
 
 def _has_quota(workload: Manifest) -> bool:

@@ -18,6 +18,7 @@ from fleetqueue.embedded.kueue.scheduling import admission_status
 from fleetqueue.embedded.kueue.scheduling.workload_info import ON_HOLD
 from fleetqueue.embedded.kueue.workload_state import admitted_or_not
 from fleetqueue.rules.workload_admission import applied_over
+from fleetqueue.rules.workload_slices import is_replaced
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log
@@ -107,8 +108,11 @@ class WorkloadWrites:
         return written
 
     async def let_finished_go(self, job: Object, workload: Manifest) -> None:
-        if names.IN_USE in (workload["metadata"].get("finalizers") or ()):
+        """Let go of a Workload that somebody else has finished, and say so; of one that we finished it was said."""
+        is_held = names.IN_USE in (workload["metadata"].get("finalizers") or ())
+        if is_held or is_replaced(workload):
             await self._say_finished(job, workload)
+        if is_held:
             await self.let_go(workload)
 
     async def let_go(self, workload: Manifest) -> None:

@@ -78,6 +78,9 @@ class PodGroups:
     def is_on_hold(self, job: PodGroup) -> bool:
         return False
 
+    def is_elastic(self, job: PodGroup) -> bool:
+        return False
+
     def is_suspended(self, job: PodGroup) -> bool:
         return any(is_stopped(pod) for pod in job.pods)
 

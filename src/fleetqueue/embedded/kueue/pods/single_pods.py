@@ -23,6 +23,9 @@ class SinglePods:
     def is_on_hold(self, job: Manifest) -> bool:
         return False
 
+    def is_elastic(self, job: Manifest) -> bool:
+        return False
+
     def is_suspended(self, job: Manifest) -> bool:
         return is_stopped(job)
 

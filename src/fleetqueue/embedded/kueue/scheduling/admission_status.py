@@ -34,6 +34,13 @@ def reserved(raw: Manifest, admission: Manifest, *, is_admitted: bool, now: date
     return status
 
 
+def on_cluster_of(status: Manifest, replaced: Manifest) -> Manifest:
+    """Return the status of a slice that is to run where the slice runs whose place it takes."""
+    cluster = (replaced.get("status") or {}).get("clusterName")
+    rest = {field: value for field, value in status.items() if field != "clusterName"}
+    return {**rest, "clusterName": cluster} if cluster else rest
+
+
 def pending(raw: Manifest, message: str, requests: Sequence[Manifest], now: datetime) -> Manifest | None:
     """Say why a Workload waits; None where it says so already."""
     status = _status(raw)

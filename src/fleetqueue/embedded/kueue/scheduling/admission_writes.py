@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from fleetqueue import clock
-from fleetqueue.api import errors
+from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.scheduling import admission_status
@@ -21,7 +22,8 @@ from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.preemption import PreemptionTarget
 from fleetqueue.embedded.kueue.scheduling.readiness import required_checks
 from fleetqueue.embedded.kueue.scheduling.workload_info import PodSetResources, WorkloadInfo, queued_seconds
-from fleetqueue.rules.workload_admission import applied
+from fleetqueue.rules.workload_admission import applied, applied_over
+from fleetqueue.rules.workload_slices import REPLACED
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import SeriesRecorder
 from fleetqueue.runtime.logs import Log
@@ -44,6 +46,11 @@ def quota_reserved(cluster_queue: str, waited: float, considered: str) -> str:
 
 def admitted(cluster_queue: str) -> str:
     return f"Admitted by ClusterQueue {cluster_queue}, wait time since reservation was 0s"
+
+
+def replaced(by: WorkloadInfo) -> str:
+    job = by.view.metadata.labels.get(kueue.JOB_UID_LABEL, "")
+    return f"Replaced to accommodate a workload (UID: {by.view.uid}, JobUID: {job}) due to workload slice aggregation"
 
 
 def preempted(preemptor: WorkloadInfo, path: str, target: PreemptionTarget) -> str:
@@ -171,11 +178,16 @@ class Writer:
         }
         is_admitted = self._is_admitted(entry)
         status = admission_status.reserved(raw, admission, is_admitted=is_admitted, now=clock.now())
+        old = self._raw(entry.replaced.candidate.work) if entry.replaced is not None else None
+        if old is not None:
+            status = admission_status.on_cluster_of(status, old)
         written = await self._apply(raw, status)
         self._failures.pop(work.key, None)
         self._cache.confirm(work.key, written["metadata"]["resourceVersion"])
         log.info("quota reserved", workload=work.key, queue=work.cluster_queue, admitted=is_admitted)
         await self._tell_of_admission(entry, assignment, is_admitted=is_admitted)
+        if old is not None:
+            await self._finish_replaced(entry, old)
 
     async def _tell_of_admission(self, entry: SchedulingEntry, assignment: Assignment, *, is_admitted: bool) -> None:
         view, name, now = entry.work.view, entry.work.cluster_queue, clock.now()
@@ -185,6 +197,25 @@ class Writer:
         if is_admitted:
             self._metrics.admitted(view, name, now, waited_for_checks=0.0 if view.status.admission_checks else None)
             await self._events.normal(view, kueue.ADMITTED, admitted(name))
+
+    async def _finish_replaced(self, entry: SchedulingEntry, old: Manifest) -> None:
+        """Finish the slice whose place was taken; where that fails, the job's controller does it."""
+        if is_true(old, kueue.FINISHED):
+            return
+        message, generation = replaced(entry.work), old["metadata"].get("generation", 0)
+        status = admission_status.with_condition(
+            old["status"], kueue.FINISHED, conditions.TRUE, REPLACED, message, generation, clock.now()
+        )
+        try:
+            await apply_admission(self._hub.client, applied_over(old, status))
+        except (errors.ApiError, errors.Unreachable) as error:
+            log.warning("replaced slice not finished", workload=old["metadata"]["name"], error=error)
+            return
+        assert entry.replaced is not None
+        work = entry.replaced.candidate.work
+        self._metrics.replaced_slice(work.cluster_queue)
+        log.info("slice replaced", workload=work.key, by=entry.work.key)
+        await self._events.normal(work.view, REPLACED, message, action="Replaced")
 
     async def _take_back(self, entry: SchedulingEntry, error: Exception) -> None:
         key = entry.work.key

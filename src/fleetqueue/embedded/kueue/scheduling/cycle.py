@@ -16,13 +16,14 @@ from typing import Protocol, TypeVar
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.pod_templates import PodSet
 from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, GranularMode, Mode
-from fleetqueue.embedded.kueue.scheduling.candidates import Preemptor
+from fleetqueue.embedded.kueue.scheduling.candidates import PreemptionCandidate, Preemptor, Variant
 from fleetqueue.embedded.kueue.scheduling.cohorts import Queue
 from fleetqueue.embedded.kueue.scheduling.flavor_assigner import FlavorAssigner
 from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.preemption import PreemptionTarget, simulated, targets, without
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
 from fleetqueue.embedded.kueue.scheduling.workload_info import Tried, WorkloadInfo
+from fleetqueue.rules.workload_slices import REPLACES
 
 R = TypeVar("R")
 
@@ -89,10 +90,17 @@ class SchedulingEntry:
     work: WorkloadInfo
     queue: Queue | None
     assignment: Assignment | None = None
+    replaced: PreemptionTarget | None = None
+    """The slice of an elastic job whose place it takes."""
     targets: Sequence[PreemptionTarget] = ()
     status: EntryStatus = EntryStatus.PENDING
     message: str = ""
     why: Requeue = Requeue.GENERIC
+
+    @property
+    def leaving(self) -> Sequence[PreemptionTarget]:
+        """Who makes room: those that are preempted, and the slice that it replaces."""
+        return (*self.targets, *((self.replaced,) if self.replaced is not None else ()))
 
 
 @dataclass(slots=True)
@@ -121,7 +129,8 @@ class Cycle:
         entry = SchedulingEntry(work, self.snapshot.queue(work.cluster_queue))
         entry.message, entry.why = self._refusal(entry)
         if not entry.message and entry.queue is not None:
-            entry.assignment, entry.targets = self._assigned(work, entry.queue)
+            entry.replaced = self._replaced(work, entry.queue)
+            entry.assignment, entry.targets = self._assigned(entry, entry.queue)
             entry.message = entry.assignment.message
             work.tried = entry.assignment.tried
         return entry
@@ -138,12 +147,21 @@ class Cycle:
             return WRONG_NAMESPACE, Requeue.NAMESPACE_MISMATCH
         return work.wrong, Requeue.GENERIC
 
-    def _assigned(self, work: WorkloadInfo, queue: Queue) -> tuple[Assignment, Sequence[PreemptionTarget]]:
-        spec = self.snapshot.spec(queue.name)
+    def _replaced(self, work: WorkloadInfo, queue: Queue) -> PreemptionTarget | None:
+        """Find the slice whose place a Workload takes, if that holds quota of the same queue."""
+        key = work.view.metadata.annotations.get(REPLACES, "")
+        if not key or not key.startswith(f"{work.view.namespace}/"):
+            return None
+        old = next((holder for holder in self.snapshot.holders(queue.name) if holder.key == key), None)
+        return None if old is None else PreemptionTarget(PreemptionCandidate(old, queue, None, Variant.WITHIN_QUEUE))
+
+    def _assigned(self, entry: SchedulingEntry, queue: Queue) -> tuple[Assignment, Sequence[PreemptionTarget]]:
+        spec, work = self.snapshot.spec(queue.name), entry.work
         if work.tried is not None and self._is_outdated(work.tried, work, queue):
             work.tried = None
         simulate = partial(self._simulate, work, queue, spec.preemption)
-        search = FlavorAssigner(work, queue, spec, self.snapshot.flavors, simulate, self.number)
+        held = entry.replaced.candidate.work.parts if entry.replaced is not None else ()
+        search = FlavorAssigner(work, queue, spec, self.snapshot.flavors, simulate, self.number, held)
         whole = search.assign()
         chosen = self._targets(work, queue, spec.preemption, whole)
         if chosen is not None:
@@ -191,17 +209,17 @@ class Cycle:
             entry.why = Requeue.NO_CANDIDATES
             if self.snapshot.spec(queue.name).preemption.reclaim_within_cohort != "Any":
                 self._note(queue, _to_keep_free(assignment, queue))
-        elif any(target.key in self.preempted for target in entry.targets):
+        elif any(target.key in self.preempted for target in entry.leaving):
             _skip(entry, OVERLAPPING)
         elif not self._still_fits(entry, queue, assignment):
             _skip(entry, NO_LONGER_FITS)
         else:
             self._note(queue, assignment.usage)
-            self.preempted |= {target.key: target for target in entry.targets}
+            self.preempted |= {target.key: target for target in entry.leaving}
             entry.status = EntryStatus.PREEMPTS if assignment.mode is Mode.PREEMPT else EntryStatus.ADMITTED
 
     def _still_fits(self, entry: SchedulingEntry, queue: Queue, assignment: Assignment) -> bool:
-        with without((*self.preempted.values(), *entry.targets)):
+        with without((*self.preempted.values(), *entry.leaving)):
             return queue.fits(assignment.usage)
 
     def _note(self, queue: Queue, usage: Quantities) -> None:

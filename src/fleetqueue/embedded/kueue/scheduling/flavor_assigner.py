@@ -135,6 +135,8 @@ class FlavorAssigner:
     flavors: Mapping[str, kueue.ResourceFlavor]
     simulate: Simulate
     cycle: int
+    held: Sequence[PodSetResources] = ()
+    """What the slice holds, set by set, whose place the Workload takes: only what is more is asked for."""
 
     def assign(self, counts: Sequence[int] = ()) -> Assignment:
         """Find flavors, for all pods or for so many of each set."""
@@ -148,7 +150,8 @@ class FlavorAssigner:
             assignments.append(assigned)
             for resource, given in assigned.given.items():
                 what = FlavorResource(given.flavor, resource)
-                usage[what] = usage.get(what, 0) + assigned.requests.get(resource, 0)
+                more = assigned.requests.get(resource, 0) - self._held(number, resource)
+                usage[what] = usage.get(what, 0) + more
             if assigned.requests and not assigned.given:
                 break
         return Assignment(assignments, usage, _most_borrowed(assignments), self._tried(assignments))
@@ -199,7 +202,7 @@ class FlavorAssigner:
                 search.reasons.append(why)
                 search.attempts.append(Attempt(name, GranularMode.NO_FIT, 0, (why,)))
                 continue
-            chance, given = self._try(name, wanted, usage, search)
+            chance, given = self._try(number, name, wanted, usage, search)
             is_last_word = not chance.may_be_bettered(self.spec.flavor_fungibility)
             if is_last_word or chance.is_better(best, self.spec.flavor_fungibility):
                 best, search.given = chance, given
@@ -212,12 +215,17 @@ class FlavorAssigner:
         return search
 
     def _try(
-        self, flavor: str, wanted: Requests, usage: Mapping[FlavorResource, int], search: Search
+        self, number: int, flavor: str, wanted: Requests, usage: Mapping[FlavorResource, int], search: Search
     ) -> tuple[Chance, dict[str, Given]]:
         """See how one flavor does for all resources of its group; the worst of them counts."""
         worst, given, reasons, most = BEST, {}, [], 0
         for resource, value in sorted(wanted.items()):
             what = FlavorResource(flavor, resource)
+            if self.held and (has := self.held[number].flavors.get(resource, "")) != flavor:
+                worst = WORST
+                reasons.append(f"could not assign {flavor} flavor since the original workload is assigned: {has}")
+            else:
+                value -= self._held(number, resource)
             chance, why = self._fits(what, usage.get(what, 0), value)
             reasons += [why] if why else []
             most = max(most, chance.borrows)
@@ -252,6 +260,9 @@ class FlavorAssigner:
     @property
     def _may_preempt_while_borrowing(self) -> bool:
         return self.spec.preemption.borrow_within_cohort.policy != "Never"
+
+    def _held(self, number: int, resource: str) -> int:
+        return self.held[number].requests.get(resource, 0) if number < len(self.held) else 0
 
     def _group(self, resource: str) -> kueue.ResourceGroup | None:
         return next((group for group in self.spec.resource_groups if resource in group.covered_resources), None)

@@ -7,7 +7,7 @@ those whom it preempted, is looked at again when something changes; the real sch
 Reads:   Workload, ClusterQueue, LocalQueue, Cohort, ResourceFlavor, AdmissionCheck, Namespace, LimitRange, RuntimeClass
 Writes:  what `admission_writes` names
 Mirrors: Kueue pkg/scheduler
-Simplified: fair sharing, waiting for the pods of others, workload slices and resource claims are not served.
+Simplified: fair sharing, waiting for the pods of others and resource claims are not served.
 """
 
 import asyncio

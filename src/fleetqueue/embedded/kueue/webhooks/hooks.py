@@ -95,6 +95,7 @@ def _of_jobs(defaults: JobDefaults) -> Iterable[AdmissionHook]:
         if integration.framework in _OF_MANAGED and defaults.is_managed(new):
             problems += _OF_MANAGED[integration.framework](new)
         problems += [*job_rules.faults(new), *job_rules.prebuilt_faults(integration, new)]
+        problems += job_rules.elastic_faults(integration, new)
         problems += job_rules.missing_faults(integration, new)
         if integration.framework == BATCH_JOB:
             problems += job_rules.batch_job_faults(old, new)
@@ -104,6 +105,8 @@ def _of_jobs(defaults: JobDefaults) -> Iterable[AdmissionHook]:
         if old is not None:
             has_default = defaults.context.has_default_queue(new["metadata"].get("namespace", ""))
             problems += job_rules.change_faults(integration, old, new, has_default_queue=has_default)
+        if integration.framework == BATCH_JOB:
+            problems += job_rules.topology_faults(new)
         return problems
 
     yield _hook(f"m{name}", kind, complete, is_mutating=True, spared=spared)

@@ -5,13 +5,14 @@ Mirrors: Kueue pkg/controller/jobframework/validation.go, pkg/controller/jobs/jo
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.job_kinds import JAX_JOB, SPARK_APPLICATION
+from fleetqueue.api.job_kinds import BATCH_JOB, JAX_JOB, RAY_CLUSTER, RAY_JOB, RAY_SERVICE, SPARK_APPLICATION
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import names
 from fleetqueue.embedded.kueue.jobs import batch_job, job_fields
 from fleetqueue.embedded.kueue.jobs.integration import Integration, JobFacts
 from fleetqueue.embedded.kueue.webhooks.field_errors import forbidden, invalid, not_subdomain, unchanged
 from fleetqueue.rules.job_templates import pods_at_once
+from fleetqueue.rules.workload_slices import ELASTIC_JOB, is_elastic
 
 LABELS, ANNOTATIONS = "metadata.labels", "metadata.annotations"
 QUEUE = f"{LABELS}[{kueue.QUEUE_LABEL}]"
@@ -19,6 +20,8 @@ LONGEST = f"{LABELS}[{names.MAXIMUM_EXECUTION_TIME}]"
 CLASS = f"{LABELS}[{names.PRIORITY_CLASS}]"
 LEAST = f"{ANNOTATIONS}[{batch_job.LEAST_PARALLELISM}]"
 EQUAL = f"{ANNOTATIONS}[{batch_job.EQUAL_COMPLETIONS}]"
+ELASTIC = f"{ANNOTATIONS}[{ELASTIC_JOB}]"
+CAN_BE_ELASTIC = (BATCH_JOB.framework, RAY_CLUSTER.framework, RAY_JOB.framework, RAY_SERVICE.framework)
 WITHOUT_PREBUILT = (JAX_JOB.framework, SPARK_APPLICATION.framework)
 """Kinds for which Kueue takes no Workload that is already there; so no worker takes a copy of such a job."""
 NOT_CLUSTER = "only Cluster mode is supported for a kueue managed job"
@@ -42,6 +45,14 @@ def prebuilt_faults(integration: Integration, job: Manifest) -> list[str]:
     return [forbidden(prebuilt_path(job), f'Is not supported for "{kind.api_version}, Kind={kind.kind}"')]
 
 
+def elastic_faults(integration: Integration, job: Manifest) -> list[str]:
+    """Return what is wrong with an elastic job: few kinds can be one."""
+    if not is_elastic(job) or integration.framework in CAN_BE_ELASTIC:
+        return []
+    kind = integration.kind.resource
+    return [forbidden(ELASTIC, f'elastic job is not supported for "{kind.api_version}, Kind={kind.kind}"')]
+
+
 def change_faults(jobs: JobFacts[Manifest], old: Manifest, new: Manifest, *, has_default_queue: bool) -> list[str]:
     """Return what is wrong with the change of a job of any kind."""
     was_suspended, is_suspended = jobs.is_suspended(old), jobs.is_suspended(new)
@@ -49,13 +60,15 @@ def change_faults(jobs: JobFacts[Manifest], old: Manifest, new: Manifest, *, has
     queue, old_queue = job_fields.queue_name(new), job_fields.queue_name(old)
     if not is_suspended:
         problems += unchanged(QUEUE, queue, old_queue)
+    if not is_suspended and not is_elastic(old):
         problems += unchanged(prebuilt_path(new), job_fields.prebuilt_workload(new), job_fields.prebuilt_workload(old))
     if not queue and old_queue and has_default_queue:
         problems.append(invalid(QUEUE, "", "queue-name must not be empty in namespace with default queue"))
     if not (is_suspended and was_suspended):
         key = names.MAXIMUM_EXECUTION_TIME
         problems += unchanged(LONGEST, job_fields.labels(new).get(key, ""), job_fields.labels(old).get(key, ""))
-    return [*problems, *class_change_faults(old, new, is_suspended=is_suspended)]
+    problems += class_change_faults(old, new, is_suspended=is_suspended)
+    return [*problems, *unchanged(ELASTIC, is_elastic(new), is_elastic(old))]
 
 
 def batch_job_faults(old: Manifest | None, job: Manifest) -> list[str]:
@@ -64,6 +77,17 @@ def batch_job_faults(old: Manifest | None, job: Manifest) -> list[str]:
     old_least = job_fields.annotations(old).get(batch_job.LEAST_PARALLELISM) if old is not None else None
     problems = _of_least(job, least) if least is not None and least != old_least else []
     return [*problems, *_of_equal_completions(job), *(_size_change_faults(old, job) if old is not None else ())]
+
+
+def topology_faults(job: Manifest) -> list[str]:
+    """Return what is wrong with the topology that an elastic Job asks for."""
+    annotations = (job["spec"]["template"].get("metadata") or {}).get("annotations") or {}
+    for how in ("required", "preferred"):
+        key = f"kueue.x-k8s.io/podset-{how}-topology"
+        if is_elastic(job) and key in annotations:
+            path = f"spec.template.metadata.annotations.{key}"
+            return [forbidden(path, f"{how} topology is not supported with elastic jobs")]
+    return []
 
 
 def missing_faults(integration: Integration, job: Manifest) -> list[str]:
@@ -83,7 +107,7 @@ def spark_application_faults(job: Manifest, *, without_queue: bool) -> list[str]
     if not without_queue and not job_fields.queue_name(job):
         return []
     problems = [] if spec.get("mode") == "cluster" else [invalid("spec.mode", spec.get("mode", ""), NOT_CLUSTER)]
-    if (spec.get("dynamicAllocation") or {}).get("enabled"):
+    if (spec.get("dynamicAllocation") or {}).get("enabled") and not is_elastic(job):
         problems.append(invalid("spec.dynamicAllocation.enabled", True, NOT_ELASTIC))
     return problems
 
@@ -127,8 +151,13 @@ def class_change_faults(old: Manifest, new: Manifest, *, is_suspended: bool) -> 
 def _of_least(job: Manifest, text: str) -> list[str]:
     number, count = integer(text), pods_at_once(job)
     if number is None:
-        return [invalid(LEAST, text, no_integer(text))]
-    return [] if 0 < number < count else [invalid(LEAST, number, f"should be between 0 and {count - 1}")]
+        problems = [invalid(LEAST, text, no_integer(text))]
+    else:
+        fits = 0 < number < count
+        problems = [] if fits else [invalid(LEAST, number, f"should be between 0 and {count - 1}")]
+    if is_elastic(job):
+        problems.append(invalid(LEAST, text, "partial admission and elastic job cannot be used together"))
+    return problems
 
 
 def _of_equal_completions(job: Manifest) -> list[str]:

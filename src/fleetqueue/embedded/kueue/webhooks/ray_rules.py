@@ -1,15 +1,15 @@
 """What Kueue refuses in RayClusters, RayJobs and RayServices that it manages.
 
 Mirrors: Kueue pkg/controller/jobs/{raycluster,rayjob,rayservice}/*_webhook.go
-
-Left out: elastic jobs, for which alone Ray may scale a cluster by itself.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.webhooks.field_errors import forbidden, invalid, required, too_many
+from fleetqueue.rules.workload_slices import ELASTIC_JOB, is_elastic
 
 MOST_POD_SETS: Final = 18
 _SCALES_ITSELF: Final = "a kueue managed job should only use autoscaling when workload slicing is enabled"
@@ -20,11 +20,12 @@ _CLUSTER_SCALES_ITSELF: Final = (
 
 
 def ray_cluster_faults(job: Manifest) -> list[str]:
-    return [*_of_cluster(job["spec"], "spec", _CLUSTER_SCALES_ITSELF)]
+    of_elastic = _of_elastic(job["spec"]) if is_elastic(job) else ()
+    return [*of_elastic, *_of_cluster(job, job["spec"], "spec", _CLUSTER_SCALES_ITSELF)]
 
 
 def ray_service_faults(job: Manifest) -> list[str]:
-    return [*_of_cluster(job["spec"].get("rayClusterConfig") or {}, "spec.rayClusterSpec", _SCALES_ITSELF)]
+    return [*_of_cluster(job, job["spec"].get("rayClusterConfig") or {}, "spec.rayClusterSpec", _SCALES_ITSELF)]
 
 
 def ray_job_faults(job: Manifest) -> list[str]:
@@ -38,11 +39,25 @@ def ray_job_faults(job: Manifest) -> list[str]:
     why = "a kueue managed job should delete the cluster after finishing"
     ends = bool(spec.get("shutdownAfterJobFinishes"))
     stays = [] if ends else [invalid("spec.shutdownAfterJobFinishes", ends, why)]
-    return [*stays, *_of_cluster(cluster, "spec.rayClusterSpec", _SCALES_ITSELF)]
+    return [*stays, *_of_cluster(job, cluster, "spec.rayClusterSpec", _SCALES_ITSELF)]
 
 
-def _of_cluster(cluster: Manifest, path: str, scales_itself: str) -> Iterable[str]:
-    if cluster.get("enableInTreeAutoscaling"):
+def _of_elastic(cluster: Manifest) -> Iterable[str]:
+    """Find pod templates without the gate of elastic jobs, and a cluster elsewhere that Ray itself would scale."""
+    groups = cluster.get("workerGroupSpecs") or ()
+    named = [(f"spec.workerGroupSpecs[{number}]", group) for number, group in enumerate(groups)]
+    for path, group in (*named, ("spec.headGroupSpec", cluster["headGroupSpec"])):
+        gates = group["template"]["spec"].get("schedulingGates")
+        if {"name": ELASTIC_JOB} not in (gates or ()):
+            why = "an elastic job must have the ElasticJobSchedulingGate"
+            yield invalid(f"{path}.template.spec.schedulingGates", gates, why)
+    if cluster.get("enableInTreeAutoscaling") and cluster.get("managedBy") == kueue.MULTIKUEUE_CONTROLLER:
+        why = "in-tree autoscaling is not supported for a MultiKueue-managed elastic RayCluster"
+        yield forbidden("spec.enableInTreeAutoscaling", why)
+
+
+def _of_cluster(job: Manifest, cluster: Manifest, path: str, scales_itself: str) -> Iterable[str]:
+    if cluster.get("enableInTreeAutoscaling") and not is_elastic(job):
         yield invalid(f"{path}.enableInTreeAutoscaling", True, scales_itself)
     groups = cluster.get("workerGroupSpecs") or ()
     if len(groups) + 1 > MOST_POD_SETS:

@@ -1,10 +1,10 @@
 """What Kueue refuses in Workloads, beside what their schema refuses.
 
 Mirrors: Kueue pkg/webhooks/workload_webhook.go
-Left out: the sizes of slices of topologies, and what elastic jobs may do.
+Left out: the sizes of slices of topologies.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import parse
@@ -20,6 +20,7 @@ from fleetqueue.embedded.kueue.webhooks.field_errors import (
     unchanged,
     unsupported,
 )
+from fleetqueue.rules.workload_slices import counts, is_elastic, replaced_key
 
 
 def workload_faults(old: Manifest | None, workload: Manifest) -> list[str]:
@@ -34,7 +35,7 @@ def workload_faults(old: Manifest | None, workload: Manifest) -> list[str]:
         problems.append(invalid("spec.podSets", sized, "at most one podSet can use minCount"))
     if _has_quota(status):
         problems += _of_admission((old or {}).get("status") or {}, status, sets)
-    problems += _of_reclaimable(status, sets)
+    problems += _of_reclaimable(_known_before(old, workload), status, sets)
     problems += _of_checks(status, sets)
     return problems if old is None else [*problems, *_change_faults(old, workload)]
 
@@ -79,14 +80,20 @@ def _of_admission(old: Manifest, status: Manifest, sets: Sequence[Manifest]) -> 
                 yield invalid(f"{where}.resourceUsage[{name}]", str(value), f"is not a multiple of {count}")
 
 
-def _of_reclaimable(status: Manifest, sets: Sequence[Manifest]) -> Iterable[str]:
-    counts = {entry["name"]: entry.get("count", 1) for entry in sets}
+def _known_before(old: Manifest | None, workload: Manifest) -> Sequence[Manifest]:
+    """Return the reclaimable pods that an elastic Workload had: when it shrinks, they are too many for a moment."""
+    before: Sequence[Manifest] = ((old or {}).get("status") or {}).get("reclaimablePods") or ()
+    return before if is_elastic(workload) else ()
+
+
+def _of_reclaimable(before: Sequence[Manifest], status: Manifest, sets: Sequence[Manifest]) -> Iterable[str]:
+    sizes = counts(sets)
     for entry in status.get("reclaimablePods") or ():
         path = f"status.reclaimablePods[{entry['name']}]"
-        if entry["name"] not in counts:
-            yield unsupported(f"{path}.name", entry["name"], counts)
-        elif entry["count"] > counts[entry["name"]]:
-            yield invalid(f"{path}.count", entry["count"], f"should be less or equal to {counts[entry['name']]}")
+        if entry["name"] not in sizes:
+            yield unsupported(f"{path}.name", entry["name"], sizes)
+        elif entry["count"] > sizes[entry["name"]] and entry not in before:
+            yield invalid(f"{path}.count", entry["count"], f"should be less or equal to {sizes[entry['name']]}")
 
 
 def _of_checks(status: Manifest, sets: Sequence[Manifest]) -> Iterable[str]:
@@ -107,11 +114,11 @@ def _change_faults(old: Manifest, new: Manifest) -> Iterable[str]:
     if _has_quota(before):
         yield from _set_changes(old["spec"].get("podSets") or [], new["spec"].get("podSets") or [])
     if _has_quota(before) and _has_quota(after):
-        yield from _reclaimable_changes(before, after)
+        yield from _reclaimable_changes(before, after, _shrunk(new))
     if before.get("admission") is not None and after.get("admission") is not None:
         yield from unchanged("status.admission", _placeless(after["admission"]), _placeless(before["admission"]))
     yield from _update_changes(before, after)
-    name = after.get("clusterName")
+    name = after.get("clusterName") if not replaced_key(new) else None  # a slice goes where the one before it is
     if name and not before.get("clusterName") and name not in (before.get("nominatedClusterNames") or ()):
         why = "when setting clusterName it must be one of the nominatedClusterNames"
         yield invalid("status.clusterName", name, why)
@@ -126,14 +133,23 @@ def _set_changes(old: Sequence[Manifest], new: Sequence[Manifest]) -> Iterable[s
         yield from unchanged(f"spec.podSets.{number}", {**after, "count": count}, {"count": 1, **before})
 
 
-def _reclaimable_changes(old: Manifest, new: Manifest) -> Iterable[str]:
+def _shrunk(workload: Manifest) -> Set[str]:
+    """Return the pod sets of an elastic Workload that are smaller than when it was admitted."""
+    parts = ((workload.get("status") or {}).get("admission") or {}).get("podSetAssignments") or ()
+    now = counts(workload["spec"].get("podSets") or ())
+    return (
+        {part["name"] for part in parts if part.get("count", 0) > now[part["name"]]} if is_elastic(workload) else set()
+    )
+
+
+def _reclaimable_changes(old: Manifest, new: Manifest, shrunk: Set[str]) -> Iterable[str]:
     before = {reclaimable["name"]: reclaimable["count"] for reclaimable in old.get("reclaimablePods") or ()}
     after = {reclaimable["name"]: reclaimable["count"] for reclaimable in new.get("reclaimablePods") or ()}
     for name, count in after.items():
-        if count < before.get(name, 0):
+        if count < before.get(name, 0) and name not in shrunk:
             yield invalid(f"status.reclaimablePods[{name}].count", count, f"cannot be less than {before[name]}")
     for name in before:
-        if name not in after:
+        if name not in after and name not in shrunk:
             yield required(f"status.reclaimablePods[{name}]", "cannot be removed")
 
 
