@@ -110,5 +110,5 @@ def fleet(*, moment=START):
 
 
 def test_a_job_of_the_hub_has_the_times_of_its_copy():
-    assert normal(fleet(), "m000-")["hub"]["jobs"]["a"]["same status on"] == ["cluster1"]
-    assert normal(fleet(moment=END), "m000-")["hub"]["jobs"]["a"]["same status on"] == []
+    assert normal(fleet(), [], "m000-")["hub"]["jobs"]["a"]["same status on"] == ["cluster1"]
+    assert normal(fleet(moment=END), [], "m000-")["hub"]["jobs"]["a"]["same status on"] == []

@@ -33,6 +33,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.adapter_defaults import AdapterDefaults
 from fleetqueue.embedded.multikueue.bound_copies import bound_copy
+from fleetqueue.embedded.multikueue.elastic_copies import resized_job, resized_ray_cluster
 from fleetqueue.embedded.multikueue.pod_adapters import PodAdapter
 from fleetqueue.embedded.multikueue.serving_adapters import LeaderWorkerSetAdapter, StatefulSetAdapter
 from fleetqueue.rules.job_endings import (
@@ -73,6 +74,10 @@ class Adapter(Protocol):
 
     def is_outdated(self, job: Manifest, copy: Manifest) -> bool:
         """Tell whether a copy has to go and be sent anew, since the hub's object is another by now."""
+        ...
+
+    def resized(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
+        """Return the copy of an elastic job as one of its Workloads wants it; the same where nothing is to be done."""
         ...
 
     def workload_count(self, job: Manifest) -> int:
@@ -175,6 +180,9 @@ class BatchJobAdapter(JobAdapter):
     def last_status(self, job: Manifest, now: datetime) -> Manifest:
         return last_status(job, now)
 
+    def resized(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
+        return resized_job(self.kind, job, copy, workload)
+
 
 def _with_start_of(status: Manifest, copied: Manifest) -> Manifest:
     """Keep when the hub's job was started: the worker may have started its copy anew, and that moment cannot change."""
@@ -200,6 +208,14 @@ def _stopped_job_set(status: Manifest) -> Manifest:
 def _without_pods(status: Manifest, field: str) -> Manifest:
     counted = [{**job_status, "active": 0, "ready": 0} for job_status in status.get(field) or ()]
     return {**status, field: counted} if counted else status
+
+
+class RayClusterAdapter(JobAdapter):
+    def __init__(self) -> None:
+        super().__init__(RAY_CLUSTER, no_ending, _stopped_ray_cluster)
+
+    def resized(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
+        return resized_ray_cluster(self.kind, job, copy, workload)
 
 
 class TrainJobAdapter(JobAdapter):
@@ -257,7 +273,7 @@ ADAPTERS: Final[tuple[Adapter, ...]] = (
         JobAdapter(job_kind, kubeflow_ending, _stopped_kubeflow)
         for job_kind in (JAX_JOB, MPI_JOB, PADDLE_JOB, PYTORCH_JOB, TF_JOB, XGBOOST_JOB)
     ),
-    JobAdapter(RAY_CLUSTER, no_ending, _stopped_ray_cluster),
+    RayClusterAdapter(),
     JobAdapter(RAY_JOB, ray_job_ending, _stopped_ray_job),
     JobAdapter(RAY_SERVICE, no_ending, _stopped_ray_service),
     TrainJobAdapter(),

@@ -1,7 +1,7 @@
 """Bring what one worker has of the hub's Workloads right: copies, jobs, evictions, and the removal of all that.
 
 Reads:   what `groups` knows, the hub's Workload once more before a job is sent
-Writes:  on the worker: Workload (create, delete, priority, finalizer; its status to evict it), jobs (create, delete)
+Writes:  on the worker: Workload (create, delete, finalizer, priority, size; its status to evict it), jobs (the same)
 Mirrors: Kueue pkg/controller/admissionchecks/multikueue, pkg/controller/jobframework/utils.go
 """
 
@@ -13,18 +13,19 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.conditions import TRUE, find, timestamp
-from fleetqueue.api.meta import Object, precondition_of, split_key
+from fleetqueue.api.meta import Object, precondition_of, replacement, split_key
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.bound_copies import workloads_of
 from fleetqueue.embedded.multikueue.decisions import Wanted, wanted_on_each
-from fleetqueue.embedded.multikueue.group_lookup import NotDispatchable, WorkloadGroups, outdated_jobs
+from fleetqueue.embedded.multikueue.group_lookup import NotDispatchable, WorkloadGroups, outdated_jobs, resized_jobs
 from fleetqueue.embedded.multikueue.metrics import MultiKueueMetrics
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, EVICTED_ON_MANAGER, IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.multikueue.remote import RemoteClient
 from fleetqueue.embedded.multikueue.remote_objects import Sent
 from fleetqueue.embedded.multikueue.workload_group import PRIORITY, RemoteCopy, WorkloadGroup
 from fleetqueue.rules import workload_admission
+from fleetqueue.rules.workload_slices import REPLACES
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.events import Recorder
@@ -93,7 +94,7 @@ class CopyController(Controller):
         if local_entry is None:
             return
         if copy.view is not None:
-            await self._prioritise(key, local_entry[1], copy)
+            await self._bring_spec(key, local_entry[1], copy)
             return
         await self.remote.client.create(kueue.Workload.resource, clone(local_entry[1], self.groups.settings.origin))
         admission = group.local.status.admission
@@ -104,15 +105,18 @@ class CopyController(Controller):
         local_entry = self.groups.local(key)
         if local_entry is None or copy.view is None:
             return
-        await self._prioritise(key, local_entry[1], copy)
+        await self._bring_spec(key, local_entry[1], copy)
         if await self._is_outdated(group, copy):
             return
+        for job, wanted in resized_jobs(group.adapter, group.jobs, copy.jobs, group.local.name):
+            await self._change(group.adapter.kind.resource, job, wanted)
         missing = _missing(group, copy)
         if not missing or await self._has_arrived(key):
             return
         if await self._is_still_meant(group.local):
             for job in missing:
-                await self._send(key, group, job)
+                if not await self._takes_over(group, job):
+                    await self._send(key, group, job)
 
     async def _is_outdated(self, group: WorkloadGroup, copy: RemoteCopy) -> bool:
         """Take away what has to be sent anew; who sees that it has gone comes back here."""
@@ -124,14 +128,45 @@ class CopyController(Controller):
                 await self._delete(resource, metadata["name"], metadata["namespace"], metadata["uid"])
         return bool(outdated)
 
-    async def _prioritise(self, key: str, local: Manifest, copy: RemoteCopy) -> None:
+    async def _bring_spec(self, key: str, local: Manifest, copy: RemoteCopy) -> None:
+        """Bring a copy to the priority of the hub's Workload; and to its size, where that has shrunk."""
         raw = self.remote.workload(key)
-        if raw is None or copy.is_same or not copy.is_same_but_priority:
+        if raw is None or copy.is_same or not copy.can_follow:
             return
-        spec = {name: local["spec"].get(name) for name in PRIORITY}
+        fields = (*PRIORITY, "podSets") if copy.is_larger else PRIORITY
+        spec = {name: local["spec"].get(name) for name in fields}
         patch = {"metadata": precondition_of(raw["metadata"]), "spec": spec}
         namespace, name = split_key(key)
         await self.remote.client.merge(kueue.Workload.resource, name, namespace, patch)
+
+    async def _change(self, resource: Resource, job: Manifest, wanted: Manifest) -> None:
+        """Make what is wanted of the very job that was seen."""
+        metadata = job["metadata"]
+        patch = replacement(job, wanted)
+        patch["metadata"] = {**patch.get("metadata", {}), **precondition_of(metadata)}
+        await self.remote.client.merge(resource, metadata["name"], metadata["namespace"], patch)
+
+    async def _takes_over(self, group: WorkloadGroup, job: Manifest) -> bool:
+        """Let a slice take over the job that the slice before it has there, if there is one."""
+        resource, metadata = group.adapter.kind.resource, job["metadata"]
+        if not group.is_elastic:
+            return False
+        found = await self.remote.client.find(resource, metadata["name"], metadata["namespace"])
+        if found is None or not self._is_of_a_slice(group, group.adapter.kind.view(found)):
+            return False
+        wanted = group.adapter.resized(job, found, group.local.name)
+        if wanted != found:
+            await self._change(resource, found, wanted)
+        return True
+
+    def _is_of_a_slice(self, group: WorkloadGroup, job: Object) -> bool:
+        """Tell whether a job there is ours, and bound to this slice or an earlier one of the same job."""
+        if job.metadata.labels.get(kueue.ORIGIN_LABEL) != self.groups.settings.origin:
+            return False
+        of, local = workloads_of(job), group.local
+        owners = [known[0].owner for known in map(self.groups.local, of) if known is not None]
+        is_known = any(owner is not None and owner == local.owner for owner in owners)
+        return is_known or local.metadata.annotations.get(REPLACES) in of
 
     async def _is_still_meant(self, local: kueue.Workload) -> bool:
         """Ask the hub itself: after what is only remembered, a job could be started a second time."""

@@ -5,7 +5,7 @@ worker may have the job, none but that one can win. Who cannot be asked is belie
 been lost for `worker_lost_timeout`.
 
 Mirrors: Kueue pkg/controller/admissionchecks/multikueue/workload.go (reconcileGroup)
-Left out: elastic jobs, preemption gates, delayed topology requests.
+Left out: preemption gates, delayed topology requests.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import Enum
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import Condition
 from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
@@ -59,11 +60,11 @@ class Wanted(Enum):
 
 def decide(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
     """Return what is to be done on the hub; `nominates` is whether all clusters are nominated by ourselves."""
-    if group.needs_nothing:
+    if group.is_left_alone or group.needs_nothing:
         return GroupStep()
     if group.local.is_leaving:
         return _leaving(group)
-    if group.local.status.cluster_name:
+    if group.local.status.cluster_name and not group.is_slice_to_place:
         return _placed(group, group.local.status.cluster_name)
     if group.check.state == kueue.READY:
         return _retry(messages.NO_CLUSTER)
@@ -96,11 +97,11 @@ def _placed(group: WorkloadGroup, cluster: str) -> GroupStep:
         return GroupStep(GroupAction.WAIT, seconds=left) if left > 0 else _retry(messages.LOST)
     if (finished := copy.condition(kueue.FINISHED)) is not None:
         if finished.reason == OUT_OF_SYNC:
-            return _retry(messages.out_of_sync(cluster), WARNING)
+            return _end(copy, finished) if group.is_elastic else _retry(messages.out_of_sync(cluster), WARNING)
         return _finish(group, copy)
     if copy.is_evicted:
         return GroupStep(GroupAction.RETRY, cluster, message=messages.evicted(cluster), event=NORMAL)
-    if copy.condition(kueue.ADMITTED) is None or not (copy.is_same or copy.is_same_but_priority):
+    if copy.condition(kueue.ADMITTED) is None or not copy.can_follow:
         return _retry(messages.GONE)
     return GroupStep(GroupAction.COPY_STATUS, cluster) if status_changes(group, copy) else GroupStep()
 
@@ -109,7 +110,7 @@ def _pending(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
     """Nominate, wait for the first that admits, and record it once it has the job."""
     if not group.others_are_ready or group.listed is None:
         return GroupStep()
-    if (wanted := _followed(group) if _follows(group) else _nominated(group) if nominates else None) is not None:
+    if (wanted := _wanted_nominations(group, nominates=nominates)) is not None:
         return GroupStep(GroupAction.NOMINATE, clusters=wanted)
     for copy in group.copies.values():
         finished = copy.condition(kueue.FINISHED) if copy.is_connected else None
@@ -118,6 +119,15 @@ def _pending(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
     if (chosen := winner(group)) is not None:
         return GroupStep(GroupAction.RECORD, chosen.cluster) if chosen.has_all else GroupStep()
     return _wait(group, group.with_jobs())
+
+
+def _wanted_nominations(group: WorkloadGroup, *, nominates: bool) -> tuple[str, ...] | None:
+    """Return whom to nominate; None where that is done, or is not ours to do."""
+    if group.is_slice_to_place:
+        return None
+    if _follows(group):
+        return _followed(group)
+    return _nominated(group) if nominates else None
 
 
 def _follows(group: WorkloadGroup) -> bool:
@@ -144,7 +154,7 @@ def winner(group: WorkloadGroup) -> RemoteCopy | None:
     local = group.local
     if group.needs_nothing or local.is_leaving or group.check.state not in (kueue.PENDING, kueue.READY):
         return None
-    if local.status.cluster_name:
+    if local.status.cluster_name and not group.is_slice_to_place:
         placed = group.copies.get(local.status.cluster_name)
         return placed if placed is not None and placed.is_connected and _others_have_none(group, placed) else None
     if group.check.state != kueue.PENDING or not group.others_are_ready:
@@ -161,7 +171,7 @@ def _first_admitted(group: WorkloadGroup) -> RemoteCopy | None:
 
 def _can_win(copy: RemoteCopy) -> bool:
     admitted = copy.is_connected and copy.condition(kueue.ADMITTED) is not None
-    return admitted and not copy.is_evicted and (copy.is_same or copy.is_same_but_priority)
+    return admitted and not copy.is_evicted and copy.can_follow
 
 
 def _admitted_at(copy: RemoteCopy) -> datetime:
@@ -212,6 +222,10 @@ def _finish(group: WorkloadGroup, copy: RemoteCopy) -> GroupStep:
         return GroupStep()
     finished = copy.condition(kueue.FINISHED)
     assert finished is not None
+    return _end(copy, finished)
+
+
+def _end(copy: RemoteCopy, finished: Condition) -> GroupStep:
     return GroupStep(GroupAction.FINISH, copy.cluster, reason=finished.reason, message=finished.message)
 
 
@@ -229,6 +243,8 @@ def _wait(group: WorkloadGroup, holders: list[RemoteCopy]) -> GroupStep:
 
 def wanted_on_each(group: WorkloadGroup) -> dict[str, Wanted]:
     """Return what each worker has to have of a Workload that the hub knows."""
+    if group.is_left_alone:
+        return dict.fromkeys(group.copies, Wanted.AS_IS)
     if group.needs_nothing:
         return dict.fromkeys(group.copies, Wanted.NOTHING)
     if group.local.is_leaving:
@@ -246,7 +262,7 @@ def _wanted_or_as_is(group: WorkloadGroup, copy: RemoteCopy, chosen: RemoteCopy 
 def _wanted_of_live(group: WorkloadGroup, copy: RemoteCopy, chosen: RemoteCopy | None) -> Wanted:
     if chosen is not None and chosen.cluster == copy.cluster:
         return Wanted.JOB
-    placed = group.local.status.cluster_name
+    placed = "" if group.is_slice_to_place else group.local.status.cluster_name
     if placed or group.check.state != kueue.PENDING:
         return Wanted.NOTHING if placed and placed != copy.cluster else Wanted.AS_IS
     if not group.others_are_ready or group.listed is None:
@@ -279,8 +295,6 @@ def _wanted_while_pending(group: WorkloadGroup, copy: RemoteCopy, chosen: Remote
     is_nominated = copy.cluster in group.nominated and group.lists(copy.cluster)
     if not is_nominated or chosen is not None:
         return Wanted.NOTHING
-    if (copy.has_job and not _follows(group)) or (
-        copy.view is not None and not (copy.is_same or copy.is_same_but_priority)
-    ):
+    if (copy.has_job and not _follows(group)) or (copy.view is not None and not copy.can_follow):
         return Wanted.NOTHING  # left from an earlier life; it is offered anew afterwards
     return Wanted.WORKLOAD

@@ -18,6 +18,7 @@ from fleetqueue.embedded.multikueue.workload_group import (
     RemoteCopy,
     Siblings,
     WorkloadGroup,
+    is_larger,
     is_same_but_priority,
     is_same_spec,
 )
@@ -77,7 +78,7 @@ class WorkloadGroups:
             listed,
             {
                 copy.cluster: copy
-                for copy in self._copies(key, raw, local, listed or (), partial(_has_all, adapter, jobs))
+                for copy in self._copies(key, raw, local, listed or (), partial(_has_all, adapter, jobs, local.name))
             },
             adapter,
             jobs,
@@ -178,13 +179,23 @@ def outdated_jobs(adapter: Adapter, jobs: Sequence[Manifest], copies: Sequence[M
     return [copy for job, copy in pairs if job is not None and adapter.is_outdated(job, copy)]
 
 
-def _has_all(adapter: Adapter, jobs: Sequence[Manifest], copies: Sequence[Manifest]) -> bool:
+def resized_jobs(
+    adapter: Adapter, jobs: Sequence[Manifest], copies: Sequence[Manifest], workload: str
+) -> list[tuple[Manifest, Manifest]]:
+    """Return the copies that are to be changed since an elastic job was, and what they are to be."""
+    by_name = {job["metadata"]["name"]: job for job in jobs}
+    pairs = [(by_name[name], copy) for copy in copies if (name := copy["metadata"]["name"]) in by_name]
+    return [(copy, wanted) for job, copy in pairs if (wanted := adapter.resized(job, copy, workload)) != copy]
+
+
+def _has_all(adapter: Adapter, jobs: Sequence[Manifest], workload: str, copies: Sequence[Manifest]) -> bool:
     """Tell whether a worker has all objects of a job that it has to have."""
     if not copies:
         return False
     names = {copy["metadata"]["name"] for copy in copies}
     wanted = (job["metadata"]["name"] for job in jobs if adapter.is_to_run(job))
-    return names.issuperset(wanted) and not outdated_jobs(adapter, jobs, copies)
+    is_current = not outdated_jobs(adapter, jobs, copies) and not resized_jobs(adapter, jobs, copies, workload)
+    return names.issuperset(wanted) and is_current
 
 
 def job_keys(workload: kueue.QueuedWorkload) -> Iterable[str]:
@@ -206,6 +217,7 @@ def _copy(remote: RemoteClient, key: str, local: Manifest, has_all: HasAll) -> R
         view=remote.workloads.store.get(key),
         is_same=is_same,
         is_same_but_priority=not is_same and raw is not None and is_same_but_priority(local, raw),
+        is_larger=not is_same and raw is not None and is_larger(local, raw),
         jobs=jobs,
         has_all=has_all(jobs),
         is_sending=key in remote.sent,

@@ -13,6 +13,7 @@ from fleetqueue.api.conditions import Condition, find
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue.adapters import Adapter
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET
+from fleetqueue.rules.workload_slices import ELASTIC_JOB, REPLACED, REPLACES, counts, is_elastic, is_scaled_down
 
 
 class RemoteCopy(NamedTuple):
@@ -23,6 +24,8 @@ class RemoteCopy(NamedTuple):
     is_same: bool = True
     """Whether its spec is the hub's."""
     is_same_but_priority: bool = False
+    is_larger: bool = False
+    """Whether it is a slice that has shrunk on the hub, and not there yet."""
     jobs: tuple[Manifest, ...] = ()
     """What it has of the job: one object, or the pods of a group."""
     has_all: bool = False
@@ -34,6 +37,11 @@ class RemoteCopy(NamedTuple):
     """Whether it was ever connected since we started: else nobody knows what it has."""
     lost_for: float = 0.0
     """Seconds for which it has not been connected."""
+
+    @property
+    def can_follow(self) -> bool:
+        """Whether it asks for what the hub asks for, or can be brought to that while its job runs."""
+        return self.is_same or self.is_same_but_priority or self.is_larger
 
     @property
     def has_job(self) -> bool:
@@ -96,6 +104,8 @@ class WorkloadGroup:
     def nominated(self) -> tuple[str, ...]:
         """The clusters that may have it: those that are nominated, of several Workloads of a job only the others'."""
         names = self.local.status.nominated_cluster_names
+        if self.is_slice_to_place:
+            return (self.local.status.cluster_name,)
         if self.siblings is None or self.siblings.leads:
             return names
         return tuple(name for name in names if name == self.siblings.cluster)
@@ -113,6 +123,25 @@ class WorkloadGroup:
     def needs_nothing(self) -> bool:
         """Tell whether no worker may have anything of it."""
         return not self.local.is_live or not self.local.is_true(kueue.QUOTA_RESERVED)
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Tell whether it is a slice of which others decide: its place was taken, or it waits to take one."""
+        if not self.is_elastic:
+            return False
+        finished = find(self.local.status.conditions, kueue.FINISHED)
+        if finished is not None and finished.is_true:
+            return finished.reason == REPLACED
+        return not self.local.is_true(kueue.QUOTA_RESERVED) and REPLACES in self.local.metadata.annotations
+
+    @property
+    def is_elastic(self) -> bool:
+        return self.local.metadata.annotations.get(ELASTIC_JOB) == "true"
+
+    @property
+    def is_slice_to_place(self) -> bool:
+        """Tell whether it is a slice that has to go where the one before it is."""
+        return self.is_elastic and bool(self.local.status.cluster_name) and self.check.state == kueue.PENDING
 
     @property
     def was_evicted(self) -> bool:
@@ -176,6 +205,12 @@ def is_same_but_priority(local: Manifest, remote: Manifest) -> bool:
     if refs != ["WorkloadPriorityClass", "WorkloadPriorityClass"]:
         return False
     return bool(_plain(local["spec"], *PRIORITY) == _plain(remote["spec"], *PRIORITY))
+
+
+def is_larger(local: Manifest, remote: Manifest) -> bool:
+    """Tell whether a slice has shrunk on the hub."""
+    sizes = (counts(raw["spec"].get("podSets") or ()) for raw in (remote, local))
+    return is_elastic(local) and is_scaled_down(*sizes)
 
 
 PRIORITY = ("priority", "priorityClassRef")

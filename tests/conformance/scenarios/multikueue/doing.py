@@ -28,6 +28,8 @@ class Actor:
         self.said = said
         self.prefix = prefix
         self.namespace = namespace(prefix)
+        self.made: list[Manifest] = []
+        """The Jobs that were created on the hub, as the server answered."""
 
     @property
     def has_job_sets(self) -> bool:
@@ -39,7 +41,7 @@ class Actor:
 
     async def do(self, step: Described) -> None:
         for name, said in step.get("job", {}).items():
-            await self._create("hub", job(name, said, self.prefix))
+            self.made.append(await self._create("hub", job(name, said, self.prefix)))
         for name, said in step.get("job_set", {}).items():
             await self._create("hub", job_set(name, said, self.prefix))
         for where, jobs in step.get("create", {}).items():
@@ -64,13 +66,14 @@ class Actor:
             with suppress(errors.NotFound):
                 await client.delete(resource, name, where)
 
-    async def _create(self, where: str, manifest: Manifest) -> None:
+    async def _create(self, where: str, manifest: Manifest) -> Manifest:
         status = manifest.pop("status", None)
         resource = resource_of(manifest)
-        await self.clients[where].create(resource, manifest)
+        made = await self.clients[where].create(resource, manifest)
         if status:
             name, namespace = manifest["metadata"]["name"], manifest["metadata"].get("namespace", "")
             await self.clients[where].merge(resource, name, namespace, {"status": status}, subresource="status")
+        return made
 
     async def _put(self, manifest: Manifest) -> None:
         """Create a Secret or a ClusterProfile, or bring it to this."""
@@ -99,10 +102,12 @@ class Actor:
         cluster, kind, *rest = target.split()
         client, resource, name = self.clients[cluster], KINDS[kind].resource, rest[0] if rest else kind
         if kind == "workload":
-            for raw in (await client.list(resource, self.namespace)).items:
-                if raw["metadata"]["name"].startswith((f"job-{name}-", f"jobset-{name}-")):
-                    return client, resource, raw["metadata"]["name"], self.namespace
-            raise LookupError(f"{self.said['name']}: no Workload of {name} on {cluster}")
+            listed = [raw["metadata"] for raw in (await client.list(resource, self.namespace)).items]
+            of_job = [each for each in listed if each["name"].startswith((f"job-{name}-", f"jobset-{name}-"))]
+            if not of_job:
+                raise LookupError(f"{self.said['name']}: no Workload of {name} on {cluster}")
+            in_order = sorted(of_job, key=lambda metadata: str(metadata["creationTimestamp"]))
+            return client, resource, in_order[int(rest[1]) if len(rest) > 1 else 0]["name"], self.namespace
         if kind in ("secret", "profile"):
             return client, resource, self.prefix + name, SYSTEM
         return (

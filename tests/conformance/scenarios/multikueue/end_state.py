@@ -34,7 +34,7 @@ TAKEN_BACK = "The workload is deactivated"
 
 async def end_state(actor: Actor) -> dict[str, Any]:
     fleet = {name: await _listed(actor, name) for name in ("hub", *WORKERS)}
-    return normal(fleet, actor.prefix)
+    return normal(fleet, actor.made, actor.prefix)
 
 
 async def _listed(actor: Actor, where: str) -> Listed:
@@ -47,8 +47,8 @@ async def _listed(actor: Actor, where: str) -> Listed:
     return found
 
 
-def normal(fleet: dict[str, Listed], prefix: str) -> dict[str, Any]:
-    """Return what is compared of the objects of a fleet."""
+def normal(fleet: dict[str, Listed], made: list[Manifest], prefix: str) -> dict[str, Any]:
+    """Return what is compared of the objects of a fleet, of which some were `made` on the hub."""
     end: dict[str, Any] = {name: _cluster(listed, is_hub=name == "hub") for name, listed in fleet.items()}
     for raw in _own_jobs(fleet["hub"]):
         end["hub"]["jobs"][raw["metadata"]["name"]]["same status on"] = _told_alike(raw, fleet)
@@ -57,9 +57,14 @@ def normal(fleet: dict[str, Listed], prefix: str) -> dict[str, Any]:
     names = {
         raw["metadata"]["uid"]: f"uid of {raw['metadata']['name']} on {where}"
         for where, listed in fleet.items()
-        for raw in (*listed["jobs"], *listed.get("job sets", ()))
+        for raw in (*listed["jobs"], *listed.get("job sets", ()), *listed["workloads"])
     }
-    return shown.in_words(end, names, HASH, prefix)
+    slices = dict(shown.slice_names(made, Job))
+    found = shown.in_words(end, {**names, **slices}, HASH, prefix)
+    for cluster in fleet if slices else ():  # what was sorted by names that are made up
+        for sentences in found[cluster]["events"].values():
+            sentences.sort()
+    return found
 
 
 def _cluster(listed: Listed, *, is_hub: bool) -> Manifest:

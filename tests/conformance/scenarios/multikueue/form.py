@@ -11,9 +11,11 @@
     configured: true                                   # for a Kueue that knows JobSets and ClusterProfiles
     steps:                                             # rounds
       - job: {a: {runs: 1s, managedBy: x}}             # on the hub
+      - job: {a: {elastic: true}}                      # with the annotation of elastic jobs
       - job_set: {a: {runs: 1s, replicas: 2}}          # on the hub
       - create: {cluster1: {a: {}}}                    # a Job on any cluster, without a queue
       - patch: {hub workload a: {...}, cluster1 cq q: {...}, hub config: {...}}    # the Workload of job a
+      - patch: {hub workload a 0: {...}}               # of several Workloads of job a the oldest; -1 is the newest
       - answer: {a: {other: {state: Ready}}}           # what the controllers of checks say to the Workload of job a
       - source: {cluster1: good}                       # writes the Secret
       - profile: {cluster1: good}                      # writes the ClusterProfile and the Secret of its credential
@@ -41,6 +43,7 @@ from fleetqueue.api.jobset_v1alpha2 import JobSet
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.jobset.defaults import completed
+from fleetqueue.rules.workload_slices import ELASTIC_JOB
 
 from ..world import Described  # noqa: TID252 - what the rooms share stands above them
 
@@ -167,9 +170,10 @@ def profile(name: str, how: str, prefix: str, kubeconfigs: dict[str, str]) -> It
 
 def job(name: str, said: Described, prefix: str, *, has_queue: bool = True) -> Manifest:
     spec = {"template": _pod_template(said)}
-    spec |= {field: value for field, value in said.items() if field not in ("cpu", "runs", "fails")}
+    spec |= {field: value for field, value in said.items() if field not in ("cpu", "runs", "fails", "elastic")}
     labels = {kueue.QUEUE_LABEL: "q"} if has_queue else None
-    return Job.manifest(name, namespace(prefix), labels=labels, spec=spec)
+    annotations = {ELASTIC_JOB: "true"} if said.get("elastic") else None
+    return Job.manifest(name, namespace(prefix), labels=labels, annotations=annotations, spec=spec)
 
 
 def job_set(name: str, said: Described, prefix: str) -> Manifest:

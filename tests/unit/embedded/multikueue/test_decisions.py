@@ -24,8 +24,9 @@ def conditions(*given, at=START):
     ]
 
 
-def workload(*given, at=START, **status):
-    raw = kueue.Workload.manifest("w", "ns", spec={}, status={"conditions": conditions(*given, at=at), **status})
+def workload(*given, at=START, annotations=None, **status):
+    told = {"conditions": conditions(*given, at=at), **status}
+    raw = kueue.Workload.manifest("w", "ns", annotations=annotations, spec={}, status=told)
     return kueue.Workload.view(raw)
 
 
@@ -38,7 +39,7 @@ def copy(cluster, *given, at=START, has=True, job=None, **more):
 def group(*copies, state="Pending", local=("QuotaReserved",), listed=("a", "b"), job=HUB_JOB, others=(), **more):
     status = {key: more.pop(key) for key in ("clusterName", "nominatedClusterNames", "schedulingStats") if key in more}
     states = [{"name": "mk", "state": state}, *({"name": f"o{n}", "state": each} for n, each in enumerate(others))]
-    view = workload(*local, admissionChecks=states, **status)
+    view = workload(*local, admissionChecks=states, annotations=more.pop("annotations", None), **status)
     everywhere = {cluster: RemoteCopy(cluster) for cluster in listed or ()} | {each.cluster: each for each in copies}
     return WorkloadGroup(view, view.check("mk"), listed, everywhere, BatchJobAdapter(), (job,), now=START, **more)
 
@@ -46,6 +47,9 @@ def group(*copies, state="Pending", local=("QuotaReserved",), listed=("a", "b"),
 ADMITTED = ("QuotaReserved", "Admitted")
 NOMINATED = {"nominatedClusterNames": ["a", "b"]}
 ON_A = {"clusterName": "a", "state": "Ready", "local": ADMITTED}
+ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
+SECOND = {"annotations": {**ELASTIC, "kueue.x-k8s.io/workload-slice-replacement-for": "ns/v"}}
+SLICE_FOR_A = {**SECOND, "clusterName": "a"}
 LEAVING = {"local": ("QuotaReserved", "Evicted"), "job": STOPPED}
 
 
@@ -150,6 +154,22 @@ LEAVING = {"local": ("QuotaReserved", "Evicted"), "job": STOPPED}
             group(copy("a", has=False, is_connected=False, is_known=False), **NOMINATED),
             Act.NOMINATE, ("b",), id="a cluster that was never seen cannot have a younger Workload",
         ),
+        pytest.param(group(**SLICE_FOR_A), Act.NOTHING, None, id="a slice goes where the one before it is: none else"),
+        pytest.param(
+            group(copy("b", *ADMITTED, job=JOB), **SLICE_FOR_A), Act.NOTHING, None, id="a slice: admitted elsewhere"
+        ),
+        pytest.param(
+            group(copy("a", *ADMITTED, job=JOB), **SLICE_FOR_A), Act.RECORD, "a", id="a slice: it has the job"
+        ),
+        pytest.param(group(local=(), **SECOND), Act.NOTHING, None, id="a slice that waits for quota"),
+        pytest.param(
+            group(copy("a", *ADMITTED, is_same=False, is_larger=True, job=JOB), annotations=ELASTIC, **ON_A),
+            Act.NOTHING, None, id="an elastic job that shrinks",
+        ),
+        pytest.param(
+            group(copy("a", "Finished=OutOfSync", job=JOB), annotations=ELASTIC, **ON_A), Act.FINISH, "a",
+            id="out of sync: an elastic job gets another slice",
+        ),
     ],
 )  # fmt: skip
 def test_on_the_hub(case, act, about):
@@ -234,6 +254,24 @@ UNSEEN = RemoteCopy("a", is_connected=False, is_known=False, lost_for=9)
         pytest.param(
             group(UNSEEN, copy("b", *ADMITTED, job=JOB), clusterName="a", local=()),
             "nothing", "nothing", id="nor where nobody may have it",
+        ),
+        pytest.param(
+            group(**SLICE_FOR_A), "the Workload", "nothing", id="a slice is offered only where the one before it is"
+        ),
+        pytest.param(
+            group(copy("a", *ADMITTED), **SLICE_FOR_A), "the Workload and the job", "nothing", id="a slice gets the job"
+        ),
+        pytest.param(
+            group(copy("a", job=JOB), local=(), **SECOND), "whatever there is", "whatever there is",
+            id="a slice that waits for quota",
+        ),
+        pytest.param(
+            group(copy("a", job=JOB), local=(*ADMITTED, "Finished=WorkloadSliceReplaced"), annotations=ELASTIC),
+            "whatever there is", "whatever there is", id="a slice whose place was taken: the job is another's",
+        ),
+        pytest.param(
+            group(copy("a", job=JOB), local=(*ADMITTED, "Finished=Succeeded"), **SECOND), "nothing", "nothing",
+            id="a slice whose job has ended",
         ),
     ],
 )  # fmt: skip
