@@ -8,7 +8,7 @@ A controller says what it sees, as often as it sees it; how repetition is treate
 - `CountingRecorder`, in `counted_events`: the same event is counted. So write kube-controller-manager and kubelets.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -125,7 +125,12 @@ class Recorder:
 
 @dataclass(slots=True)
 class _Series:
-    manifest: Manifest
+    """No more than the event cannot be made of again: thousands are remembered, and few come a second time."""
+
+    name: str
+    note: str
+    first: str
+    """When it happened for the first time."""
     written: float
     count: int = 1
 
@@ -150,23 +155,24 @@ class SeriesRecorder(Recorder):
         self._said[thing] = now
         known = self._series.get(thing)
         if known is not None:
-            await self._repeat(known, now)
+            await self._repeat(known, draft, now)
             return
         manifest = self._manifest(draft)
-        self._series[thing] = _Series(manifest, now)
+        self._series[thing] = _Series(manifest["metadata"]["name"], draft.note, manifest["eventTime"], now)
         await self.client.create(Event.resource, manifest)
 
-    async def _repeat(self, known: _Series, now: float) -> None:
+    async def _repeat(self, known: _Series, draft: EventDraft, now: float) -> None:
         known.count += 1
         if known.count > 2 and now - known.written < SERIES_SECONDS:
             return
         known.written = now
         series = {"series": {"count": known.count, "lastObservedTime": micro_timestamp(clock.now())}}
-        metadata = known.manifest["metadata"]
         try:
-            await self.client.merge(Event.resource, metadata["name"], metadata["namespace"], series)
+            await self.client.merge(Event.resource, known.name, draft.namespace, series)
         except errors.NotFound:
-            await self.client.create(Event.resource, known.manifest | series)
+            first = self._manifest(replace(draft, note=known.note))
+            first |= Event.manifest(known.name, draft.namespace) | {"eventTime": known.first}
+            await self.client.create(Event.resource, first | series)
 
 
 def forget_older(times: dict[Any, float], than: float) -> list[Any]:

@@ -1,10 +1,17 @@
 """The objects of one kind, as last seen, with indexes."""
 
 from collections.abc import Callable, Iterable
-from typing import Generic
+from typing import Final, Generic
+
+import orjson
 
 from fleetqueue.api.meta import O
+from fleetqueue.api.packing import Packer, Pattern
 from fleetqueue.api.scheme import Manifest
+
+UNPACKED: Final = 200
+"""Of how many objects, those that were read or changed last, a store has what came as it came. Others are packed: some
+300 bytes instead of 10 kB, and 50 µs when one is asked for."""
 
 Index = Callable[[O], Iterable[str]]
 """The values under which an object is found."""
@@ -23,6 +30,9 @@ class Store(Generic[O]):
         self.kind = kind
         self._views: dict[str, O] = {}
         self._raw: dict[str, Manifest] = {}
+        """In the order of their use."""
+        self._packed: dict[str, tuple[Pattern, bytes]] = {}
+        self._packer = Packer()
         self._indexes: dict[str, Index[O]] = {}
         self._indexed: dict[str, dict[str, set[str]]] = {}
 
@@ -47,6 +57,10 @@ class Store(Generic[O]):
     def raw(self, key: str) -> Manifest | None:
         if not self.kind.keeps_raw:
             raise TypeError(f"only views of {self.kind.__name__} are kept")
+        packed = self._packed.pop(key, None)
+        if packed is not None:
+            pattern, data = packed
+            self._keep_raw(key, orjson.loads(pattern.unpack(data)))
         return self._raw.get(key)
 
     def keys(self) -> set[str]:
@@ -83,7 +97,8 @@ class Store(Generic[O]):
         old = self._views.get(key)
         self._views[key] = view
         if raw is not None:
-            self._raw[key] = raw
+            self._packed.pop(key, None)
+            self._keep_raw(key, raw)
         for name, values in self._indexes.items():
             before, now = [] if old is None else [*values(old)], [*values(view)]
             if before != now:
@@ -96,9 +111,17 @@ class Store(Generic[O]):
         if view is None:
             return None
         self._raw.pop(key, None)
+        self._packed.pop(key, None)
         for name, values in self._indexes.items():
             self._unindex(name, key, values(view))
         return view
+
+    def _keep_raw(self, key: str, raw: Manifest) -> None:
+        self._raw.pop(key, None)
+        self._raw[key] = raw
+        if len(self._raw) > UNPACKED:
+            oldest = next(iter(self._raw))
+            self._packed[oldest] = self._packer.pack(orjson.dumps(self._raw.pop(oldest)))
 
     def _index(self, name: str, key: str, values: Iterable[str]) -> None:
         for value in values:

@@ -5,6 +5,7 @@ from typing import Final
 import orjson
 
 from fleetqueue.api import errors
+from fleetqueue.api.kept_json import kept_json
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.http import tables
 from fleetqueue.embedded.apiserver.http.exchange import Listing, RequestContext
@@ -34,7 +35,7 @@ class Forms:
         if context.form == TABLE:
             return self._table(served, entry.object, context, is_first=is_first)
         version = context.form_version
-        json = entry.encoded(f"{METADATA}/{version}", lambda obj: orjson.dumps(metadata_only(obj, version)))
+        json = entry.encoded(f"{METADATA}/{version}", lambda obj: kept_json(metadata_only(obj, version)))
         return StorageEntry(entry.key, metadata_only(entry.object, version), entry.revision, json)
 
     def bookmark(self, served: Served, obj: Manifest, context: RequestContext, *, is_first: bool) -> Manifest:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-import orjson
-
+from fleetqueue.api.kept_json import kept_json
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.kinds import go_text
 from fleetqueue.embedded.apiserver.kinds.schema import ANY, ATOMIC, Schema
@@ -15,7 +14,7 @@ from fleetqueue.embedded.apiserver.patching.field_sets import LEAF, Fields, orde
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
 # How many read sets are remembered, a few KB each; one that is forgotten costs some 20 µs when it is read again.
-REMEMBERED: Final = 4096
+REMEMBERED: Final = 512
 
 Name = tuple[str, str, str, str]
 """What tells two owners apart: manager, operation, apiVersion (of an Update only), subresource."""
@@ -110,8 +109,8 @@ _remembered: dict[int, tuple[Fields, Schema | None]] = {}
 
 
 def _remember(fields: Fields, schema: Schema | None = None) -> None:
-    if len(_remembered) >= REMEMBERED:
-        _remembered.clear()  # simple, and rare enough: each is then read once more
+    while len(_remembered) >= REMEMBERED:
+        del _remembered[next(iter(_remembered))]
     _remembered[id(fields)] = (fields, schema)
 
 
@@ -120,11 +119,11 @@ _written: dict[bytes, Fields] = {}
 
 
 def _in_order(fields: Fields) -> Fields:
-    key = orjson.dumps(fields)
+    key = kept_json(fields)
     sorted_fields = _written.get(key)
     if sorted_fields is None:
-        if len(_written) >= REMEMBERED:
-            _written.clear()
+        while len(_written) >= REMEMBERED:
+            del _written[next(iter(_written))]
         sorted_fields = _written[key] = ordered(fields)
     return sorted_fields
 

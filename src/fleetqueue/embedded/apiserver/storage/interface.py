@@ -9,6 +9,8 @@ from typing import Final, Literal, NamedTuple, Protocol, Self
 
 import orjson
 
+from fleetqueue.api.kept_json import kept_json
+from fleetqueue.api.packing import Packer, Pattern
 from fleetqueue.api.scheme import Manifest
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -18,16 +20,22 @@ READ_AT_ONCE: Final = 1000
 
 
 class StorageEntry:
-    """One version of one object. Neither it nor its object is ever changed, so everybody shares both."""
+    """One version of one object. Neither it nor its object is ever changed, so everybody shares both.
 
-    __slots__ = ("_encoded", "_json", "key", "object", "revision")
+    What nobody has read for a while is packed: then it is bytes only, and the object is made anew for the next reader.
+    """
+
+    __slots__ = ("_encoded", "_json", "_object", "_on_unpacked", "_packed", "_pattern", "key", "revision")
 
     def __init__(self, key: str, manifest: Manifest, revision: int, json: bytes | None = None) -> None:
         self.key = key
-        self.object = manifest
         self.revision = revision
+        self._object: Manifest | None = manifest
         self._json = json
         self._encoded: dict[str, bytes] | None = None
+        self._packed: bytes | None = None
+        self._pattern: Pattern | None = None
+        self._on_unpacked: Callable[[StorageEntry], None] | None = None
 
     @classmethod
     def of(cls, key: str, manifest: Manifest, revision: int) -> Self:
@@ -36,10 +44,23 @@ class StorageEntry:
         return cls(key, {**manifest, "metadata": metadata}, revision)
 
     @property
+    def object(self) -> Manifest:
+        if self._object is None:
+            self._object = orjson.loads(self.json)
+            if self._on_unpacked is not None:
+                self._on_unpacked(self)
+        return self._object
+
+    @property
     def json(self) -> bytes:
-        """The object as JSON, encoded at most once."""
-        if self._json is None:
-            self._json = orjson.dumps(self.object)
+        """The object as JSON, encoded at most once; of a packed one it is not kept."""
+        if self._json is not None:
+            return self._json
+        if self._object is None:
+            assert self._pattern is not None
+            assert self._packed is not None
+            return self._pattern.unpack(self._packed)
+        self._json = kept_json(self._object)
         return self._json
 
     def encoded(self, form: str, encode: Callable[[Manifest], bytes]) -> bytes:
@@ -53,7 +74,15 @@ class StorageEntry:
 
     def forget_encoded(self) -> None:
         """Keep only the object: a version that is no longer the newest is rarely read, and can be encoded again."""
-        self._json = self._encoded = None
+        if self._object is not None:
+            self._json = self._encoded = None
+
+    def pack(self, packer: Packer, on_unpacked: "Callable[[StorageEntry], None]") -> None:
+        """Keep only bytes, until somebody asks for the object, who is told to `on_unpacked`."""
+        if self._packed is None:
+            self._pattern, self._packed = packer.pack(self.json)
+        self._on_unpacked = on_unpacked
+        self._object = self._json = self._encoded = None
 
     def __repr__(self) -> str:
         return f"<Entry {self.key} at {self.revision}>"

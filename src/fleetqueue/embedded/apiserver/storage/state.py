@@ -2,12 +2,13 @@
 
 import sys
 from bisect import bisect_left, bisect_right, insort
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import orjson
 
+from fleetqueue.api.packing import Packer
 from fleetqueue.embedded.apiserver.storage import keys, refusals
 from fleetqueue.embedded.apiserver.storage.history import History
 from fleetqueue.embedded.apiserver.storage.interface import StorageChange, StorageEntry, StoragePage
@@ -15,6 +16,25 @@ from fleetqueue.embedded.apiserver.storage.log import Row
 
 FIRST_REVISION: Final = 1
 """The revision of a cluster in which nothing has happened yet: 0 has another meaning in requests."""
+UNPACKED: Final = 512
+"""How many entries have their objects at hand. One whose turn has come too early is unpacked by the next who reads it,
+in some 50 µs; each further one costs 2 to 10 kB in every cluster."""
+
+
+class UnpackedEntries:
+    """The entries that were written or unpacked last; those before are packed."""
+
+    def __init__(self, most: int = UNPACKED) -> None:
+        self._most = most
+        self._entries: deque[StorageEntry] = deque()
+        self._packers: defaultdict[str, Packer] = defaultdict(Packer)
+        self._add = self.add  # one for all packed entries
+
+    def add(self, entry: StorageEntry) -> None:
+        self._entries.append(entry)
+        if len(self._entries) > self._most:
+            oldest = self._entries.popleft()
+            oldest.pack(self._packers[keys.collection_of(oldest.key)], self._add)
 
 
 class Collection:
@@ -82,6 +102,7 @@ class ClusterState:
         self.compacted = 0
         self.history = History()
         """The changes of all kinds."""
+        self._unpacked = UnpackedEntries()
         self._collections: defaultdict[str, Collection] = defaultdict(Collection)
 
     def find(self, key: str) -> StorageEntry | None:
@@ -115,6 +136,7 @@ class ClusterState:
             change.previous.forget_encoded()  # it is remembered for minutes, and its JSON takes as much again
         self._collections[keys.collection_of(change.key)].apply(change)
         self.history.append(change)
+        self._unpacked.add(change.entry)
         self.revision = change.revision
 
     def forget(self, revision: int) -> Sequence[int]:
@@ -154,7 +176,9 @@ class ClusterState:
             collection.remove(row.key)
             needless.append(row.revision)
         else:
-            collection.put(_entry(row, row.json))
+            entry = _entry(row, row.json)
+            collection.put(entry)
+            self._unpacked.add(entry)
 
     def _selected(self, prefix: str) -> Iterable[Collection]:
         name = keys.collection_of(prefix)
