@@ -47,6 +47,30 @@ def test_what_was_there_before_is_told():
     assert len(store) == 1
 
 
+def test_what_came_first_is_packed_and_still_found(monkeypatch):
+    monkeypatch.setattr("fleetqueue.runtime.store.UNPACKED", 2)
+    store = Store(ConfigMap)
+
+    for name in "abcd":
+        store.put(config_map(name, key=name))
+
+    assert [store.raw(f"ns/{name}") for name in "abcd"] == [config_map(name, key=name) for name in "abcd"]
+    assert len(store._raw) == 2
+
+
+def test_a_packed_object_is_replaced_and_removed(monkeypatch):
+    monkeypatch.setattr("fleetqueue.runtime.store.UNPACKED", 1)
+    store = Store(ConfigMap)
+    for name in "abc":
+        store.put(config_map(name, key="1"))
+
+    store.put(config_map("a", key="2"))
+    store.remove("ns/b")
+
+    assert store.raw("ns/a")["data"] == {"key": "2"}
+    assert store.raw("ns/b") is None
+
+
 def test_the_same_name_elsewhere_is_another_object():
     store = Store(ConfigMap)
     store.put(config_map("a", "one"))

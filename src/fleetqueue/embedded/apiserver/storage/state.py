@@ -24,15 +24,14 @@ in some 50 µs; each further one costs 2 to 10 kB in every cluster."""
 class UnpackedEntries:
     """The entries that were written or unpacked last; those before are packed."""
 
-    def __init__(self, most: int = UNPACKED) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._entries: deque[StorageEntry] = deque()
         self._packers: defaultdict[str, Packer] = defaultdict(Packer)
         self._add = self.add  # one for all packed entries
 
     def add(self, entry: StorageEntry) -> None:
         self._entries.append(entry)
-        if len(self._entries) > self._most:
+        if len(self._entries) > UNPACKED:
             oldest = self._entries.popleft()
             oldest.pack(self._packers[keys.collection_of(oldest.key)], self._add)
 
