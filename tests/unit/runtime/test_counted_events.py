@@ -184,13 +184,17 @@ async def test_after_a_silence_a_series_has_ended(client, scheduler):
 
 
 async def test_a_series_that_the_server_has_forgotten_is_written_anew(client, scheduler):
-    await scheduler.normal(a_pod(), "R", "n")
+    await scheduler.normal(a_pod(), "R", "first")
+    (first,) = await written(client, Event.resource)
     await client.delete_collection(EVENTS, "default")
+    await advance(10)
 
-    await scheduler.normal(a_pod(), "R", "n")
+    await scheduler.normal(a_pod(), "R", "second")
 
     (event,) = await written(client, Event.resource)
     assert event["series"]["count"] == 2
+    assert (event["note"], event["eventTime"]) == ("first", first["eventTime"])
+    assert event["metadata"]["name"] == first["metadata"]["name"]
 
 
 @pytest.mark.parametrize("kind", [CountingRecorder, SeriesRecorder])
