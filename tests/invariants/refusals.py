@@ -7,11 +7,19 @@ import pytest
 
 from fleetqueue.embedded.apiserver.auth.rbac import Rbac
 from fleetqueue.fleets.systems import add_ons, kueue, ocm
+from fleetqueue.fleets.systems.operators import OPERATORS
 
 AGENTS = (ocm.registration_agent("c1", "https://c1"), ocm.work_agent("c1"), add_ons.accounts_agent())
 ACCOUNTS = frozenset(
     f"system:serviceaccount:{part.namespace}:{part.account}"
-    for part in (*ocm.HUB_PARTS, *add_ons.HUB_PARTS, kueue.KUEUE, kueue.JOBSET, *AGENTS)
+    for part in (
+        *ocm.HUB_PARTS,
+        *add_ons.HUB_PARTS,
+        kueue.KUEUE,
+        kueue.JOBSET,
+        *(one.part for one in OPERATORS),
+        *AGENTS,
+    )
 )
 
 

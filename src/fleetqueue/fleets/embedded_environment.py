@@ -33,6 +33,7 @@ from fleetqueue.fleets.real_environment import (
     wait_until_whole,
 )
 from fleetqueue.fleets.systems import add_ons, kueue, kueue_roles, ocm
+from fleetqueue.fleets.systems.operators import operators
 from fleetqueue.fleets.systems.parts import create_all, install, install_kinds
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.concurrent_steps import together
@@ -92,12 +93,12 @@ async def install_worker(worker: Client) -> None:
 
 
 async def install_kueue(cluster: Client, config: str) -> None:
-    operators = kueue.operators(config)
+    needed = operators(config)
     await kueue.mend(cluster)
-    await install_kinds(cluster, *(operator.system for operator in operators))
+    await install_kinds(cluster, *(operator.system for operator in needed))
     await create_all(cluster, kueue.before(config))
     await create_all(cluster, kueue_roles.roles())
-    await install(cluster, kueue.KUEUE, kueue.JOBSET, *(operator.part for operator in operators))
+    await install(cluster, kueue.KUEUE, kueue.JOBSET, *(operator.part for operator in needed))
 
 
 def controller_manifests() -> Iterable[Manifest]:

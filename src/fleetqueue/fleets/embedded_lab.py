@@ -63,6 +63,7 @@ class EmbeddedLab:
 
     async def start(self) -> None:
         """Bring everything up; if anything fails, nothing stays open."""
+        gc.set_threshold(*GARBAGE)  # a fifth of the start would go into looking for some
         self.ownership.take()
         try:
             refuse_other_engine(self.data_dir, self.settings.engine)
@@ -77,7 +78,6 @@ class EmbeddedLab:
             raise
         gc.collect()  # garbage would stay too, with what it holds open
         gc.freeze()  # what is there now mostly stays: a tenth of a busy fleet's time would go into looking through it
-        gc.set_threshold(*GARBAGE)
         self.on_up()
 
     async def stop(self) -> None:

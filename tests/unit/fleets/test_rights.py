@@ -7,7 +7,7 @@ import pytest
 
 from fleetqueue.embedded.ocm.registration.hub.permissions import cluster_role, shared_roles
 from fleetqueue.fleets.embedded import EmbeddedFleet
-from fleetqueue.fleets.systems import add_ons, kueue, ocm
+from fleetqueue.fleets.systems import add_ons, kueue, ocm, operators
 from fleetqueue.fleets.systems.parts import install
 
 ADD_ONS, CLUSTER, WORK = (f"{group}.open-cluster-management.io" for group in ("addon", "cluster", "work"))
@@ -15,6 +15,10 @@ ACCOUNTS, PERMISSIONS = (f"{group}.open-cluster-management.io" for group in ("au
 CSRS, EVENTS, LEASES, RBAC = "certificates.k8s.io", "events.k8s.io", "coordination.k8s.io", "rbac.authorization.k8s.io"
 JOBSET, KUEUE, PROFILES = "jobset.x-k8s.io", "kueue.x-k8s.io", "multicluster.x-k8s.io"
 TRAINER, WRAPPERS, SPARK = "trainer.kubeflow.org", "workload.codeflare.dev", "sparkoperator.k8s.io"
+SETS = "leaderworkerset.x-k8s.io"
+TRAINING = [f"{kind}jobs.kubeflow.org" for kind in ("jax", "paddle", "pytorch", "tf", "xgboost")]
+RAY = [f"{kind}.ray.io" for kind in ("rayclusters", "rayjobs", "rayservices")]
+MANAGED = (*TRAINING, "mpijobs.kubeflow.org", *RAY, f"trainjobs.{TRAINER}", f"appwrappers.{WRAPPERS}")
 WRAPPED = dict.fromkeys(("get", "create", "delete"), "app_wrappers: _look, _create, _is_left")
 AGENTS = "registration hands it on to agents"
 KUBERNETES = "Kubernetes asks for it where an approval is written"
@@ -25,6 +29,11 @@ SERIES = {"create": "runtime/events: SeriesRecorder", "patch": "the same, when s
 def followed(**more):
     """What runtime/informer does, and more."""
     return {"list": "runtime/informer", "watch": "runtime/informer"} | more
+
+
+def made(**more):
+    """What operators/controller does with what it makes, and more."""
+    return followed(create="controller: _create", delete="controller: _delete", **more)
 
 
 KEPT = {"create": "writing: ensure", "patch": "writing: ensure"}
@@ -131,10 +140,9 @@ USES = {
         "leaderworkersets.leaderworkerset.x-k8s.io": followed(),
         **{
             kind: followed(get="jobs/matching", patch="jobs/job_writes", delete="jobs/job_writes, after its retention")
-            for kind in (f"trainjobs.{TRAINER}", f"appwrappers.{WRAPPERS}", f"sparkapplications.{SPARK}")
+            for kind in (*MANAGED, f"sparkapplications.{SPARK}")
         },
-        f"trainjobs/status.{TRAINER}": {"patch": "multikueue/workloads"},
-        f"appwrappers/status.{WRAPPERS}": {"patch": "multikueue/workloads"},
+        **{kind.replace(".", "/status.", 1): {"patch": "multikueue/workloads"} for kind in MANAGED},
         f"trainingruntimes.{TRAINER}": followed(),
         f"clustertrainingruntimes.{TRAINER}": followed(),
         f"workloads.{KUEUE}": followed(
@@ -165,6 +173,38 @@ USES = {
         "jobs/status.batch": {"patch": "job_sets: _resume"},
         "services": followed(create="job_sets: _act"),
         f"events.{EVENTS}": SERIES,
+    },
+    "training-operator": {
+        **{kind: followed(delete="controller, after its time to live") for kind in TRAINING},
+        **{kind.replace(".", "/status.", 1): {"patch": "controller: _tell"} for kind in TRAINING},
+        "pods": made(),
+        "services": made(),
+        f"events.{EVENTS}": SERIES,
+    },
+    "mpi-operator": {
+        "mpijobs.kubeflow.org": followed(),
+        "mpijobs/status.kubeflow.org": {"patch": "controller: _tell"},
+        "jobs.batch": made(patch="mpi_plan: the launcher is suspended and resumed"),
+        "jobs/status.batch": {"patch": "mpi_plan: a launcher that is resumed starts anew"},
+        "pods": made(),
+        "services": made(),
+        f"events.{EVENTS}": SERIES,
+    },
+    "kuberay-operator": {
+        "rayclusters.ray.io": made(patch="ray_service_plan: what has changed"),
+        "rayjobs.ray.io": followed(),
+        "rayservices.ray.io": followed(),
+        **{kind.replace(".", "/status.", 1): {"patch": "controller: _tell"} for kind in RAY},
+        "jobs.batch": made(),
+        "pods": made(),
+        "services": made(),
+        f"events.{EVENTS}": SERIES,
+    },
+    "lws-controller-manager": {
+        f"leaderworkersets.{SETS}": followed(),
+        f"leaderworkersets/status.{SETS}": {"patch": "leader_worker_sets: _write"},
+        "statefulsets.apps": followed(create="leader_worker_sets: reconcile", patch="leader_worker_sets: _update"),
+        "pods": followed(delete="leader_worker_sets: _restart"),
     },
     "kubeflow-trainer-controller-manager": {
         **{f"{kind}.{TRAINER}": followed() for kind in ("trainjobs", "trainingruntimes", "clustertrainingruntimes")},
@@ -210,7 +250,7 @@ USES = {
     },
 }
 AGENT_PARTS = (ocm.registration_agent("c1", "https://c1"), ocm.work_agent("c1"), add_ons.accounts_agent())
-OPERATORS = [operator.part for operator in kueue.OPERATORS.values()]
+OPERATORS = [operator.part for operator in operators.OPERATORS]
 ALL = (*ocm.HUB_PARTS, *add_ons.HUB_PARTS, kueue.KUEUE, kueue.JOBSET, *OPERATORS, *AGENT_PARTS)
 PARTS = {part.name: part for part in ALL}
 

@@ -12,7 +12,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.embedded.nodes.programs import Program, ProgramContext, Programs
-from fleetqueue.fleets.pods import kueue, ocm
+from fleetqueue.fleets.pods import kueue, ocm, operators
 from fleetqueue.fleets.pods.options import Dial, WrongArguments, only, options_of
 from fleetqueue.fleets.pods.transports import AccountDoor, MountedDoor, while_same
 
@@ -32,7 +32,7 @@ def connect(connection: Connection) -> Client:
 
 def programs(server: ApiServer, dial: Dial) -> Programs:
     """Return the parts that pods of a cluster can be; `dial` opens other clusters by their kubeconfigs."""
-    of_others = {**ocm.programs(server, dial), **kueue.programs(server, dial)}
+    of_others = {**ocm.programs(server, dial), **kueue.programs(server, dial), **operators.programs(server)}
     return Programs({IMAGE: _fleetqueue(dial), **of_others}, reach=lambda account: Client(AccountDoor(server, account)))
 
 

@@ -1,7 +1,7 @@
-"""How Kueue, JobSet and other operators are put together in pods."""
+"""How Kueue is put together in a pod."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -11,11 +11,10 @@ from fleetqueue.api import errors
 from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.embedded.nodes.programs import Program, ProgramContext
-from fleetqueue.fleets.pods.controllers import as_manager, run_controllers, work_until
+from fleetqueue.fleets.pods.controllers import as_manager, work_until
 from fleetqueue.fleets.pods.options import Dial, WrongArguments, options_of
 from fleetqueue.fleets.pods.webhooks import PodWebhooks
 from fleetqueue.runtime.cluster import Cluster
-from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.external_kinds import served_kinds
 from fleetqueue.runtime.leader_election import LeaderElection, LeaseSettings, identity_of
 from fleetqueue.runtime.metrics import Metrics
@@ -26,9 +25,7 @@ if TYPE_CHECKING:
     from fleetqueue.embedded.multikueue.settings import MultiKueueSettings
 
 KUEUE: Final = "kueue"
-JOBSET: Final = "jobset"
 KUEUE_DEPLOYMENT: Final = "kueue-controller-manager"
-JOBSET_DEPLOYMENT: Final = "jobset-controller-manager"
 OLD_CONDITIONS: Final = "old-conditions"
 """Our own flag: AdmissionChecks get two conditions of the walkthroughs, whose gate Kueue does not have any more."""
 FLAGS: Final = frozenset(
@@ -47,13 +44,7 @@ FIRST_LOOK, LAST_LOOK = 1.0, 120.0
 
 def programs(server: ApiServer, dial: Dial) -> dict[str, Program]:
     """Return what runs for each image."""
-    return {
-        "kueue/kueue": partial(_kueue, server, dial),
-        "jobset/jobset": partial(_jobset, server),
-        "trainer/trainer-controller-manager": _trainer,
-        "ibm/appwrapper": _app_wrappers,
-        "spark-operator/controller": _spark_operator,
-    }
+    return {"kueue/kueue": partial(_kueue, server, dial)}
 
 
 async def _kueue(server: ApiServer, dial: Dial, context: ProgramContext) -> None:
@@ -167,38 +158,3 @@ def multikueue_settings(
         kubeconfig_folder=KUBECONFIG_FOLDER if gates["MultiKueueKubeConfigPathValidation"] else None,
         old_conditions=old_conditions,
     )
-
-
-async def _jobset(server: ApiServer, context: ProgramContext) -> None:
-    from fleetqueue.embedded.jobset import defaults, wiring
-
-    cluster, metrics = Cluster("jobset", as_manager(context.client, JOBSET)), Metrics()
-    webhooks = PodWebhooks(server, JOBSET, namespace=context.namespace, deployment=JOBSET_DEPLOYMENT)
-    webhooks.install(defaults.hooks())
-    try:
-        await run_controllers(context, cluster, wiring.controllers(cluster, metrics))
-    finally:
-        webhooks.install(())
-
-
-async def _trainer(context: ProgramContext) -> None:
-    from fleetqueue.embedded.operators.train_jobs import TrainJobController
-
-    await _operate(context, "trainer", TrainJobController)
-
-
-async def _app_wrappers(context: ProgramContext) -> None:
-    from fleetqueue.embedded.operators.app_wrappers import AppWrapperController
-
-    await _operate(context, "appwrapper", AppWrapperController)
-
-
-async def _spark_operator(context: ProgramContext) -> None:
-    from fleetqueue.embedded.operators.spark_applications import SparkApplicationController
-
-    await _operate(context, "spark-operator", SparkApplicationController)
-
-
-async def _operate(context: ProgramContext, name: str, make: Callable[[Cluster, Metrics], Controller]) -> None:
-    cluster, metrics = Cluster(name, as_manager(context.client, name)), Metrics()
-    await run_controllers(context, cluster, [make(cluster, metrics)])

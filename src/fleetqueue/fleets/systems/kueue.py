@@ -1,13 +1,11 @@
-"""Kueue and JobSet as they are installed on every cluster of the walkthroughs' environment, and other operators."""
+"""Kueue and JobSet as they are installed on every cluster of the walkthroughs' environment."""
 
 import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
-from fleetqueue.api import kueue_configuration
 from fleetqueue.api.core_v1 import ConfigMap, Namespace, secret
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
-from fleetqueue.api.job_kinds import APP_WRAPPER, SPARK_APPLICATION, TRAIN_JOB
 from fleetqueue.api.kueue_configuration import CONFIG_MAP
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
@@ -21,9 +19,24 @@ kind: Configuration
 integrations:
   frameworks:
     - batch/job
+    - kubeflow.org/mpijob
+    - ray.io/rayjob
+    - ray.io/raycluster
+    - ray.io/rayservice
     - jobset.x-k8s.io/jobset
+    - kubeflow.org/paddlejob
+    - kubeflow.org/pytorchjob
+    - kubeflow.org/tfjob
+    - kubeflow.org/xgboostjob
+    - kubeflow.org/jaxjob
+    - workload.codeflare.dev/appwrapper
+    - trainer.kubeflow.org/trainjob
+    - pod
+    - deployment
+    - statefulset
+    - leaderworkerset.x-k8s.io/leaderworkerset
 """
-"""What a manager is told; all else is as it is by default."""
+"""What a manager is told: the kinds of Kueue's shipped list, and Kubeflow's, which stand there in comments."""
 
 _OLD_GATE: Final = re.compile(r"^ +AdmissionCheckValidationRules:.*\n", re.MULTILINE)
 IN_PROCESS: Final = "webhooks are asked in process here"
@@ -31,7 +44,7 @@ _KUEUE: Final = "kueue.x-k8s.io"
 _TRAINER: Final = "trainer.kubeflow.org"
 _WRAPPERS: Final = "workload.codeflare.dev"
 _SPARK: Final = "sparkoperator.k8s.io"
-_SAYS: Final = rule("events.k8s.io", "events", "create")
+_KUBEFLOW: Final = "jaxjobs mpijobs paddlejobs pytorchjobs tfjobs xgboostjobs"
 
 KUEUE: Final = SystemPart(
     "kueue-controller-manager",
@@ -48,6 +61,10 @@ KUEUE: Final = SystemPart(
         rule("batch", "jobs/status", "patch"),
         rule("jobset.x-k8s.io", "jobsets", f"get {FOLLOW} patch delete"),
         rule("jobset.x-k8s.io", "jobsets/status", "patch"),
+        rule("kubeflow.org", _KUBEFLOW, f"get {FOLLOW} patch delete"),
+        rule("kubeflow.org", " ".join(f"{kind}/status" for kind in _KUBEFLOW.split()), "patch"),
+        rule("ray.io", "rayclusters rayjobs rayservices", f"get {FOLLOW} patch delete"),
+        rule("ray.io", "rayclusters/status rayjobs/status rayservices/status", "patch"),
         rule(_TRAINER, "trainjobs", f"get {FOLLOW} patch delete"),
         rule(_TRAINER, "trainjobs/status", "patch"),
         rule(_TRAINER, "clustertrainingruntimes trainingruntimes", FOLLOW),
@@ -94,74 +111,6 @@ JOBSET: Final = SystemPart(
         EVENTS,
     ),
 )
-
-
-TRAINER: Final = SystemPart(
-    "kubeflow-trainer-controller-manager",
-    "kubeflow-system",
-    image="ghcr.io/kubeflow/trainer/trainer-controller-manager:v2.2.1",
-    args=(),
-    account="kubeflow-trainer-controller-manager",
-    rules=(
-        rule(_TRAINER, "trainjobs clustertrainingruntimes trainingruntimes", FOLLOW),
-        rule(_TRAINER, "trainjobs/status", "patch"),
-        rule("jobset.x-k8s.io", "jobsets", f"{FOLLOW} create patch delete"),
-        _SAYS,
-    ),
-)
-
-_MADE: Final = "get create delete"
-APP_WRAPPERS: Final = SystemPart(
-    "appwrapper-controller-manager",
-    "appwrapper-system",
-    image="quay.io/ibm/appwrapper:v1.2.2",
-    args=(),
-    account="appwrapper-controller-manager",
-    rules=(
-        rule(_WRAPPERS, "appwrappers", f"{FOLLOW} patch"),
-        rule(_WRAPPERS, "appwrappers/status", "patch"),
-        rule("", "pods", f"{FOLLOW} {_MADE}"),
-        rule("", "services", _MADE),
-        rule("apps", "deployments statefulsets", _MADE),
-        rule("batch", "jobs", _MADE),
-        rule("jobset.x-k8s.io", "jobsets", _MADE),
-        rule("kubeflow.org", "pytorchjobs", _MADE),
-        rule("ray.io", "rayclusters rayjobs", _MADE),
-        _SAYS,
-    ),
-)
-
-SPARK_OPERATOR: Final = SystemPart(
-    "spark-operator-controller",
-    "spark-operator",
-    image="ghcr.io/kubeflow/spark-operator/controller:2.5.1",
-    args=(),
-    account="spark-operator-controller",
-    rules=(
-        rule(_SPARK, "sparkapplications", FOLLOW),
-        rule(_SPARK, "sparkapplications/status", "patch"),
-        rule("", "pods", f"{FOLLOW} create delete"),
-    ),
-)
-
-
-class Operator(NamedTuple):
-    system: str
-    """Whose kinds it needs; see `install_kinds`."""
-    part: SystemPart
-
-
-OPERATORS: Final = {
-    TRAIN_JOB.framework: Operator("trainer", TRAINER),
-    APP_WRAPPER.framework: Operator("appwrapper", APP_WRAPPERS),
-    SPARK_APPLICATION.framework: Operator("spark-operator", SPARK_OPERATOR),
-}
-"""Who runs jobs that Kueue may be told to manage, by Kueue's names for their kinds."""
-
-
-def operators(config: str) -> list[Operator]:
-    """Return who runs the kinds of jobs that a configuration names, beside Kubernetes and JobSet."""
-    return [OPERATORS[name] for name in kueue_configuration.read(config).frameworks if name in OPERATORS]
 
 
 VISIBILITY: Final = "visibility.kueue.x-k8s.io"

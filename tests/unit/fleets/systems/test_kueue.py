@@ -7,7 +7,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Pod, secret
 from fleetqueue.fleets.embedded import EmbeddedFleet
-from fleetqueue.fleets.systems.kueue import CONFIG, JOBSET, KUEUE, before
+from fleetqueue.fleets.systems.kueue import JOBSET, KUEUE, before
 from fleetqueue.fleets.systems.parts import create_all, install, install_kinds
 from fleetqueue.manifests import objects
 from fleetqueue.testing.virtual_time import advance
@@ -15,6 +15,11 @@ from fleetqueue.testing.virtual_time import advance
 pytestmark = pytest.mark.virtual_time
 
 JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
+CONFIG = """\
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}
+"""
 CLUSTER = "cluster1"
 SPEC = {"clusterSource": {"kubeConfig": {"location": CLUSTER, "locationType": "Secret"}}}
 

@@ -11,7 +11,8 @@ from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.scheme import Resource
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_environment import install_kueue
-from fleetqueue.fleets.systems.kueue import CONFIG, KUEUE, OPERATORS, operators
+from fleetqueue.fleets.systems.kueue import CONFIG, KUEUE
+from fleetqueue.fleets.systems.operators import OPERATORS, SPARK_OPERATOR, operators
 from fleetqueue.fleets.systems.parts import create_all, install_kinds
 from fleetqueue.manifests import objects
 from fleetqueue.testing.builders import custom_kind, pod_template
@@ -26,11 +27,10 @@ FOO = Resource("example.com", "v1", "Foo", "foos")
 
 
 def configured(*frameworks, **more):
-    """Kueue's configuration with further kinds of jobs."""
-    config = yaml.safe_load(CONFIG)
-    config["integrations"]["frameworks"] += frameworks
-    config["featureGates"] = {"SparkApplicationIntegration": True}
-    return yaml.safe_dump({**config, **more})
+    """Kueue's configuration with these kinds of jobs beside Kubernetes' own."""
+    gates = {"SparkApplicationIntegration": True}
+    named = {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", *frameworks]}
+    return yaml.safe_dump({**yaml.safe_load(CONFIG), "integrations": named, "featureGates": gates, **more})
 
 
 def train_job():
@@ -56,8 +56,12 @@ def made(kind, **spec):
 
 
 def test_only_operators_of_kinds_that_are_named_are_installed():
-    assert operators(CONFIG) == []
-    assert operators(configured(*OPERATORS)) == [*OPERATORS.values()]
+    assert operators(configured()) == []
+    assert operators(configured("kubeflow.org/tfjob", "ray.io/rayjob")) == [OPERATORS[0], OPERATORS[2]]
+
+
+def test_all_are_installed_but_the_one_whose_kind_waits_for_a_gate():
+    assert [one.part for one in OPERATORS if one not in operators(CONFIG)] == [SPARK_OPERATOR]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +94,7 @@ async def test_a_kind_that_is_named_in_external_frameworks_is_sent_once_the_hub_
     async with EmbeddedFleet.open(1) as fleet:
         hub, worker = fleet.hub.client(), fleet.workers[0].client()
         await create_all(worker, [custom_kind(FOO)])
-        for client, text in ((hub, config), (worker, CONFIG)):
+        for client, text in ((hub, config), (worker, configured())):
             await install_kinds(client, "kueue", "jobset")
             await install_kueue(client, text)
         await create_all(hub, rights_of_kueue())

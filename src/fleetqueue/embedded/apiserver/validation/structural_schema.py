@@ -1,6 +1,6 @@
 """From the schema that a CRD carries to the shared description of shapes, and to the checks made of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,8 @@ _STRUCTURE = frozenset({
 })  # fmt: skip
 """The keywords of a schema that `Schema` has fields for, or that mean nothing to a server; all others are its rules."""
 
+Translate = Callable[[Mapping[str, Any]], Schema]
+
 NOTHING = Schema()
 """The schema of a map's values where the CRD says only that there may be some: their own fields are not known."""
 
@@ -27,9 +29,9 @@ NOTHING = Schema()
 class CustomSchema:
     """The schema of one version of a custom kind: its shape and, built when first needed, its checks."""
 
-    def __init__(self, openapi: Mapping[str, Any]) -> None:
+    def __init__(self, openapi: Mapping[str, Any], schema: Schema | None = None) -> None:
         self.openapi = openapi
-        self.schema = shape(openapi)
+        self.schema = schema or shape(openapi)
         # Fields of objects that need no second look:
         self.pruned = KnownParts()
         self.defaulted = KnownParts()
@@ -53,30 +55,58 @@ class CustomSchema:
 
 def build(openapi: Mapping[str, Any]) -> CustomSchema:
     """Return the schema for an `openAPIV3Schema`; equal ones, of whatever cluster, share one."""
+    return _built(openapi, shape)
+
+
+def build_of_parts(openapi: Mapping[str, Any]) -> CustomSchema:
+    """Do the same for one that never changes and in which the same nodes stand in many places: each is read once."""
+    return _built(openapi, _shape_of_part)
+
+
+def shared(openapi: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the equal `openAPIV3Schema` of which a schema was built, if one was."""
+    known = _known.get(orjson.dumps(openapi))
+    return openapi if known is None else known.openapi
+
+
+def _built(openapi: Mapping[str, Any], translate: Translate) -> CustomSchema:
     key = orjson.dumps(openapi)
     schema = _known.get(key)
     if schema is None:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        schema = _known[key] = CustomSchema(openapi)
+        schema = _known[key] = CustomSchema(openapi, translate(openapi))
     return schema
 
 
 _MOST_KNOWN = 500
 """A fleet has some fifty CRDs; beyond, they are built anew."""
 _known: dict[bytes, CustomSchema] = {}
+_parts: dict[int, tuple[Mapping[str, Any], Schema]] = {}
+"""The shapes of parts by the identity of what they were made of, which is kept, so that nothing else gets it."""
+
+
+def _shape_of_part(openapi: Mapping[str, Any]) -> Schema:
+    made = _parts.get(id(openapi))
+    if made is None:
+        made = _parts[id(openapi)] = openapi, _shape(openapi, _shape_of_part)
+    return made[1]
 
 
 def shape(openapi: Mapping[str, Any]) -> Schema:
     """Translate one node and all below it."""
+    return _shape(openapi, shape)
+
+
+def _shape(openapi: Mapping[str, Any], below: Translate) -> Schema:
     properties = openapi.get("properties")
     items = openapi.get("items")
     return Schema(
         type=openapi.get("type") or "",
         format=openapi.get("format") or "",
-        properties={name: shape(child) for name, child in properties.items()} if properties else {},
-        values=_values(openapi.get("additionalProperties")),
-        items=shape(items) if isinstance(items, dict) else None,
+        properties={name: below(child) for name, child in properties.items()} if properties else {},
+        values=_values(openapi.get("additionalProperties"), below),
+        items=below(items) if isinstance(items, dict) else None,
         list_type=openapi.get("x-kubernetes-list-type") or ATOMIC,
         list_keys=tuple(openapi.get("x-kubernetes-list-map-keys") or ()),
         is_atomic=openapi.get("x-kubernetes-map-type") == "atomic",
@@ -90,7 +120,7 @@ def shape(openapi: Mapping[str, Any]) -> Schema:
     )
 
 
-def _values(additional: Any) -> Schema | None:
+def _values(additional: Any, below: Translate) -> Schema | None:
     if isinstance(additional, dict):
-        return shape(additional)
+        return below(additional)
     return NOTHING if additional is not None else None

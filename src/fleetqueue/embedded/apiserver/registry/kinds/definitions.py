@@ -7,6 +7,7 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.registry.kinds.definition_rules import faults, status_faults
+from fleetqueue.embedded.apiserver.registry.kinds.definition_schemas import with_shared
 from fleetqueue.embedded.apiserver.registry.strategy import DeletionStrategy, StatusStrategy, Strategy
 
 GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
@@ -31,7 +32,8 @@ def default(obj: Manifest) -> Manifest:
 
 def prepare(obj: Manifest, old: Manifest | None, user: User) -> Manifest:
     """Remember in which versions objects may be stored."""
-    return {**obj, "status": _stored(obj.get("status") or {}, obj["spec"])}
+    spec = with_shared(obj["spec"])
+    return {**obj, "spec": spec, "status": _stored(obj.get("status") or {}, spec)}
 
 
 def _stored(status: Manifest, spec: Manifest) -> Manifest:
