@@ -16,10 +16,7 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import ConfigMap
 from fleetqueue.real import kueue as engine_kueue
 from fleetqueue.real import manifests
-from tests.real.engine_versions import LEFT_OUT, has_kueue
-
-from .conftest import WORKERS
-from .job_kinds import (
+from tests.job_kinds import (
     DEPLOYMENT,
     JAX_JOB,
     JOB,
@@ -27,14 +24,25 @@ from .job_kinds import (
     LEADER_WORKER_SET,
     POD,
     SHIPPED,
-    STATEFUL_SET,
     TRAINING_RUNTIME,
     training_runtime,
 )
+from tests.real.engine_versions import LEFT_OUT, has_kueue
+from tests.system.kinds.questions import (
+    COPY,
+    DELETION,
+    DRAIN,
+    ENDING,
+    NO_STATUS,
+    NOMINATION,
+    PLACEMENT,
+    STATUS,
+    on_real_kueue,
+)
+
+from .conftest import WORKERS
 
 CRD = CustomResourceDefinition.resource
-WITHOUT_STATUS = (STATEFUL_SET, LEADER_WORKER_SET)
-"""Kinds whose status MultiKueue does not bring back: the hub's own operator would overwrite it."""
 
 
 async def test_the_hub_runs_the_shipped_list_and_every_worker_connects_with_our_credentials(env):
@@ -194,14 +202,19 @@ async def goes_the_whole_way(env, kinds):
     await env.knows_its_queue(*JOB.manifests(env.name))
     await asyncio.gather(*(submit(env, kind) for kind in kinds))
     where = dict(zip(kinds, await asyncio.gather(*(placed(env, kind) for kind in kinds)), strict=True))
-    await asyncio.gather(*(status_comes_back(env, kind, where[kind]) for kind in kinds))
+    answered = {kind: {PLACEMENT, NOMINATION, COPY} for kind in kinds}
+    for kind, status in zip(
+        kinds, await asyncio.gather(*(status_comes_back(env, kind, where[kind]) for kind in kinds)), strict=True
+    ):
+        answered[kind] |= status
 
     await env.select()
     await env.says("Draining", "True")
     for kind in kinds:
         await env.lists(*where.values())
-        await ends(env, kind, where.pop(kind))
+        answered[kind] |= {DRAIN, await ends(env, kind, where.pop(kind))}
     await env.lists()
+    assert answered == {kind: on_real_kueue(kind) for kind in kinds}  # as docs/en/reference/job-kinds.md has it
 
 
 async def submit(env, kind):
@@ -247,11 +260,13 @@ async def placed(env, kind):
 
 
 async def status_comes_back(env, kind, worker):
+    """Wait until the hub says what the worker does, where MultiKueue brings that back; return what was asked."""
+    if kind in NO_STATUS:
+        return set()
     if kind.running:
         await write_status(env, kind, worker, kind.running)
-    elif kind in WITHOUT_STATUS:
-        return
     await of(env, kind, lambda: has_status(env, kind, worker, kind.running), "has its status on the hub")
+    return {STATUS}
 
 
 async def write_status(env, kind, worker, status):
@@ -273,7 +288,7 @@ async def has_status(env, kind, worker, written):
 
 
 async def ends(env, kind, worker):
-    """End a job as its operator would, or delete it if it serves without end; wait until its worker is rid of it."""
+    """End a job as its operator would, or delete it, until its worker is rid of it; return which of both was asked."""
     if kind.ended:
         await write_status(env, kind, worker, kind.ended)
 
@@ -290,6 +305,7 @@ async def ends(env, kind, worker):
         return not await found(env.workers[worker], kind, env.name)
 
     await of(env, kind, gone, "is gone from its worker")
+    return ENDING if kind.ended else DELETION
 
 
 async def of(env, kind, question, what):

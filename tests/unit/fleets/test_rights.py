@@ -23,6 +23,7 @@ WRAPPED = dict.fromkeys(("get", "create", "delete"), "app_wrappers: _look, _crea
 AGENTS = "registration hands it on to agents"
 KUBERNETES = "Kubernetes asks for it where an approval is written"
 HOME = " at home"
+COUNTED = {"create": "runtime/counted_events", "patch": "the same, when something happens again"}
 SERIES = {"create": "runtime/events: SeriesRecorder", "patch": "the same, when something happens again"}
 
 
@@ -179,7 +180,7 @@ USES = {
         **{kind.replace(".", "/status.", 1): {"patch": "controller: _tell"} for kind in TRAINING},
         "pods": made(),
         "services": made(),
-        f"events.{EVENTS}": SERIES,
+        "events": COUNTED,
     },
     "mpi-operator": {
         "mpijobs.kubeflow.org": followed(),
@@ -188,7 +189,7 @@ USES = {
         "jobs/status.batch": {"patch": "mpi_plan: a launcher that is resumed starts anew"},
         "pods": made(),
         "services": made(),
-        f"events.{EVENTS}": SERIES,
+        "events": COUNTED,
     },
     "kuberay-operator": {
         "rayclusters.ray.io": made(patch="ray_service_plan: what has changed"),
@@ -198,7 +199,7 @@ USES = {
         "jobs.batch": made(),
         "pods": made(),
         "services": made(),
-        f"events.{EVENTS}": SERIES,
+        "events": COUNTED,
     },
     "lws-controller-manager": {
         f"leaderworkersets.{SETS}": followed(),

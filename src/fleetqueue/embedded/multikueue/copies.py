@@ -134,10 +134,15 @@ class CopyController(Controller):
         if raw is None or copy.is_same or not copy.can_follow:
             return
         fields = (*PRIORITY, "podSets") if copy.is_larger else PRIORITY
-        spec = {name: local["spec"].get(name) for name in fields}
-        patch = {"metadata": precondition_of(raw["metadata"]), "spec": spec}
-        namespace, name = split_key(key)
-        await self.remote.client.merge(kueue.Workload.resource, name, namespace, patch)
+        await self._update(raw, spec={name: local["spec"].get(name) for name in fields})
+
+    async def _update(self, raw: Manifest, **changes: Manifest) -> None:
+        """Replace the worker's Workload by one with some fields changed, as Kueue does: to patch it has no right."""
+        metadata = raw["metadata"]
+        live = await self.remote.client.find(kueue.Workload.resource, metadata["name"], metadata["namespace"])
+        if live is not None and live["metadata"]["uid"] == metadata["uid"]:
+            changed = {part: {**live[part], **fields} for part, fields in changes.items()}
+            await self.remote.client.update(kueue.Workload.resource, {**live, **changed})
 
     async def _change(self, resource: Resource, job: Manifest, wanted: Manifest) -> None:
         """Make what is wanted of the very job that was seen."""
@@ -254,8 +259,7 @@ class CopyController(Controller):
         metadata = raw["metadata"]
         if IN_USE in (metadata.get("finalizers") or ()):
             kept = [finalizer for finalizer in metadata["finalizers"] if finalizer != IN_USE]
-            patch = {"metadata": {**precondition_of(metadata), "finalizers": kept or None}}
-            await self.remote.client.merge(kueue.Workload.resource, name, namespace, patch)
+            await self._update(raw, metadata={"finalizers": kept})
         if "deletionTimestamp" not in metadata:
             await self._delete(kueue.Workload.resource, name, namespace, metadata["uid"])
             log.info("copy removed", workload=key, cluster=self.remote.name)

@@ -5,13 +5,14 @@ from typing import Final, NamedTuple
 from fleetqueue.api import job_kinds as kinds
 from fleetqueue.api import kueue_configuration
 from fleetqueue.api.kueue_pods import LEADER_WORKER_SET
-from fleetqueue.fleets.systems.parts import EVENTS, FOLLOW, SystemPart, rule
+from fleetqueue.fleets.systems.parts import FOLLOW, SystemPart, rule
 
 _TRAINING: Final = "jaxjobs paddlejobs pytorchjobs tfjobs xgboostjobs"
 _TRAINER: Final = "trainer.kubeflow.org"
 _WRAPPERS: Final = "workload.codeflare.dev"
 _SPARK: Final = "sparkoperator.k8s.io"
 _SETS: Final = "leaderworkerset.x-k8s.io"
+_COUNTED_EVENTS: Final = rule("", "events", "create patch")
 _SAYS: Final = rule("events.k8s.io", "events", "create")
 _MADE: Final = "get create delete"
 
@@ -30,7 +31,7 @@ TRAINING_OPERATOR: Final = SystemPart(
         rule("kubeflow.org", _TRAINING, f"{FOLLOW} delete"),
         rule("kubeflow.org", _status_of(_TRAINING), "patch"),
         rule("", "pods services", f"{FOLLOW} create delete"),
-        EVENTS,
+        _COUNTED_EVENTS,
     ),
 )
 
@@ -46,7 +47,7 @@ MPI_OPERATOR: Final = SystemPart(
         rule("batch", "jobs", f"{FOLLOW} create patch delete"),
         rule("batch", "jobs/status", "patch"),
         rule("", "pods services", f"{FOLLOW} create delete"),
-        EVENTS,
+        _COUNTED_EVENTS,
     ),
 )
 
@@ -62,7 +63,7 @@ KUBERAY_OPERATOR: Final = SystemPart(
         rule("ray.io", _status_of("rayclusters rayjobs rayservices"), "patch"),
         rule("batch", "jobs", f"{FOLLOW} create delete"),
         rule("", "pods services", f"{FOLLOW} create delete"),
-        EVENTS,
+        _COUNTED_EVENTS,
     ),
 )
 

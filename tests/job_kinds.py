@@ -1,6 +1,7 @@
 """A job of each kind that Kueue knows, and what its operator would write into its status on the worker.
 
-Operators do not run here: Kubernetes itself runs Jobs, pods, StatefulSets and Deployments, and tests write the rest.
+On the embedded fleet operators run them. On the real engine none does: Kubernetes itself runs Jobs, pods, StatefulSets
+and Deployments, and tests write the rest.
 """
 
 from collections.abc import Mapping
@@ -8,10 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fields import Field, value_at, with_value
 from fleetqueue.api.scheme import Resource
+from fleetqueue.rules.run_times import FAILS, RUN_FOR
 
+SHORT = "3s"
+RETRIABLE = "kueue.x-k8s.io/retriable-in-group"
+"""Whether a group of pods waits for another pod in the place of one that failed."""
 LONG_AGO = "2026-01-01T00:00:00Z"
-RUNS_ON = {"fleetqueue.dev/run-for": "600s"}
+RUNS_ON = {RUN_FOR: "600s"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +32,8 @@ class JobKind:
     annotations: Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     """Where one job is several objects: what they are called; else its name is its kind's."""
+    deciding: Field = ()
+    """Where the pods are whose end is the end of the job; empty where those are all."""
     since: str = "0"
     """The first version of Kueue whose MultiKueue sends it; CHANGELOG-0.17 of Kueue names those that came with it."""
 
@@ -35,6 +43,15 @@ class JobKind:
 
     def manifests(self, namespace: str) -> list[dict[str, Any]]:
         return [self._manifest(name, namespace) for name in self.names or (self.name,)]
+
+    def short_manifests(self, namespace: str, *, fails: bool) -> list[dict[str, Any]]:
+        """Return a job that ends by itself, well or badly."""
+        made = self.manifests(namespace)
+        if not self.deciding:
+            return [with_short_pods(one, fails=fails) for one in made]
+        return [
+            with_value(one, self.deciding, with_short_pods(value_at(one, self.deciding), fails=fails)) for one in made
+        ]
 
     def _manifest(self, name: str, namespace: str) -> dict[str, Any]:
         metadata = {
@@ -50,6 +67,17 @@ class JobKind:
             "metadata": metadata,
             "spec": dict(self.spec),
         }
+
+
+def with_short_pods(part: Any, *, fails: bool) -> Any:
+    """Return what pods are made of, with pods that end soon."""
+    if isinstance(part, list):
+        return [with_short_pods(one, fails=fails) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if RUN_FOR in part:
+        return {**part, RUN_FOR: SHORT, FAILS: str(fails).lower(), RETRIABLE: "false"}
+    return {key: with_short_pods(value, fails=fails) for key, value in part.items()}
 
 
 def pod_spec(container: str = "main", restart: str = "Never") -> dict[str, Any]:
@@ -73,7 +101,7 @@ def condition(kind: str) -> dict[str, Any]:
 
 # Kubernetes' own
 
-JOB = JobKind(Resource("batch", "v1", "Job", "jobs"), {"suspend": True, "template": template()})
+JOB = JobKind(Resource("batch", "v1", "Job", "jobs"), {"suspend": True, "backoffLimit": 0, "template": template()})
 POD = JobKind(Resource("", "v1", "Pod", "pods"), pod_spec(), annotations=RUNS_ON)
 POD_GROUP = JobKind(
     POD.resource,
@@ -107,7 +135,7 @@ DEPLOYMENT = JobKind(
 
 
 def _replicated(*names: str) -> list[dict[str, Any]]:
-    job = {"spec": {"parallelism": 1, "completions": 1, "template": template()}}
+    job = {"spec": {"parallelism": 1, "completions": 1, "backoffLimit": 0, "template": template()}}
     return [{"name": name, "replicas": 1, "template": job} for name in names]
 
 
@@ -160,11 +188,13 @@ RAY_JOB = JobKind(
         "suspend": True,
         "entrypoint": "true",
         "shutdownAfterJobFinishes": True,
+        "submitterConfig": {"backoffLimit": 0},
         "submitterPodTemplate": template("submitter"),  # the one that Ray makes asks for memory
         "rayClusterSpec": _RAY_CLUSTER,
     },
     running={"jobStatus": "RUNNING", "jobDeploymentStatus": "Running"},
     ended={"jobStatus": "SUCCEEDED", "jobDeploymentStatus": "Complete", "message": "done"},
+    deciding=("spec", "submitterPodTemplate"),
 )
 RAY_SERVICE = JobKind(
     Resource("ray.io", "v1", "RayService", "rayservices"),
@@ -172,6 +202,7 @@ RAY_SERVICE = JobKind(
     running={"numServeEndpoints": 3},
     since="0.17",
 )
+_WRAPPER = "workload.codeflare.dev.appwrapper"
 APP_WRAPPER = JobKind(
     Resource("workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers"),
     {
@@ -183,13 +214,15 @@ APP_WRAPPER = JobKind(
                     "apiVersion": "batch/v1",
                     "kind": "Job",
                     "metadata": {"name": "wrapped"},
-                    "spec": {"template": template()},
+                    "spec": {"backoffLimit": 0, "template": template()},
                 },
             }
         ],
     },
     running={"phase": "Running", "resettingCount": 1},
     ended={"phase": "Succeeded"},
+    # It fails when its Job does: without patience, and not tried again.
+    annotations={f"{_WRAPPER}/failureGracePeriodDuration": "0s", f"{_WRAPPER}/retryLimit": "0"},
 )
 TRAINING_RUNTIME = Resource("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes")
 """What a TrainJob refers to, in its own namespace; it must be on the hub and on every worker."""
@@ -208,7 +241,8 @@ TRAIN_JOB = JobKind(
 
 def training_runtime(namespace: str) -> dict[str, Any]:
     step = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
-    node = {"name": "node", "template": {"metadata": {"labels": step}, "spec": {"template": template("node")}}}
+    jobs = {"backoffLimit": 0, "template": template("node")}
+    node = {"name": "node", "template": {"metadata": {"labels": step}, "spec": jobs}}
     return {
         "apiVersion": TRAINING_RUNTIME.api_version,
         "kind": TRAINING_RUNTIME.kind,
@@ -217,19 +251,28 @@ def training_runtime(namespace: str) -> dict[str, Any]:
     }
 
 
-def _kubeflow(kind: str, field: str, container: str, *roles: str, version: str = "v1") -> JobKind:
+def _kubeflow(kind: str, field: str, container: str, *roles: str, version: str = "v1", **more: Any) -> JobKind:
     specs = {role: {"replicas": 1, "restartPolicy": "Never", "template": template(container)} for role in roles}
     running = {**condition("Running"), "replicaStatuses": {roles[0]: {"active": 1}}}
     ended = {**condition("Succeeded"), "replicaStatuses": {roles[0]: {"succeeded": 1}}}
     return JobKind(
         Resource("kubeflow.org", version, kind, f"{kind.lower()}s"),
-        {"runPolicy": {"suspend": True}, field: specs},
+        {"runPolicy": {"suspend": True, "backoffLimit": 0}, field: specs},
         running=running,
         ended=ended,
+        **more,
     )
 
 
-MPI_JOB = _kubeflow("MPIJob", "mpiReplicaSpecs", "mpi", "Launcher", "Worker", version="v2beta1")
+MPI_JOB = _kubeflow(
+    "MPIJob",
+    "mpiReplicaSpecs",
+    "mpi",
+    "Launcher",
+    "Worker",
+    version="v2beta1",
+    deciding=("spec", "mpiReplicaSpecs", "Launcher"),
+)
 
 SHIPPED = (
     JOB,

@@ -1,0 +1,65 @@
+"""What is asked of every kind, and where the answer is another one than for most."""
+
+from tests import job_kinds as kinds
+from tests.job_kinds import JobKind
+
+PLACEMENT, NOMINATION, COPY, STATUS = "placement", "nomination", "copy", "status back"
+ENDING, FAILURE, STOP = "ending", "failure", "stop"
+PRIORITY, DRAIN, DELETION = "priority change", "drain", "deletion"
+QUESTIONS = {
+    PLACEMENT: "our check is Ready, and the job is on a cluster that the Placement chose",
+    NOMINATION: "only chosen clusters were nominated",
+    COPY: "one worker has a copy of it and its pods, no other has, and none of its pods runs on the hub",
+    STATUS: "the hub says of the job what the worker does",
+    ENDING: "it ends by itself: its Workload has Succeeded, and no worker has anything of it",
+    FAILURE: "its pods fail: its Workload has Failed, and no worker has anything of it",
+    STOP: "its user sets `active: false`: it goes from its worker, and runs again when that is `true`",
+    PRIORITY: "another priority class on the hub is that of the Workload on the worker, too",
+    DRAIN: "when the Placement drops its cluster, it runs on there and the cluster stays listed",
+    DELETION: "deleted on the hub, it goes from its worker",
+}
+KINDS = (*kinds.SHIPPED, *kinds.KUBEFLOW, kinds.JAX_JOB, kinds.DEPLOYMENT)
+SERVING = (kinds.STATEFUL_SET, kinds.LEADER_WORKER_SET, kinds.RAY_CLUSTER, kinds.RAY_SERVICE, kinds.DEPLOYMENT)
+"""They run until somebody deletes them."""
+NO_STATUS = (kinds.STATEFUL_SET, kinds.LEADER_WORKER_SET)
+"""The hub's own controllers count the hub's pods."""
+KEEPS_PRIORITY = (kinds.STATEFUL_SET,)
+"""Its pods, whose labels count, keep the class with which they were made."""
+COUNTS_ENDS = (kinds.POD_GROUP,)
+"""When no pod is left to run, its Workload has Succeeded, and says how many pods have."""
+REFUSED = (kinds.JAX_JOB,)
+"""Kueue on the worker refuses the copy."""
+
+
+def row_name(kind: JobKind) -> str:
+    return "Pods of a group" if kind is kinds.POD_GROUP else kind.resource.kind
+
+
+def expected(kind: JobKind) -> set[str]:
+    """Return the questions that a kind answers as most do."""
+    asked = set(QUESTIONS)
+    if kind in SERVING:
+        asked -= {ENDING, FAILURE}
+    if kind in NO_STATUS:
+        asked -= {STATUS}
+    if kind in KEEPS_PRIORITY:
+        asked -= {PRIORITY}
+    if kind in COUNTS_ENDS:
+        asked -= {FAILURE}
+    if kind in REFUSED:
+        asked = {PLACEMENT, NOMINATION, DELETION}
+    return asked
+
+
+def on_real_kueue(kind: JobKind) -> set[str]:
+    """Return the questions that `tests/real/product/test_job_kinds.py` asks of a kind; no operator runs there."""
+    if kind is kinds.DEPLOYMENT:
+        return {COPY, STATUS}
+    if kind in REFUSED:
+        return set()
+    status = set() if kind in NO_STATUS else {STATUS}
+    return {PLACEMENT, NOMINATION, COPY, DRAIN, ENDING if kind.ended else DELETION, *status}
+
+
+def asked(question: str) -> list[JobKind]:
+    return [kind for kind in KINDS if question in expected(kind)]
