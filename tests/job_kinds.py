@@ -44,13 +44,14 @@ class JobKind:
     def manifests(self, namespace: str) -> list[dict[str, Any]]:
         return [self._manifest(name, namespace) for name in self.names or (self.name,)]
 
-    def short_manifests(self, namespace: str, *, fails: bool) -> list[dict[str, Any]]:
+    def ending_manifests(self, namespace: str, *, after: str = SHORT, fails: bool = False) -> list[dict[str, Any]]:
         """Return a job that ends by itself, well or badly."""
         made = self.manifests(namespace)
         if not self.deciding:
-            return [with_short_pods(one, fails=fails) for one in made]
+            return [with_ending_pods(one, after=after, fails=fails) for one in made]
         return [
-            with_value(one, self.deciding, with_short_pods(value_at(one, self.deciding), fails=fails)) for one in made
+            with_value(one, self.deciding, with_ending_pods(value_at(one, self.deciding), after=after, fails=fails))
+            for one in made
         ]
 
     def _manifest(self, name: str, namespace: str) -> dict[str, Any]:
@@ -69,15 +70,15 @@ class JobKind:
         }
 
 
-def with_short_pods(part: Any, *, fails: bool) -> Any:
-    """Return what pods are made of, with pods that end soon."""
+def with_ending_pods(part: Any, *, after: str = SHORT, fails: bool = False) -> Any:
+    """Return what pods are made of, with pods that end."""
     if isinstance(part, list):
-        return [with_short_pods(one, fails=fails) for one in part]
+        return [with_ending_pods(one, after=after, fails=fails) for one in part]
     if not isinstance(part, dict):
         return part
     if RUN_FOR in part:
-        return {**part, RUN_FOR: SHORT, FAILS: str(fails).lower(), RETRIABLE: "false"}
-    return {key: with_short_pods(value, fails=fails) for key, value in part.items()}
+        return {**part, RUN_FOR: after, FAILS: str(fails).lower(), RETRIABLE: "false"}
+    return {key: with_ending_pods(value, after=after, fails=fails) for key, value in part.items()}
 
 
 def pod_spec(container: str = "main", restart: str = "Never") -> dict[str, Any]:

@@ -106,6 +106,12 @@ def queue_of(raw: Manifest) -> str:
     return str(raw["metadata"].get("labels", {}).get(kueue.QUEUE_LABEL, ""))
 
 
+ENDS = ("Complete", "Completed", "Succeeded", "Failed")
+"""What jobs of different kinds say at their end: in a condition, as their phase, or as Ray's deployment status."""
+
+
 def has_ended(raw: Mapping[str, Any]) -> bool:
-    conditions = raw.get("status", {}).get("conditions", ())
-    return any(c["type"] in ("Complete", "Failed") and c["status"] == "True" for c in conditions)
+    status = raw.get("status", {})
+    if status.get("phase") in ENDS or status.get("jobDeploymentStatus") in ENDS:
+        return True
+    return any(c["type"] in ENDS and c["status"] == "True" for c in status.get("conditions", ()))

@@ -5,8 +5,11 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
+from fleetqueue.api import job_kinds
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.job_kinds import JobKind
 from fleetqueue.demo.story_run import SingleRunMonitor
 from fleetqueue.embedded.apiserver.storage.interface import StorageChange
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
@@ -17,6 +20,12 @@ from .reasons import has_ended
 
 JOBS = "/batch/jobs/"
 PODS = "/core/pods/"
+OTHER_KINDS: Mapping[str, JobKind] = {
+    f"/{kind.kind.resource.group}/{kind.kind.resource.plural}/": kind
+    for kind in vars(job_kinds).values()
+    if isinstance(kind, JobKind) and kind is not job_kinds.BATCH_JOB
+}
+"""Jobs that operators run, by where they are stored."""
 JOB_NAME = "batch.kubernetes.io/job-name"
 
 
@@ -55,6 +64,8 @@ class Witness:
         self._never_twice = never_twice
         self._pods: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         """Of each job, by worker: its pods that have not ended."""
+        self._copies: defaultdict[str, set[str]] = defaultdict(set)
+        """Of each job of another kind, by its key: the workers on which it may run now."""
         self._doubles = 0
 
     @property
@@ -72,8 +83,16 @@ class Witness:
                 self._see_hub(change)
             else:
                 self._see_worker(cluster, change)
-        elif change.key.startswith(PODS) and cluster != HUB:
-            self._see_pod(cluster, change)
+        elif change.key.startswith(PODS):
+            if cluster != HUB:
+                self._see_pod(cluster, change)
+            elif change.entry.object["metadata"].get("labels", {}).get(kueue.QUEUE_LABEL):
+                self._see_hub(change)
+        elif (kind := OTHER_KINDS.get(_folder(change.key))) is not None:
+            if cluster == HUB:
+                self._see_hub(change)
+            else:
+                self._see_copy(cluster, change, is_live=not kind.is_suspended(change.entry.object))
 
     def _see_hub(self, change: StorageChange) -> None:
         is_new = change.previous is None or not has_ended(change.previous.object)
@@ -94,8 +113,20 @@ class Witness:
             if self._never_twice(job.name) or not any(self._excused(worker) for worker in where):
                 self.broken.append(f"ran twice: {self.monitor.doubles[-1]}")
 
+    def _see_copy(self, cluster: str, change: StorageChange, *, is_live: bool) -> None:
+        """Take note of a job of another kind, or of a pod that is one: it may have pods that run, or run itself."""
+        where = self._copies[change.key]
+        where.discard(cluster)
+        if change.type == "DELETED" or not is_live or has_ended(change.entry.object):
+            return
+        where.add(cluster)
+        if len(where) > 1 and not any(self._excused(worker) for worker in where):
+            self.broken.append(f"ran twice: {change.key} on {', '.join(sorted(where))}")
+
     def _see_pod(self, cluster: str, change: StorageChange) -> None:
         pod = Pod.view(change.entry.object)
+        if pod.metadata.labels.get(kueue.QUEUE_LABEL):
+            self._see_copy(cluster, change, is_live=bool(pod.spec.node_name))
         job = pod.metadata.labels.get(JOB_NAME, "")
         if not self._never_twice(job):
             return
@@ -109,3 +140,9 @@ class Witness:
     def check(self) -> None:
         if self.broken:
             raise Broken("\n".join(self.broken))
+
+
+def _folder(key: str) -> str:
+    """Return where all objects of a kind are stored: of /batch/jobs/default/j that is /batch/jobs/."""
+    _, group, plural, _ = key.split("/", 3)
+    return f"/{group}/{plural}/"

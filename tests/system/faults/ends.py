@@ -57,9 +57,9 @@ async def converge(world: World) -> None:
 def unfinished(world: World) -> list[str]:
     """Say of every job on the hub that has not ended where it is."""
     return [
-        f"{raw['metadata']['name']} has not ended: {where(world, raw)}"
-        for raw in world.objects("hub", Job)
-        if happenings.is_ours(raw) and not has_ended(raw)
+        f"{kind.kind} {raw['metadata']['name']} has not ended: {where(world, raw)}"
+        for kind, raw in happenings.our_jobs(world)
+        if not has_ended(raw)
     ]
 
 
@@ -71,7 +71,7 @@ def where(world: World, job: dict) -> str:
         for raw in world.objects("hub", kueue.Workload)
         if any(owner["uid"] == uid for owner in raw["metadata"].get("ownerReferences", ()))
     ]
-    told = [f"suspend is {job['spec'].get('suspend')}"]
+    told = [f"suspend is {job['spec'].get('suspend')}, status is {job.get('status')}"]
     told += [f"hub: {state(raw)}" for raw in owned]
     for worker in world.workers:
         for raw in world.objects(worker, kueue.Workload):
@@ -90,20 +90,26 @@ def state(raw: dict) -> str:
 
 def leftovers(world: World) -> list[str]:
     """Name what is still on workers."""
+    kinds = (Job.resource, kueue.Workload.resource)
     return [
-        f"{kind.resource.kind} {name} is left on {worker}"
+        f"{kind.kind} {name} is left on {worker}"
         for worker in world.workers
-        for kind in (Job, kueue.Workload)
+        for kind in kinds
         for name in names([raw for raw in world.objects(worker, kind) if not happenings.is_strange(raw)])
+    ] + [
+        f"{kind.kind} {raw['metadata']['name']} is left on {worker}"
+        for worker in world.workers
+        for kind, raw in happenings.our_jobs(world, worker)
+        if kind not in kinds
     ]
 
 
 def check_ends(world: World) -> None:
     """Every job ended once, as a copy of it did: only a worker that was lost may have had a second one."""
-    for raw in world.objects("hub", Job):
-        if happenings.is_ours(raw):
-            name, status = raw["metadata"]["name"], raw["status"]
-            assert world.witness.finishes[raw["metadata"]["uid"]] == 1, f"{name} ended more than once"
+    for kind, raw in happenings.our_jobs(world):
+        name, status = raw["metadata"]["name"], raw["status"]
+        assert world.witness.finishes[raw["metadata"]["uid"]] == 1, f"{kind.kind} {name} did not end once"
+        if kind == Job.resource:
             ends = [outcome(end) for end in world.witness.ends[name]]
             assert outcome(status) in ends, (name, status, ends)
 

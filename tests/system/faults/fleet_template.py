@@ -28,6 +28,7 @@ from fleetqueue.testing.virtual_time import START, advance
 from tests.invariants.strangers import Strangers
 from tests.invariants.witness import WitnessedLog
 
+from . import mixed_kinds
 from .faulty_server import TESTER, Faults, FaultyServer
 
 AGENT_NAMESPACE = "open-cluster-management-agent"
@@ -113,6 +114,8 @@ async def fill(hub: Client, workers: list[Client]) -> None:
     await cluster_sets.bind(hub, CLUSTER_SET, "kueue-system")
     for file in ("placement-demo2-1.yaml", "multikueue-setup-demo2.yaml", "multikueue-setup-demo1.yaml"):
         await create_all(hub, objects(file))
+    for client in (hub, *workers):
+        await create_all(client, [mixed_kinds.training_runtime()])
     for worker in workers:
         await look_less_often(worker)
 

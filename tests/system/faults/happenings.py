@@ -11,16 +11,20 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node, Pod, Secret, ServiceAccount
 from fleetqueue.api.fence import FENCE, LOST_WORKER, RERUN, WAIT
+from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.api.usage_scores import GPU
 from fleetqueue.api.work_v1 import ManifestWork
+from fleetqueue.fleets.systems.kueue import JOBSET
+from fleetqueue.fleets.systems.operators import OPERATORS
 from fleetqueue.manifests import objects
 from fleetqueue.rules.run_times import RUN_FOR
 from tests.invariants.reasons import has_ended
 from tests.invariants.strangers import NAME
 
+from . import mixed_kinds
 from .faulty_server import Unrest
 from .fleet_template import LABEL, T4
-from .world import World, names
+from .world import World
 
 PARTS = (
     "fleetqueue-system",
@@ -29,6 +33,8 @@ PARTS = (
     "open-cluster-management-agent",
     "open-cluster-management-agent-addon",
     "open-cluster-management",
+    *(operator.part.namespace for operator in OPERATORS),
+    JOBSET.namespace,
 )
 """Where the pods of our parts are, on whichever cluster."""
 ERRORS = (
@@ -44,7 +50,7 @@ Happening = Callable[[World], Awaitable[str]]
 
 
 async def create_job(world: World) -> str:
-    number = sum(1 for line in world.diary if " creates " in line)
+    number = next_number(world)
     queue, seconds = world.chance.choice(["demo1", "demo2", "demo2"]), world.chance.choice([5, 20, 60, 180])
     (job,) = objects(f"job-{queue}.yaml")
     job["metadata"] |= {"name": f"job-{number:02}"}
@@ -61,13 +67,30 @@ async def create_job(world: World) -> str:
     return said
 
 
+async def create_other_job(world: World) -> str:
+    """Create a job of another kind, which is run again if its worker is lost."""
+    number, kind = next_number(world), world.chance.choice(mixed_kinds.KINDS)
+    seconds = world.chance.choice([5, 20, 60, 180])
+    said = f"somebody creates job-{number:02} of {seconds} s, a {kind.resource.kind}"
+    try:
+        await world.hub.create(kind.resource, mixed_kinds.manifest(kind, f"job-{number:02}", seconds))
+    except errors.ServerError as error:
+        return f"{said}, and is refused: {error}"
+    return said
+
+
+def next_number(world: World) -> int:
+    return sum(1 for line in world.diary if " creates " in line)
+
+
 async def delete_job(world: World) -> str:
-    name = one_job(world)
-    if not name:
+    found = one_job(world)
+    if found is None:
         return ""
+    resource, name = found
     with suppress(errors.NotFound):
-        await world.hub.delete(Job.resource, name, "default")
-    return f"somebody deletes {name}"
+        await world.hub.delete(resource, name, "default")
+    return f"somebody deletes {resource.kind} {name}"
 
 
 async def deactivate(world: World) -> str:
@@ -81,16 +104,27 @@ async def deactivate(world: World) -> str:
 
 
 async def suspend(world: World) -> str:
-    name = one_job(world)
-    if not name:
+    found = one_job(world)
+    patch = mixed_kinds.suspension(found[0]) if found is not None else {}
+    if found is None or not patch:
         return ""
-    await merge(world, "hub", Job, name, "default", {"spec": {"suspend": True}})
-    return f"somebody suspends {name}"
+    resource, name = found
+    with suppress(errors.ApiError):
+        await world.hub.merge(resource, name, "default", patch)
+    return f"somebody suspends {resource.kind} {name}"
 
 
-def one_job(world: World) -> str:
-    jobs = [raw for raw in world.objects("hub", Job) if not has_ended(raw) and is_ours(raw)]
-    return world.chance.choice(names(jobs)) if jobs else ""
+def one_job(world: World) -> tuple[Resource, str] | None:
+    """Choose a job that has not ended."""
+    jobs = [(resource, raw["metadata"]["name"]) for resource, raw in our_jobs(world) if not has_ended(raw)]
+    return world.chance.choice(jobs) if jobs else None
+
+
+def our_jobs(world: World, where: str = "hub") -> list[tuple[Resource, Manifest]]:
+    """Return the jobs of all kinds on a cluster."""
+    kinds = (Job.resource, *mixed_kinds.resources())
+    found = [(kind, raw) for kind in kinds for raw in world.objects(where, kind, "default")]
+    return [(kind, raw) for kind, raw in found if is_ours(raw)]
 
 
 def is_ours(raw: dict) -> bool:
@@ -302,7 +336,8 @@ async def meddle(world: World) -> str:
 
 
 WEIGHTS: dict[Happening, int] = {
-    create_job: 20,
+    create_job: 12,
+    create_other_job: 12,
     delete_job: 2,
     deactivate: 2,
     suspend: 1,

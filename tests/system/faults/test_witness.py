@@ -113,3 +113,39 @@ def test_what_counts_as_a_write_of_a_world_that_should_be_quiet(witness, kind, k
     witness.see("hub", change({"metadata": {"name": "any"}}, kind=kind, key=key))
 
     assert bool(witness.writes) is counted
+
+
+def ray_job(*, suspend=False, status=""):
+    raw = {"metadata": {"name": "r"}, "spec": {"suspend": suspend}, "status": {"jobDeploymentStatus": status}}
+    return change(raw, key="/ray.io/rayjobs/default/r")
+
+
+def queued_pod(*, node="n", phase="Running"):
+    metadata = {"name": "p", "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "q"}}
+    raw = {"metadata": metadata, "spec": {"nodeName": node}, "status": {"phase": phase}}
+    return change(raw, key="/core/pods/default/p")
+
+
+@pytest.mark.parametrize("seen", [ray_job(), queued_pod()], ids=["a RayJob", "a pod that is a job"])
+def test_two_live_copies_of_another_kind_are_noticed(witness, seen):
+    witness.see("cluster1", seen)
+    witness.see("cluster2", seen)
+
+    with pytest.raises(Broken, match="ran twice"):
+        witness.check()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(ray_job(suspend=True), ray_job(), id="one is suspended"),
+        pytest.param(ray_job(status="Complete"), ray_job(), id="one has ended"),
+        pytest.param(queued_pod(node=""), queued_pod(), id="one waits at the gate"),
+        pytest.param(queued_pod(phase="Failed"), queued_pod(), id="one pod has ended"),
+    ],
+)
+def test_what_is_not_twice_of_another_kind(witness, first, second):
+    witness.see("cluster1", first)
+    witness.see("cluster2", second)
+
+    witness.check()

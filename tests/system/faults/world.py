@@ -18,6 +18,7 @@ from tests.invariants.reasons import Hub, Reasons
 from tests.invariants.strangers import Stranger, Strangers
 from tests.invariants.witness import Witness
 
+from . import mixed_kinds
 from .faulty_server import TESTER, Faults
 from .fleet_template import FleetTemplate
 
@@ -58,15 +59,30 @@ class World:
     async def check(self) -> None:
         """See that nothing has happened that must not; raises Broken."""
         self.witness.check()
+        overdrawn = [line for name in self.names for line in self._negative_quota(name)]
+        if overdrawn:
+            raise Broken("\n".join(overdrawn))
         touched = await self.strangers.touched()
         if touched:
             raise Broken("\n".join(touched))
         if self.faults("hub").frozen or self.faults("hub").unrest:
             self.reasons = Reasons()  # who stands still or is not heard has a moment for it afterwards
             return
-        silent = self.reasons.unexplained(Hub(*[self.objects("hub", kind) for kind in (Job, kueue.Workload, Event)]))
+        jobs = [raw for kind in (Job, *mixed_kinds.resources()) for raw in self.objects("hub", kind)]
+        silent = self.reasons.unexplained(Hub(jobs, *[self.objects("hub", kind) for kind in (kueue.Workload, Event)]))
         if silent:
             raise Broken(f"these jobs wait and do not say why: {', '.join(silent)}")
+
+    def _negative_quota(self, cluster: str) -> list[str]:
+        """Name what queues say of themselves that cannot be."""
+        return [
+            f"{raw['metadata']['name']} on {cluster} uses {resource['total']} of {resource['name']}"
+            for raw in self.objects(cluster, kueue.ClusterQueue)
+            for part in ("flavorsReservation", "flavorsUsage")
+            for flavor in raw.get("status", {}).get(part) or ()
+            for resource in flavor["resources"]
+            if str(resource.get("total", "0")).startswith("-")
+        ]
 
     @property
     def hub(self) -> Client:

@@ -54,7 +54,7 @@ def queues(where: str) -> list[Manifest]:
     ]
     for namespace in (LONG, SHORT, FAILING):
         runtime = job_kinds.training_runtime(namespace)
-        short = job_kinds.with_short_pods(runtime, fails=namespace == FAILING)
+        short = job_kinds.with_ending_pods(runtime, fails=namespace == FAILING)
         made += [
             Namespace.manifest(namespace),
             kueue.LocalQueue.manifest("queue", namespace, spec={"clusterQueue": NAME}),

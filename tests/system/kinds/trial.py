@@ -221,7 +221,7 @@ class Trial:
         await self.until(lambda: self.is_gone(kind, LONG), "it goes from its worker", kind)
 
     async def ends(self, kind: JobKind, namespace: str, reason: str) -> None:
-        await self.submit(kind, kind.short_manifests(namespace, fails=namespace == FAILING))
+        await self.submit(kind, kind.ending_manifests(namespace, fails=namespace == FAILING))
 
         async def has_ended() -> bool:
             its = await self.workloads(kind, namespace)
