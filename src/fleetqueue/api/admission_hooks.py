@@ -45,5 +45,7 @@ class AdmissionHook:
     is_mutating: bool = False
     spared: tuple[str, ...] = ()
     """Namespaces whose objects it is not asked about."""
+    label: str = ""
+    """The label without which it is not asked about an object; empty where it is asked about all."""
     rights: RightsFor = no_rights
     """What who writes must be allowed."""

@@ -94,7 +94,9 @@ def hooks() -> Sequence[AdmissionHook]:
     def complete(old: Manifest | None, new: Manifest) -> Manifest:
         return marked_pod(new)
 
-    return [AdmissionHook("mpod.lws.kb.io", "", "v1", ("pods",), ("CREATE",), complete, is_mutating=True)]
+    return [
+        AdmissionHook("mpod.lws.kb.io", "", "v1", ("pods",), ("CREATE",), complete, is_mutating=True, label=SET_NAME)
+    ]
 
 
 def _group(leader: Manifest, sets: dict[str, Manifest], pods: Sequence[Manifest]) -> Group:

@@ -3,17 +3,19 @@
 import pytest
 import yaml
 
+from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.core_v1 import secret
+from fleetqueue.api.core_v1 import Pod, secret
 from fleetqueue.api.external_kinds import kind_of
 from fleetqueue.api.job_kinds import AppWrapper, ClusterTrainingRuntime, SparkApplication, TrainJob
+from fleetqueue.api.leaderworkerset_v1 import SET_NAME
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.scheme import Resource
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_environment import install_kueue
 from fleetqueue.fleets.systems.kueue import CONFIG, KUEUE
-from fleetqueue.fleets.systems.operators import OPERATORS, SPARK_OPERATOR, operators
-from fleetqueue.fleets.systems.parts import create_all, install_kinds
+from fleetqueue.fleets.systems.operators import LEADER_WORKER_SETS, OPERATORS, SPARK_OPERATOR, operators
+from fleetqueue.fleets.systems.parts import DEPLOYMENTS, create_all, install, install_kinds
 from fleetqueue.manifests import objects
 from fleetqueue.testing.builders import custom_kind, pod_template
 from fleetqueue.testing.virtual_time import advance
@@ -87,6 +89,22 @@ async def test_a_job_of_a_kind_that_is_named_is_queued_and_runs_to_its_end(frame
 
     assert workload.owner.kind == manifests[-1][0].resource.kind
     assert [one.reason for one in workload.status.conditions if one.type == "Finished"] == ["Succeeded"]
+
+
+async def test_pods_of_others_are_made_while_the_operator_of_leader_worker_sets_is_away():
+    async with EmbeddedFleet.open(0) as fleet:
+        client = fleet.hub.client()
+        await install_kinds(client, "leaderworkerset")
+        await install(client, LEADER_WORKER_SETS)
+        await advance(30)
+        stopped = {"spec": {"replicas": 0}}
+        await client.merge(DEPLOYMENTS, LEADER_WORKER_SETS.name, LEADER_WORKER_SETS.namespace, stopped)
+        await advance(60)
+
+        await client.create(Pod.resource, {**Pod.manifest("p", NAMESPACE), "spec": PODS["spec"]})
+        labelled = Pod.manifest("q", NAMESPACE, labels={SET_NAME: "s"})
+        with pytest.raises(errors.ServerError, match="failed calling webhook"):
+            await client.create(Pod.resource, {**labelled, "spec": PODS["spec"]})
 
 
 async def test_a_kind_that_is_named_in_external_frameworks_is_sent_once_the_hub_serves_it():

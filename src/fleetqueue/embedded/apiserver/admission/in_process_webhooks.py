@@ -47,7 +47,7 @@ class InProcessWebhooks:
         asked = self._asked_about((review.resource, review.subresource, review.operation))
         namespace = review.metadata.get("namespace", "") if asked else ""
         for hook in asked:
-            if namespace not in hook.spared:
+            if namespace not in hook.spared and _is_selected(hook, new):
                 new = self._called(hook, review, new)
         return new
 
@@ -84,3 +84,7 @@ def _concerns(hook: AdmissionHook, resource: Resource, subresource: str, operati
         and path in hook.resources
         and operation in hook.operations
     )
+
+
+def _is_selected(hook: AdmissionHook, new: Manifest) -> bool:
+    return not hook.label or hook.label in (new["metadata"].get("labels") or {})

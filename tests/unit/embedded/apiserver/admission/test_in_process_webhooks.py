@@ -23,8 +23,8 @@ def hook(name, *, resources=("jobs",), operations=("CREATE",), **more):
     return AdmissionHook(name, "batch", "v1", resources, operations, call, **more)
 
 
-async def asked(webhooks, operation="CREATE", *, resource=JOBS, subresource="", namespace="default"):
-    job = {"metadata": {"name": "j", "namespace": namespace}}
+async def asked(webhooks, operation="CREATE", *, resource=JOBS, subresource="", namespace="default", labels=None):
+    job = {"metadata": {"name": "j", "namespace": namespace, "labels": labels}}
     review = AdmissionRequest(operation, resource, User("alice"), job, None, subresource)
     return (await webhooks.admit(review)).get("asked", [])
 
@@ -51,6 +51,13 @@ async def test_nobody_is_asked_about_what_does_not_concern_them(webhooks, other)
 
     assert await asked(webhooks) == ["a"]
     assert await asked(webhooks, **other) == []
+
+
+async def test_who_names_a_label_is_asked_only_about_objects_that_have_it(webhooks):
+    webhooks.install("a", [hook("a", label="app")])
+
+    assert await asked(webhooks) == []
+    assert await asked(webhooks, labels={"app": ""}) == ["a"]
 
 
 async def test_who_comes_and_goes_is_asked_from_the_next_write_on(webhooks):
