@@ -275,7 +275,6 @@ class Trial:
     def _see(self, old: kueue.Workload | None, new: kueue.Workload | None) -> None:
         if new is not None:
             self.nominated[new.uid] |= set(new.status.nominated_cluster_names)
-            self.nominated[new.uid] |= {new.status.cluster_name} - {""}
 
     async def until(self, holds: Holds, what: str, kind: JobKind | None = None, namespace: str = LONG) -> Any:
         deadline = clock.monotonic() + PATIENCE
