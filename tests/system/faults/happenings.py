@@ -104,19 +104,19 @@ async def deactivate(world: World) -> str:
 
 
 async def suspend(world: World) -> str:
-    found = one_job(world)
-    patch = mixed_kinds.suspension(found[0]) if found is not None else {}
-    if found is None or not patch:
+    found = one_job(world, mixed_kinds.can_be_suspended)
+    if found is None:
         return ""
     resource, name = found
     with suppress(errors.ApiError):
-        await world.hub.merge(resource, name, "default", patch)
+        await world.hub.merge(resource, name, "default", mixed_kinds.suspension(resource))
     return f"somebody suspends {resource.kind} {name}"
 
 
-def one_job(world: World) -> tuple[Resource, str] | None:
-    """Choose a job that has not ended."""
-    jobs = [(resource, raw["metadata"]["name"]) for resource, raw in our_jobs(world) if not has_ended(raw)]
+def one_job(world: World, is_meant: Callable[[Resource], bool] = lambda kind: True) -> tuple[Resource, str] | None:
+    """Choose a job that has not ended, of a kind that is meant."""
+    found = [(kind, raw) for kind, raw in our_jobs(world) if is_meant(kind) and not has_ended(raw)]
+    jobs = [(kind, raw["metadata"]["name"]) for kind, raw in found]
     return world.chance.choice(jobs) if jobs else None
 
 

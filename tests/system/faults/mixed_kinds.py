@@ -21,7 +21,7 @@ KINDS = (
     *job_kinds.KUBEFLOW,
 )
 """Those that end by themselves and are one object."""
-SUSPEND = {kind.kind.resource.kind: kind for kind in vars(api_kinds).values() if isinstance(kind, api_kinds.JobKind)}
+SUSPENDED = {kind.kind.resource.kind: kind for kind in vars(api_kinds).values() if isinstance(kind, api_kinds.JobKind)}
 RESOURCES = {"requests": {"cpu": "10m"}}
 """Without GPUs, so that a job of many pods fits beside others."""
 
@@ -47,10 +47,13 @@ def without_gpus(part: Any) -> Any:
     return {key: RESOURCES if key == "resources" else without_gpus(value) for key, value in part.items()}
 
 
+def can_be_suspended(resource: Resource) -> bool:
+    return resource.kind in SUSPENDED
+
+
 def suspension(resource: Resource) -> Manifest:
-    """Return the patch by which a user suspends a job; nothing where its kind has no such field."""
-    found = SUSPEND.get(resource.kind)
-    return {} if found is None else found.with_suspension({}, suspend=True)
+    """Return the patch by which a user suspends a job."""
+    return SUSPENDED[resource.kind].with_suspension({}, suspend=True)
 
 
 def resources() -> Iterator[Resource]:
