@@ -15,7 +15,7 @@ class AdapterDefaults:
     def is_outdated(self, job: Manifest, copy: Manifest) -> bool:
         return False
 
-    def resized(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
+    def followed(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
         return copy
 
     def workload_count(self, job: Manifest) -> int:

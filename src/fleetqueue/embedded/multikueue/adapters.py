@@ -76,8 +76,8 @@ class Adapter(Protocol):
         """Tell whether a copy has to go and be sent anew, since the hub's object is another by now."""
         ...
 
-    def resized(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
-        """Return the copy of an elastic job as one of its Workloads wants it; the same where nothing is to be done."""
+    def followed(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
+        """Return a copy with what it takes over while it runs from the hub's job, as one of its Workloads wants it."""
         ...
 
     def workload_count(self, job: Manifest) -> int:
@@ -145,6 +145,7 @@ class JobAdapter(AdapterDefaults):
         return self._stopped(status) if self.job_kind.is_suspended(job) else status
 
 
+SERVED: Final = ("spec", "serveConfigV2")
 OWN_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 """What Kubernetes writes into the template of a Job, and what is different on each cluster."""
 
@@ -180,7 +181,7 @@ class BatchJobAdapter(JobAdapter):
     def last_status(self, job: Manifest, now: datetime) -> Manifest:
         return last_status(job, now)
 
-    def resized(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
+    def followed(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
         return resized_job(self.kind, job, copy, workload)
 
 
@@ -214,7 +215,7 @@ class RayClusterAdapter(JobAdapter):
     def __init__(self) -> None:
         super().__init__(RAY_CLUSTER, no_ending, _stopped_ray_cluster)
 
-    def resized(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
+    def followed(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
         return resized_ray_cluster(self.kind, job, copy, workload)
 
 
@@ -235,6 +236,16 @@ def _stopped_train_job(status: Manifest) -> Manifest:
     return _without_pods(status, "jobsStatus")
 
 
+class TrainingOperatorAdapter(JobAdapter):
+    def __init__(self, job_kind: JobKind) -> None:
+        super().__init__(job_kind, kubeflow_ending, _stopped_kubeflow)
+
+    @property
+    def managed_by_text(self) -> str:
+        """Return what Kueue calls the field, which really is `spec.runPolicy.managedBy`."""
+        return "spec.managedBy"
+
+
 def _stopped_kubeflow(status: Manifest) -> Manifest:
     replicas = {role: {**(counts or {}), "active": 0} for role, counts in (status.get("replicaStatuses") or {}).items()}
     return {**status, "replicaStatuses": replicas} if replicas else status
@@ -246,6 +257,16 @@ def _stopped_ray_job(status: Manifest) -> Manifest:
 
 def _stopped_ray_cluster(status: Manifest) -> Manifest:
     return {**status, "state": "suspended"} if status.get("state") else status
+
+
+class RayServiceAdapter(JobAdapter):
+    def __init__(self) -> None:
+        super().__init__(RAY_SERVICE, no_ending, _stopped_ray_service)
+
+    def followed(self, job: Manifest, copy: Manifest, workload: str) -> Manifest:
+        """Return a copy that serves what the hub says: Ray changes that without a restart."""
+        wanted, there = (value_at(one, SERVED) or "" for one in (job, copy))
+        return copy if wanted == there else with_value(copy, SERVED, wanted)
 
 
 def _stopped_ray_service(status: Manifest) -> Manifest:
@@ -269,13 +290,11 @@ def _no_more(status: Manifest, *kinds: str) -> Manifest:
 ADAPTERS: Final[tuple[Adapter, ...]] = (
     BatchJobAdapter(),
     JobSetAdapter(),
-    *(
-        JobAdapter(job_kind, kubeflow_ending, _stopped_kubeflow)
-        for job_kind in (JAX_JOB, MPI_JOB, PADDLE_JOB, PYTORCH_JOB, TF_JOB, XGBOOST_JOB)
-    ),
+    *map(TrainingOperatorAdapter, (JAX_JOB, PADDLE_JOB, PYTORCH_JOB, TF_JOB, XGBOOST_JOB)),
+    JobAdapter(MPI_JOB, kubeflow_ending, _stopped_kubeflow),
     RayClusterAdapter(),
     JobAdapter(RAY_JOB, ray_job_ending, _stopped_ray_job),
-    JobAdapter(RAY_SERVICE, no_ending, _stopped_ray_service),
+    RayServiceAdapter(),
     TrainJobAdapter(),
     JobAdapter(APP_WRAPPER, app_wrapper_ending, _stopped_app_wrapper),
     PodAdapter(),

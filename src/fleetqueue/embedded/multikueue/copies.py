@@ -18,7 +18,7 @@ from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.multikueue import messages
 from fleetqueue.embedded.multikueue.bound_copies import workloads_of
 from fleetqueue.embedded.multikueue.decisions import Wanted, wanted_on_each
-from fleetqueue.embedded.multikueue.group_lookup import NotDispatchable, WorkloadGroups, outdated_jobs, resized_jobs
+from fleetqueue.embedded.multikueue.group_lookup import NotDispatchable, WorkloadGroups, changed_copies, outdated_jobs
 from fleetqueue.embedded.multikueue.metrics import MultiKueueMetrics
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, EVICTED_ON_MANAGER, IN_USE, WORKLOAD_CONTROLLER
 from fleetqueue.embedded.multikueue.remote import RemoteClient
@@ -108,7 +108,7 @@ class CopyController(Controller):
         await self._bring_spec(key, local_entry[1], copy)
         if await self._is_outdated(group, copy):
             return
-        for job, wanted in resized_jobs(group.adapter, group.jobs, copy.jobs, group.local.name):
+        for job, wanted in changed_copies(group.adapter, group.jobs, copy.jobs, group.local.name):
             await self._change(group.adapter.kind.resource, job, wanted)
         missing = _missing(group, copy)
         if not missing or await self._has_arrived(key):
@@ -159,7 +159,7 @@ class CopyController(Controller):
         found = await self.remote.client.find(resource, metadata["name"], metadata["namespace"])
         if found is None or not self._is_of_a_slice(group, group.adapter.kind.view(found)):
             return False
-        wanted = group.adapter.resized(job, found, group.local.name)
+        wanted = group.adapter.followed(job, found, group.local.name)
         if wanted != found:
             await self._change(resource, found, wanted)
         return True

@@ -179,13 +179,13 @@ def outdated_jobs(adapter: Adapter, jobs: Sequence[Manifest], copies: Sequence[M
     return [copy for job, copy in pairs if job is not None and adapter.is_outdated(job, copy)]
 
 
-def resized_jobs(
+def changed_copies(
     adapter: Adapter, jobs: Sequence[Manifest], copies: Sequence[Manifest], workload: str
 ) -> list[tuple[Manifest, Manifest]]:
-    """Return the copies that are to be changed since an elastic job was, and what they are to be."""
+    """Return the copies that take something over while they run, and what they are to be."""
     by_name = {job["metadata"]["name"]: job for job in jobs}
     pairs = [(by_name[name], copy) for copy in copies if (name := copy["metadata"]["name"]) in by_name]
-    return [(copy, wanted) for job, copy in pairs if (wanted := adapter.resized(job, copy, workload)) != copy]
+    return [(copy, wanted) for job, copy in pairs if (wanted := adapter.followed(job, copy, workload)) != copy]
 
 
 def _has_all(adapter: Adapter, jobs: Sequence[Manifest], workload: str, copies: Sequence[Manifest]) -> bool:
@@ -194,7 +194,7 @@ def _has_all(adapter: Adapter, jobs: Sequence[Manifest], workload: str, copies: 
         return False
     names = {copy["metadata"]["name"] for copy in copies}
     wanted = (job["metadata"]["name"] for job in jobs if adapter.is_to_run(job))
-    is_current = not outdated_jobs(adapter, jobs, copies) and not resized_jobs(adapter, jobs, copies, workload)
+    is_current = not outdated_jobs(adapter, jobs, copies) and not changed_copies(adapter, jobs, copies, workload)
     return names.issuperset(wanted) and is_current
 
 

@@ -179,12 +179,34 @@ def test_a_train_job_is_copied_without_the_patch_of_the_hubs_kueue(managers, kep
             'Expecting spec.runPolicy.managedBy to be "kueue.x-k8s.io/multikueue" not "x/y"',
             id="it is somebody else's",
         ),
+        pytest.param(
+            "kubeflow.org/pytorchjob",
+            {"runPolicy": {"managedBy": "x/y"}},
+            'Expecting spec.managedBy to be "kueue.x-k8s.io/multikueue" not "x/y"',
+            id="Kueue itself calls the field otherwise",
+        ),
     ],
 )
 def test_why_a_job_is_not_multikueues(framework, spec, why):
     told = of_kind(framework).why_not_managed({"spec": spec})
 
     assert told == (f"The owner is not managed by Kueue: {why}" if why else "")
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [
+        pytest.param({}, {}, {}, id="nothing is served"),
+        pytest.param({"serveConfigV2": "a"}, {"serveConfigV2": "a"}, {"serveConfigV2": "a"}, id="the same"),
+        pytest.param({"serveConfigV2": "b"}, {"serveConfigV2": "a"}, {"serveConfigV2": "b"}, id="something else"),
+        pytest.param({}, {"serveConfigV2": "a"}, {"serveConfigV2": ""}, id="nothing any more"),
+        pytest.param({"upgradeStrategy": {}}, {}, {}, id="what does not follow"),
+    ],
+)
+def test_what_a_copy_of_a_ray_service_takes_over(here, there, expected):
+    copy = of_kind("ray.io/rayservice").followed({"spec": here}, {"spec": there}, "w")
+
+    assert copy == {"spec": expected}
 
 
 @pytest.mark.parametrize(

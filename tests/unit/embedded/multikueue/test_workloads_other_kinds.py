@@ -4,7 +4,7 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.external_kinds import kind_of
-from fleetqueue.api.job_kinds import SparkApplication, TrainJob
+from fleetqueue.api.job_kinds import RayService, SparkApplication, TrainJob
 from fleetqueue.api.scheme import Resource
 from fleetqueue.embedded.multikueue.external_frameworks import external_adapters
 from fleetqueue.testing.builders import custom_kind
@@ -43,6 +43,27 @@ async def test_a_train_job_loses_the_status_of_its_last_worker_where_the_next_sa
 
     assert env.check("x").state == "Ready"
     assert "status" not in env.hub.raw(TrainJob, "x", NAMESPACE)
+
+
+async def test_what_a_ray_service_serves_is_changed_on_its_worker_while_it_runs(env):
+    await env.serve("kuberay")
+    env.arrange()
+    head = {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
+    cluster = {"suspend": True, "headGroupSpec": head}
+    async with env.multikueue(frameworks=("ray.io/rayservice",)):
+        spec = {"managedBy": kueue.MULTIKUEUE_CONTROLLER, "rayClusterConfig": cluster}
+        submit(env, RayService, sent(RayService, **spec))
+        await env.fleet.settle()
+        env.admit("cluster1", "x")
+        await env.fleet.advance(5)
+        before = env.fleet["cluster1"].raw(RayService, "x", NAMESPACE)
+        env.hub.change(RayService, "x", NAMESPACE, spec={"serveConfigV2": "applications: []"})
+        await env.fleet.advance(5)
+
+    after = env.fleet["cluster1"].raw(RayService, "x", NAMESPACE)
+    assert "serveConfigV2" not in before["spec"]
+    assert after["spec"] == {**before["spec"], "serveConfigV2": "applications: []"}
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
 async def test_a_spark_application_is_not_sent(env):
