@@ -1,5 +1,6 @@
 """Job scenarios on both clusters."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from fleetqueue.runtime.metrics import Metrics
 from ..hubs import EmbeddedHub, RealHub, make_room  # noqa: TID252 - what the rooms share stands above them
 from ..job_samples import SAMPLES  # noqa: TID252
 from ..running import Hub  # noqa: TID252
-from ..world import Ends, World, prefixes, written  # noqa: TID252
+from ..world import Described, Ends, World, prefixes, written  # noqa: TID252
 from . import kinds
 from .doing import Actor, run
 from .end_state import end_state
@@ -29,23 +30,18 @@ SYSTEMS = ("kueue", "jobset", "training-operator", "mpi-operator", "kuberay")
 PREFIXES = prefixes(DESCRIBED, "j")
 
 
-async def run_on_ours() -> Ends:
-    async with EmbeddedHub.open(SYSTEMS, _manager, settling=8) as hub:
+async def run_on_ours(described: Sequence[Described] = DESCRIBED, *, is_checked: bool = True) -> Ends:
+    async with EmbeddedHub.open(SYSTEMS, _manager, settling=8, is_checked=is_checked) as hub:
         await hub.wait(2)  # until its webhooks have their say
-        return await _run(hub)
+        return await _run(hub, described)
 
 
 async def run_on_real(folder: Path) -> Ends:
     async with (
         RealFleet(folder, workers=0, ocm="placement", frameworks=FRAMEWORKS) as fleet,
-        RealHub.open(
-            fleet.clusters["hub"],
-            (kueue.Workload, kueue.ClusterQueue, Job, *JOB_KINDS.values()),
-            quiet=4.0,
-            patience=180.0,
-        ) as hub,
+        RealHub.open(fleet.clusters["hub"], FOLLOWED, quiet=4.0, patience=180.0) as hub,
     ):
-        return await _run(hub)
+        return await _run(hub, DESCRIBED)
 
 
 def _manager(hub: InProcessCluster) -> KueueManager:
@@ -54,9 +50,9 @@ def _manager(hub: InProcessCluster) -> KueueManager:
     return KueueManager(Cluster("hub", hub.client()), Metrics(), settings, find=hub.server.find, install=install)
 
 
-async def _run(hub: Hub) -> Ends:
+async def _run(hub: Hub, described: Sequence[Described]) -> Ends:
     await make_room(hub.client)
-    actors = [Actor(hub.client, described, PREFIXES[described["name"]]) for described in DESCRIBED]
+    actors = [Actor(hub.client, each, PREFIXES[each["name"]]) for each in described]
     await run(hub, actors)
     return {actor.said["name"]: await end_state(hub.client, actor) for actor in actors}
 
