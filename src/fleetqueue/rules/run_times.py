@@ -18,12 +18,18 @@ _SLEEP: Final = re.compile(r"\bsleep +([0-9.]+)([smh]?)")
 
 
 def asked_seconds(annotations: Mapping[str, str], command: Sequence[str] = (), args: Sequence[str] = ()) -> float:
-    """Return how long something runs: by its annotation, its first argument (`30s`), a `sleep 30`, or two seconds."""
+    """Return how long something runs: for as long as it says, or two seconds."""
+    said = said_seconds(annotations, command, args)
+    return DEFAULT_SECONDS if said is None else said
+
+
+def said_seconds(annotations: Mapping[str, str], command: Sequence[str] = (), args: Sequence[str] = ()) -> float | None:
+    """Return how long something says that it runs: by its annotation, its first argument (`30s`), or a `sleep 30`."""
     for text in (annotations.get(RUN_FOR, ""), *args[:1]):
         if (seconds := duration(text)) is not None:
             return seconds
     slept = _SLEEP.search(" ".join((*command, *args)))
-    return float(slept[1]) * UNITS[slept[2] or "s"] if slept else DEFAULT_SECONDS
+    return float(slept[1]) * UNITS[slept[2] or "s"] if slept else None
 
 
 def fails(annotations: Mapping[str, str]) -> bool:

@@ -7,6 +7,8 @@ A file of stages is a list; of those that fit a pod, the first one applies:
         phases: [Pending]
         started: false               whether a kubelet has taken it up (it has a startTime)
         owners: [Job]                the kind of its controller
+        policies: [Never]            its restartPolicy
+        says_time: true              it says how long it runs
         annotations: [some/key]      or {some/key: "value"}
         deleting: false              false by default
       since: scheduled               scheduled, started, begun (its containers, again) or deleted: from when time counts
@@ -39,6 +41,9 @@ class Stage:
     phases: Sequence[str] = ()
     is_started: bool | None = None
     owners: Sequence[str] = ()
+    policies: Sequence[str] = ()
+    is_timed: bool = False
+    """Whether the pod must say how long it runs."""
     annotations: Mapping[str, str | None] = field(default_factory=dict)
     is_deleting: bool = False
     since: str = "scheduled"
@@ -55,6 +60,8 @@ class Stage:
             and (not self.phases or pod.status.phase in self.phases)
             and self.is_started in (None, pod.status.start_time is not None)
             and (not self.owners or owner in self.owners)
+            and (not self.policies or pod.spec.restart_policy in self.policies)
+            and (not self.is_timed or said_seconds(pod) is not None)
             and all(key in given and value in (None, given[key]) for key, value in self.annotations.items())
         )
 
@@ -97,10 +104,17 @@ def _restarts(pod: Pod) -> int:
 
 def asked_seconds(pod: Pod) -> float:
     """Return how long a pod runs, by its annotation or its first container."""
+    return run_times.asked_seconds(*_words(pod))
+
+
+def said_seconds(pod: Pod) -> float | None:
+    """Return the same where the pod says it."""
+    return run_times.said_seconds(*_words(pod))
+
+
+def _words(pod: Pod) -> tuple[Mapping[str, str], Sequence[str], Sequence[str]]:
     first = pod.spec.containers[0] if pod.spec.containers else None
-    return run_times.asked_seconds(
-        pod.metadata.annotations, first.command if first else (), first.args if first else ()
-    )
+    return pod.metadata.annotations, first.command if first else (), first.args if first else ()
 
 
 @cache
@@ -129,6 +143,8 @@ def parse(one: Mapping[str, Any]) -> Stage:
         phases=tuple(when.get("phases") or ()),
         is_started=when.get("started"),
         owners=tuple(when.get("owners") or ()),
+        policies=tuple(when.get("policies") or ()),
+        is_timed=bool(when.get("says_time")),
         annotations=dict(wanted) if isinstance(wanted, Mapping) else dict.fromkeys(wanted),
         is_deleting=bool(when.get("deleting")),
         since=one.get("since", "scheduled"),

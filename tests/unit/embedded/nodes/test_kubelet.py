@@ -100,6 +100,41 @@ async def test_a_pod_of_a_training_job_that_does_not_begin_again_ends(env):
         assert (await env.phase("good"), await env.phase("bad")) == ("Succeeded", "Failed")
 
 
+SLEEPS = {"container": {"command": ["sleep", "15"]}}
+FAILS = {"fleetqueue.dev/fails": "true"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "phases"),
+    [
+        pytest.param({**SLEEPS, "restartPolicy": "Never"}, ("Running", "Succeeded"), id="its command ends"),
+        pytest.param({**SLEEPS, "restartPolicy": "OnFailure"}, ("Running", "Succeeded"), id="a policy that lets it"),
+        pytest.param(
+            {**SLEEPS, "restartPolicy": "Never", "annotations": FAILS}, ("Running", "Failed"), id="it shall fail"
+        ),
+        pytest.param(
+            {**SLEEPS, "restartPolicy": "OnFailure", "annotations": FAILS}, ("Running", "Running"), id="it begins again"
+        ),
+        pytest.param(
+            {"annotations": {RUN_FOR: "15s"}, "restartPolicy": "Never"}, ("Running", "Succeeded"), id="an annotation"
+        ),
+        pytest.param(
+            {**SLEEPS, "restartPolicy": "Never", "owner": "AppWrapper"}, ("Running", "Succeeded"), id="of a wrapper"
+        ),
+        pytest.param({"restartPolicy": "Never"}, ("Running", "Running"), id="it says no time"),
+        pytest.param({**SLEEPS}, ("Running", "Running"), id="its policy is to run always"),
+    ],
+)
+async def test_a_pod_of_no_job_ends_where_it_says_when_and_its_policy_lets_it(env, pod, phases):
+    async with env.running(env.kubelet()):
+        await env.pod(node="node", **pod)
+        await advance(14)
+        before = await env.phase()
+        await advance(2)
+
+        assert (before, await env.phase()) == phases
+
+
 async def test_a_pod_of_no_job_runs_on_unless_it_asks_to_end(env):
     async with env.running(env.kubelet()):
         await env.pod("server", node="node")
