@@ -60,8 +60,10 @@ class Wanted(Enum):
 
 def decide(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
     """Return what is to be done on the hub; `nominates` is whether all clusters are nominated by ourselves."""
-    if group.is_left_alone or group.needs_nothing:
+    if group.is_left_alone:
         return GroupStep()
+    if group.needs_nothing:
+        return _without_quota(group)
     if group.local.is_leaving:
         return _leaving(group)
     if group.local.status.cluster_name and not group.is_slice_to_place:
@@ -71,6 +73,12 @@ def decide(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
     if group.check.state != kueue.PENDING:
         return GroupStep()
     return _pending(group, nominates=nominates)
+
+
+def _without_quota(group: WorkloadGroup) -> GroupStep:
+    """Say of a job that was stopped that it runs no more: the quota of a single pod does not wait for its copy."""
+    was_stopped = group.local.is_live and group.local.is_true(kueue.EVICTED) and not group.with_jobs()
+    return GroupStep(GroupAction.LAST_STATUS) if was_stopped and last_status_changes(group) else GroupStep()
 
 
 def _leaving(group: WorkloadGroup) -> GroupStep:

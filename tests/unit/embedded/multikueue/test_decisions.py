@@ -51,6 +51,7 @@ ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
 SECOND = {"annotations": {**ELASTIC, "kueue.x-k8s.io/workload-slice-replacement-for": "ns/v"}}
 SLICE_FOR_A = {**SECOND, "clusterName": "a"}
 LEAVING = {"local": ("QuotaReserved", "Evicted"), "job": STOPPED}
+STOPPED_BEFORE = {"local": ("Evicted",), "job": STOPPED}
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,11 @@ LEAVING = {"local": ("QuotaReserved", "Evicted"), "job": STOPPED}
             group(copy("a", has=False, job=JOB, is_connected=False, lost_for=900), **LEAVING),
             Act.LAST_STATUS, None, id="evicted: the worker was given up",
         ),
+        pytest.param(group(**STOPPED_BEFORE), Act.LAST_STATUS, None, id="evicted, without quota: nobody has it"),
+        pytest.param(
+            group(copy("a", job=JOB), **STOPPED_BEFORE), Act.NOTHING, None, id="evicted, without quota: its copy goes"
+        ),
+        pytest.param(group(local=(), job=STOPPED), Act.NOTHING, None, id="never admitted: its status is its own"),
         pytest.param(
             group(copy("a", has=False, is_connected=False, is_known=False), is_older=True, **NOMINATED),
             Act.WAIT, 900.0, id="after a restart, a nominated cluster that was not seen yet may have it",

@@ -88,6 +88,7 @@ async def test_a_pod_that_is_deactivated_stops_and_can_run_again(pods):
 
     assert left == {}
     assert is_gated(stopped)
+    assert stopped.status.phase == "Pending"
     assert len(copies(pods)) == 1
     assert hub_pod(pods).status.phase == "Running"
 
