@@ -1,9 +1,10 @@
 r"""The part of Kubernetes' JSONPath in which columns, feedback of works and kubectl name fields of objects.
 
-Fields (`.a.b`, `['a']`, `.a\.b`), positions (`[0]`, `[-1]`), all items (`[*]`, `.*`), and filters on a field of each
-item (`[?(@.type=="Ready")].status`). `$` and `@` at the beginning stand for the object itself.
+Fields (`.a.b`, `['a']`, `.a\.b`), positions (`[0]`, `[-1]`), slices (`[-1:]`, `[0:4:2]`), all items (`[*]`, `.*`), and
+filters on a field of each item (`[?(@.type=="Ready")].status`). `$` and `@` at the beginning stand for the object
+itself.
 
-Simplified: no unions, slices and recursive descent (`..`).
+Simplified: no unions and no recursive descent (`..`).
 """
 
 import re
@@ -16,6 +17,7 @@ Step = Callable[[Any], Iterator[Any]]
 _FIELD: Final = re.compile(r"\.((?:\\.|[^.\[\]\\*\s])+)")
 _NAME: Final = re.compile(r"\.?\[(?:'([^']*)'|\"([^\"]*)\")\]")
 _POSITION: Final = re.compile(r"\.?\[(-?\d+)\]")
+_SLICE: Final = re.compile(r"\.?\[(-?\d+)?:(-?\d+)?(?::([1-9]\d*)?)?\]")
 _ALL: Final = re.compile(r"\.?(?:\[\*\]|\*)")
 _FILTER: Final = re.compile(
     r"\.?\[\?\(\s*@(?P<path>[^=!<>\s)]*)\s*(?:(?P<sign>==|!=|<=|>=|<|>)\s*(?P<value>.+?))?\s*\)\]"
@@ -84,6 +86,21 @@ def _by_position(position: int) -> Step:
     return step
 
 
+def _sliced(match: "re.Match[str]") -> Step:
+    start, end, stride = (None if text is None else int(text) for text in match.groups())
+
+    def step(value: Any) -> Iterator[Any]:
+        if not isinstance(value, list):
+            return
+        first_one, last_one = (
+            bound + len(value) if bound < 0 else bound for bound in (start or 0, len(value) if end is None else end)
+        )
+        if 0 <= first_one <= last_one <= len(value):  # Kubernetes refuses others, and does not cut them
+            yield from value[first_one : last_one : stride or 1]
+
+    return step
+
+
 def _all(value: Any) -> Iterator[Any]:
     if isinstance(value, list):
         yield from value
@@ -127,6 +144,7 @@ _STEPS: Final[tuple[tuple["re.Pattern[str]", Callable[["re.Match[str]"], Step]],
     (_FILTER, _filtered),
     (_NAME, lambda found: _by_name(found[1] if found[1] is not None else found[2])),
     (_POSITION, lambda found: _by_position(int(found[1]))),
+    (_SLICE, _sliced),
     (_ALL, lambda found: _all),
     (_FIELD, lambda found: _by_name(re.sub(r"\\(.)", r"\1", found[1]))),
 )

@@ -19,6 +19,8 @@ OBJECT = {
         (".spec.list[-1].name", "y"),
         (".spec.list[*].name", "x"),
         (".spec.list[7].name", None),
+        (".status.conditions[-1:].type", "Admitted"),
+        (".status.nothing[-1:].type", None),
         (".spec['zero']", 0),
         (".metadata.labels.kubernetes\\.io/name", "n"),
         (".metadata.labels['kubernetes.io/name']", "n"),
@@ -44,10 +46,31 @@ def test_all_that_is_found_comes_in_the_order_of_lists_and_names():
 
 
 @pytest.mark.parametrize(
+    ("slice_of", "values"),
+    [
+        ("[-1:]", [4]),
+        ("[1:3]", [2, 3]),
+        ("[:2]", [1, 2]),
+        ("[:]", [1, 2, 3, 4]),
+        ("[0:-1]", [1, 2, 3]),
+        ("[::2]", [1, 3]),
+        ("[1:4:2]", [2, 4]),
+        ("[2:2]", []),
+        pytest.param("[-5:]", [], id="before the beginning"),
+        pytest.param("[1:5]", [], id="after the end"),
+        pytest.param("[3:1]", [], id="backwards"),
+    ],
+)
+def test_slices(slice_of, values):
+    assert find(f".a{slice_of}", {"a": [1, 2, 3, 4]}) == values
+
+
+@pytest.mark.parametrize(
     ("path", "told"),
     [
         (".a[", r"unrecognized character in action: U\+005B '\['"),
-        (".a[1:2]", "unrecognized character"),
+        (".a[0,1]", "unrecognized character"),
+        (".a[::0]", "unrecognized character"),
         (".a[?(@.x==y)]", "unrecognized identifier y"),
         ("a.b", "unrecognized identifier a"),
     ],
