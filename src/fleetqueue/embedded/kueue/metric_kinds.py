@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.metrics_core import Metric
 
 from fleetqueue.api.meta import split_key
 
@@ -40,6 +41,23 @@ class ByQueue(Generic[M]):
         if place.local_queue:
             namespace, name = split_key(place.local_queue)
             yield self.local_queues.labels(name, namespace, *values, self._role)
+
+
+class ToldByGo:
+    """What a registry tells, without the times at which its metrics were made: Prometheus' Go library has none."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        for family in self._registry.collect():
+            family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
+            yield family
+
+
+def text_of(registry: CollectorRegistry) -> str:
+    """Return what Prometheus reads."""
+    return generate_latest(ToldByGo(registry)).decode()
 
 
 class MetricFactory:

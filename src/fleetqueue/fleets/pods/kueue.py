@@ -72,9 +72,9 @@ async def _kueue(server: ApiServer, dial: Dial, context: ProgramContext) -> None
 
 
 def _text(metrics: Metrics) -> str:
-    from prometheus_client import generate_latest
+    from fleetqueue.embedded.kueue.metric_kinds import text_of
 
-    return generate_latest(metrics.registry).decode()
+    return text_of(metrics.registry)
 
 
 def flags_of(args: Sequence[str]) -> dict[str, str]:
