@@ -96,7 +96,7 @@ async def test_its_pods_go_with_it(world):
 
 async def test_pods_that_could_not_be_made_are_made_later(world):
     async with world.running(kueue_too=False):
-        world.fleet.hub.way.failures.append(Failure("POST */pods*", errors.ServerError("no"), times=3))
+        world.fleet.hub.way.failures.append(Failure("create pods/*", errors.ServerError("no"), times=3))
         await world.add(SparkApplication, application(), seconds=30)
 
     assert len(await names(world)) == 3

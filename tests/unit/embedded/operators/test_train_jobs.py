@@ -115,7 +115,7 @@ async def test_a_foreign_job_set_of_the_same_name_is_left_alone(world):
 
 async def test_a_job_set_that_could_not_be_made_is_made_later(world):
     async with world.running(kueue_too=False):
-        world.fleet.hub.way.failures.append(Failure("PATCH */jobsets/*", errors.ServerError("no"), times=2))
+        world.fleet.hub.way.failures.append(Failure("patch jobsets/*", errors.ServerError("no"), times=2))
         await world.add(ClusterTrainingRuntime, runtime())
         await world.add(TrainJob, train_job(), seconds=30)
 
