@@ -36,6 +36,8 @@ from fleetqueue.embedded.operators.app_wrapper_status import (
 SOON, LOOK_AGAIN, NOW_AND_THEN = 1.0, 5.0, 60.0
 """Seconds until it is looked at again: what could not be made, what is not ready, and what runs."""
 
+REFUSED = "ComponentCreationErrored"
+
 
 class Seen(NamedTuple):
     """What is there of an AppWrapper that runs."""
@@ -83,6 +85,8 @@ def begins_to_make(wrapper: Manifest, now: datetime) -> WrapperPlan | None:
     """Return what is written before components are made: then it is known what may be there; None where it is."""
     plan = WrapperPlan(wrapper, now)
     for number in unmade(wrapper):
+        if _was_refused(_components(wrapper)[number]):
+            continue
         wrapped = wrapper["spec"]["components"][number]["template"]
         fields = {
             "name": (wrapped.get("metadata") or {}).get("name", ""),
@@ -94,12 +98,23 @@ def begins_to_make(wrapper: Manifest, now: datetime) -> WrapperPlan | None:
 
 
 def made(
-    wrapper: Manifest, names: Mapping[int, str], problem: str, now: datetime, *, is_fatal: bool = False
+    wrapper: Manifest,
+    names: Mapping[int, str],
+    problem: str,
+    now: datetime,
+    *,
+    refused: int | None = None,
+    is_fatal: bool = False,
 ) -> WrapperPlan:
-    """Return what follows from an attempt to make components: their names, and why it did not go on."""
+    """Return what follows from an attempt to make components: their names, and why it did not go on.
+
+    A component that was `refused` is not there for certain; of any other problem that is not known.
+    """
     plan = WrapperPlan(wrapper, now)
     for number, name in names.items():
         plan.tell_of_component(number, TRUE, "ComponentCreatedSuccessfully", name=name)
+    if refused is not None:
+        plan.tell_of_component(refused, FALSE, REFUSED)
     if not problem:
         plan.go(RUNNING)
     elif not is_fatal and plan.left(DEPLOYED, "admissionGracePeriodDuration") > 0:
@@ -240,6 +255,10 @@ def _gone(plan: WrapperPlan, phase: str) -> None:
         plan.go(SUSPENDED)
     if phase not in (RESETTING, SUCCEEDED):
         plan.tell(QUOTA, FALSE, reason, message if phase == SUSPENDING else "No resources deployed")
+
+
+def _was_refused(status: Manifest) -> bool:
+    return any(one["reason"] == REFUSED for one in status.get("conditions") or () if one["type"] == DEPLOYED)
 
 
 def _components(wrapper: Manifest) -> list[Manifest]:

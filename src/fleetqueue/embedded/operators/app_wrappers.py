@@ -107,17 +107,19 @@ class AppWrapperController(Controller):
 
     async def _make(self, wrapper: Manifest) -> WrapperPlan:
         names: dict[int, str] = {}
-        problem, is_fatal = "", False
+        problem, is_fatal, refused = "", False, None
         for number in plans.unmade(wrapper):
             try:
                 names[number] = await self._create(wrapper, component_object(wrapper, number))
             except BadComponent as error:
-                problem, is_fatal = str(error), True
+                problem, is_fatal, refused = str(error), True, number
                 break
             except (errors.ApiError, errors.Unreachable) as error:
                 problem, is_fatal = str(error), isinstance(error, errors.Invalid)
+                if isinstance(error, errors.ApiError) and error.code < 500:  # anything else may have happened
+                    refused = number
                 break
-        return plans.made(wrapper, names, problem, clock.now(), is_fatal=is_fatal)
+        return plans.made(wrapper, names, problem, clock.now(), refused=refused, is_fatal=is_fatal)
 
     async def _create(self, wrapper: Manifest, obj: Manifest) -> str:
         """Make an object, unless it is there; return its name."""

@@ -164,6 +164,17 @@ def test_after_components_were_made_or_not(raw, outcome, phase, again_in):
     assert (plan.status["phase"], plan.again_in) == (phase, again_in)
 
 
+def test_a_component_that_was_refused_is_not_there_and_is_not_written_again():
+    raw = wrapper("Resuming", component="Unknown")
+
+    plan = plans.made(raw, {}, "no", NOON, refused=0)
+    refused = {**raw, "status": plan.status}
+
+    assert plan.status["componentStatus"][0]["conditions"][0]["status"] == "False"
+    assert plans.unmade(refused) == [0]
+    assert plans.begins_to_make(refused, NOON) is None
+
+
 @pytest.mark.parametrize(
     ("phase", "after", "quota"),
     [

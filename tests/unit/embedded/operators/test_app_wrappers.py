@@ -4,6 +4,7 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.job_kinds import AppWrapper
 from fleetqueue.embedded.jobset.job_sets import Service
 from fleetqueue.embedded.operators.app_wrappers import AppWrapperController
@@ -111,11 +112,45 @@ async def test_a_component_that_somebody_deletes_is_a_failure(world):
 
 async def test_what_could_not_be_made_is_made_later(world):
     async with world.running(kueue_too=False):
-        world.fleet.hub.way.failures.append(Failure("POST */jobs*", errors.ServerError("no"), times=3))
+        world.fleet.hub.way.failures.append(Failure("create jobs/*", errors.ServerError("no"), times=3))
         await world.add(AppWrapper, wrapper(), seconds=20)
 
     assert await phase(world) == "Running"
     assert await made(world) == ["j", "s"]
+
+
+@pytest.fixture
+def no_services(world):
+    """The operator has no right to anything of services."""
+    why = errors.Forbidden('services is forbidden: User "operator" cannot do that')
+    world.fleet.hub.way.failures.append(Failure("* services/*", why))
+
+
+@pytest.mark.usefixtures("no_services")
+async def test_one_whose_component_is_refused_is_tried_again_and_fails_with_the_reason(world):
+    pause = {f"{NOTE}retryPausePeriodDuration": "10s", f"{NOTE}retryLimit": "1"}
+    async with world.running(kueue_too=False):
+        await world.add(AppWrapper, wrapper(annotations=pause), seconds=200)
+        told = (await world.get(AppWrapper, "w"))["status"]
+        events = (await world.client.list(Event.resource, NAMESPACE)).items
+
+    why = "error creating components: services is forbidden"
+    unhealthy = next(one for one in told["conditions"] if one["type"] == "Unhealthy")
+    assert told["phase"] == "Failed"
+    assert unhealthy["message"].startswith(why)
+    assert [one["note"] for one in events if one["reason"] == "CreateFailed"] == [unhealthy["message"]]
+
+
+@pytest.mark.usefixtures("no_services")
+async def test_one_whose_component_is_refused_can_be_deleted(world):
+    async with world.running(kueue_too=False):
+        await world.add(AppWrapper, wrapper(), seconds=20)
+        resuming = await phase(world)
+        await world.client.delete(AppWrapper.resource, "w", NAMESPACE)
+        await advance(60)
+
+    assert resuming == "Resuming"
+    assert (await world.client.list(AppWrapper.resource, NAMESPACE)).items == []
 
 
 async def test_all_goes_with_it(world):
