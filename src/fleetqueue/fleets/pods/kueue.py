@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fleetqueue.api import errors
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
+from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.embedded.nodes.programs import Program, ProgramContext
@@ -45,6 +47,23 @@ FIRST_LOOK, LAST_LOOK = 1.0, 120.0
 def programs(server: ApiServer, dial: Dial) -> dict[str, Program]:
     """Return what runs for each image."""
     return {"kueue/kueue": partial(_kueue, server, dial)}
+
+
+def expect_webhooks(server: ApiServer) -> None:
+    """Let nothing past a Kueue that a stored cluster has, until its pod runs; one that cannot start has no say."""
+    if server.find("apps", "deployments", KUEUE_NAMESPACE, KUEUE_DEPLOYMENT) is None:
+        return
+    from fleetqueue.embedded.kueue import configuration, wiring
+    from fleetqueue.embedded.kueue.webhooks.hooks import hooks
+
+    config = server.find("", "configmaps", KUEUE_NAMESPACE, CONFIG_MAP) or {}
+    with suppress(configuration.BadConfiguration):
+        settings = configuration.read((config.get("data") or {}).get(CONFIG_KEY, ""))
+        _webhooks(server, KUEUE_NAMESPACE).expect(hooks(settings, wiring.INTEGRATIONS, server.find))
+
+
+def _webhooks(server: ApiServer, namespace: str) -> PodWebhooks:
+    return PodWebhooks(server, KUEUE, namespace=namespace, deployment=KUEUE_DEPLOYMENT)
 
 
 async def _kueue(server: ApiServer, dial: Dial, context: ProgramContext) -> None:
@@ -102,7 +121,7 @@ async def _manager(
         metrics,
         settings,
         find=server.find,
-        install=PodWebhooks(server, KUEUE, namespace=context.namespace, deployment=KUEUE_DEPLOYMENT).install,
+        install=_webhooks(server, context.namespace).install,
         serve=server.api_services.serving,
         more=lambda: multikueue.controllers(cluster, metrics, remote, dial=dial, run_plugin=run_plugin, external=sent),
         election=_election(context, settings.leader_election),

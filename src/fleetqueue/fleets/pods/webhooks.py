@@ -50,6 +50,10 @@ class PodWebhooks:
             away = [self._away(hook) for hook in self._mine] if self.deployment else ()
             webhooks.install(self.owner, self._mine.standing() or away)
 
+    def expect(self, hooks: Sequence[AdmissionHook]) -> None:
+        """Refuse until a pod has its say: a cluster that was stopped had these, and goes on before its pods do."""
+        self.server.webhooks.install(self.owner, [self._away(hook) for hook in hooks])
+
     def _away(self, hook: AdmissionHook) -> AdmissionHook:
         def refuse(old: Manifest | None, new: Manifest) -> Manifest:
             if self.server.find("apps", "deployments", self.namespace, self.deployment) is None:

@@ -3,10 +3,13 @@
 A part is a Deployment with an account and the rights that it needs, no more.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import Namespace, ServiceAccount
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding, Role, RoleBinding
@@ -19,6 +22,8 @@ from fleetqueue.real.cluster_api import collection_path
 
 DEPLOYMENTS: Final = Resource("apps", "v1", "Deployment", "deployments")
 ROLES: Final = {kind.resource.kind: kind.resource for kind in (ClusterRole, Role)}
+WEBHOOK_SECONDS: Final = 60.0
+"""How long somebody is waited for who has a say in what is made."""
 FOLLOW: Final = "list watch"
 """What an informer does."""
 
@@ -126,8 +131,24 @@ async def create_all(client: Client, manifests: Iterable[Manifest]) -> None:
 
 async def _create(client: Client, manifest: Manifest) -> None:
     try:
-        await client.post(collection_path(manifest), manifest)
+        await _posted(client, manifest)
     except errors.AlreadyExists:
         role, metadata = ROLES.get(manifest["kind"]), manifest["metadata"]
         if role is not None and "rules" in manifest:  # an older version may have made it: what runs now may need more
             await client.merge(role, metadata["name"], metadata.get("namespace", ""), {"rules": manifest["rules"]})
+
+
+async def _posted(client: Client, manifest: Manifest) -> None:
+    """Send an object; on a cluster that goes on, webhooks refuse until their pods run, also what is there."""
+    path, deadline = collection_path(manifest), clock.monotonic() + WEBHOOK_SECONDS
+    while True:
+        try:
+            await client.post(path, manifest)
+            return
+        except errors.ServerError:
+            with suppress(errors.NotFound):
+                await client.read(f"{path}/{manifest['metadata']['name']}")
+                return
+            if clock.monotonic() >= deadline:
+                raise
+        await asyncio.sleep(1)

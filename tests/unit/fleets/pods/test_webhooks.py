@@ -4,10 +4,14 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.api.admission_hooks import AdmissionHook
+from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import ConfigMap
-from fleetqueue.fleets.embedded import EmbeddedFleet
+from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
+from fleetqueue.fleets.pods.kueue import expect_webhooks
 from fleetqueue.fleets.pods.webhooks import PodWebhooks
-from fleetqueue.fleets.systems.parts import DEPLOYMENTS, SystemPart
+from fleetqueue.fleets.systems import kueue
+from fleetqueue.fleets.systems.parts import DEPLOYMENTS, SystemPart, create_all, install
+from fleetqueue.testing.builders import pod_template
 
 pytestmark = pytest.mark.virtual_time
 
@@ -91,3 +95,24 @@ async def test_a_part_that_is_gone_for_good_is_not_asked(fleet):
     only.install(())
 
     assert await asked(fleet, "one") is None
+
+
+async def test_a_kueue_that_is_stored_lets_nothing_past_before_its_pod_runs():
+    cluster = await InProcessCluster.new("c")
+    client = cluster.client()
+    await create_all(client, kueue.before(kueue.CONFIG))
+    await install(client, kueue.KUEUE)
+
+    expect_webhooks(cluster.server)
+
+    with pytest.raises(errors.ServerError, match=r'failed calling webhook "mjob.kb.io"'):
+        await client.create(Job.resource, Job.manifest("j", "default", spec={"template": pod_template()}))
+    await install(client, kueue.KUEUE)  # what is there is found all the same
+
+
+async def test_where_no_kueue_is_stored_nobody_is_asked():
+    cluster = await InProcessCluster.new("c")
+
+    expect_webhooks(cluster.server)
+
+    assert cluster.server.webhooks.hooks == []
