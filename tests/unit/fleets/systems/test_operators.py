@@ -1,5 +1,7 @@
 """Operators of other kinds of jobs as pods, each with no more rights than it needs."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
 
@@ -14,17 +16,29 @@ from fleetqueue.api.scheme import Resource
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_environment import install_kueue
 from fleetqueue.fleets.systems.kueue import CONFIG, KUEUE
-from fleetqueue.fleets.systems.operators import LEADER_WORKER_SETS, OPERATORS, SPARK_OPERATOR, operators
+from fleetqueue.fleets.systems.operators import (
+    KUBERAY_OPERATOR,
+    LEADER_WORKER_SETS,
+    MPI_OPERATOR,
+    OPERATORS,
+    SPARK_OPERATOR,
+    TRAINING_OPERATOR,
+    operators,
+)
 from fleetqueue.fleets.systems.parts import DEPLOYMENTS, create_all, install, install_kinds
 from fleetqueue.manifests import objects
+from fleetqueue.runtime.counted_events import EVENTS
 from fleetqueue.testing.builders import custom_kind, pod_template
 from fleetqueue.testing.virtual_time import advance
+from tests import job_kinds
 
 pytestmark = pytest.mark.virtual_time
 
 NAMESPACE = "default"
 QUEUED = {kueue.QUEUE_LABEL: "user-queue-demo1"}
 PODS = pod_template(requests={"cpu": "1"}, annotations={"fleetqueue.dev/run-for": "2s"})
+RAY_CLUSTER = replace(job_kinds.RAY_CLUSTER, spec={**job_kinds.RAY_CLUSTER.spec, "suspend": False})
+"""While one is suspended, nothing is said of it."""
 FOO = Resource("example.com", "v1", "Foo", "foos")
 
 
@@ -105,6 +119,28 @@ async def test_pods_of_others_are_made_while_the_operator_of_leader_worker_sets_
         labelled = Pod.manifest("q", NAMESPACE, labels={SET_NAME: "s"})
         with pytest.raises(errors.ServerError, match="failed calling webhook"):
             await client.create(Pod.resource, {**labelled, "spec": PODS["spec"]})
+
+
+@pytest.mark.parametrize(
+    ("system", "part", "kind", "component"),
+    [
+        ("training-operator", TRAINING_OPERATOR, job_kinds.KUBEFLOW[0], "pytorchjob-controller"),
+        ("mpi-operator", MPI_OPERATOR, job_kinds.MPI_JOB, "mpi-job-controller"),
+        ("kuberay", KUBERAY_OPERATOR, RAY_CLUSTER, "raycluster-controller"),
+    ],
+)
+async def test_what_an_operator_says_of_a_job_is_written(system, part, kind, component):
+    async with EmbeddedFleet.open(0) as fleet:
+        client = fleet.hub.client()
+        await install_kinds(client, system)
+        await install(client, part)
+        await advance(30)
+        await create_all(client, kind.manifests(NAMESPACE))
+        await advance(30)
+
+        said = (await client.list(EVENTS, NAMESPACE)).items
+
+    assert component in {event["source"].get("component") for event in said}
 
 
 async def test_a_kind_that_is_named_in_external_frameworks_is_sent_once_the_hub_serves_it():
