@@ -10,6 +10,7 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUEUE_NAMESPACE, REFUSED, credentials_secret, placement_of
+from fleetqueue.api.kueue_pods import OWNER_GVK, OWNER_NAME
 from fleetqueue.api.meta import O
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.client import Client
@@ -189,16 +190,26 @@ async def jobs(hub: Client, namespace: str = "") -> list[Row]:
 
 
 def job_row(workload: kueue.Workload, hub_state: HubState) -> Row:
-    owners = [owner for owner in workload.metadata.owner_references if owner.controller]
     return {
         "namespace": workload.namespace,
-        "job": f"{owners[0].kind}/{owners[0].name}" if owners else f"Workload/{workload.name}",
+        "job": job_name(workload),
         "queue": workload.spec.queue_name,
         "state": job_state(workload),
         "clusters": list(workload.clusters),
         "why": why(workload, hub_state),
         "created": workload.metadata.creation_timestamp,
     }
+
+
+def job_name(workload: kueue.Workload) -> str:
+    """Name the job of a Workload as people do: a set of pods by itself, and a group of pods by the group's name."""
+    annotations, owners = workload.metadata.annotations, workload.metadata.owner_references
+    _, _, kind = annotations.get(OWNER_GVK, "").partition("Kind=")
+    if kind and annotations.get(OWNER_NAME):
+        return f"{kind}/{annotations[OWNER_NAME]}"
+    if workload.owner is not None:
+        return f"{workload.owner.kind}/{workload.owner.name}"
+    return f"{owners[0].kind if owners else workload.resource.kind}/{workload.name}"
 
 
 def job_state(workload: kueue.Workload) -> str:

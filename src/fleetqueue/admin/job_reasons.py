@@ -10,13 +10,15 @@ from fleetqueue.api.meta import key_of
 
 RESET: Final = "Reset to Pending after eviction."
 """How Kueue's own message begins on every check of a Workload that it has evicted."""
+DEACTIVATED: Final = "The workload is deactivated due to "
+"""How Kueue's message begins where it has deactivated a Workload itself."""
 ONE_OF_EQUALS: Final = "Kueue has not said why: of several equal jobs, it says so of the first alone"
 
 
 def why(workload: kueue.Workload, hub: HubState) -> str:
     """Say why a job is where it is; never nothing."""
     if workload.is_finished:
-        return _message(workload, kueue.FINISHED) or "it has finished"
+        return _how_it_ended(workload)
     if workload.is_deleting:
         return "it is being deleted"
     if workload.is_leaving:
@@ -43,6 +45,15 @@ def why(workload: kueue.Workload, hub: HubState) -> str:
     return f"{check_state.name} is {check_state.state}: {_dispatched(workload, hub)}"
 
 
+def _how_it_ended(workload: kueue.Workload) -> str:
+    """Tell a failure from a success; Kueue's message need not, and a failed Pod has none."""
+    finished = conditions.find(workload.status.conditions, kueue.FINISHED)
+    reason, message = (finished.reason, finished.message) if finished is not None else ("", "")
+    if reason == kueue.FAILED:
+        return f"it has failed: {message}" if message else "it has failed"
+    return message or ("it has succeeded" if reason == kueue.SUCCEEDED else "it has finished")
+
+
 def _own_message(check: kueue.CheckState) -> str:
     """Return what a check's controller says; Kueue's own words after an eviction explain nothing."""
     return "" if check.message.startswith(RESET) else check.message
@@ -50,7 +61,8 @@ def _own_message(check: kueue.CheckState) -> str:
 
 def _why_no_quota(workload: kueue.Workload, hub: HubState) -> str:
     if not workload.spec.active:
-        return "it is deactivated (spec.active is false)"
+        _, _, cause = _message(workload, kueue.EVICTED).partition(DEACTIVATED)
+        return "it is deactivated (spec.active is false)" + (f": {cause}" if cause else "")
     message, evicted = _message(workload, kueue.QUOTA_RESERVED), _message(workload, kueue.EVICTED)
     queue = hub.queues.get(key_of(workload.namespace, workload.spec.queue_name))
     if queue is None:
@@ -77,7 +89,7 @@ def _dispatched(workload: kueue.Workload, hub: HubState) -> str:
         standing = f"it is on {workload.status.cluster_name}, which has not said so yet"
     elif workload.status.nominated_cluster_names:
         names = ", ".join(workload.status.nominated_cluster_names)
-        standing = f"nominated for {names}, not admitted there yet"
+        standing = f"nominated for {names}, not recorded as admitted there yet"
     else:
         standing = "no cluster is nominated yet"
     checks = [check.name for check in workload.status.admission_checks]

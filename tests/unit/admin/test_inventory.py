@@ -270,6 +270,27 @@ def test_a_job_tells_how_far_it_is(true, state):
     assert inventory.job_row(found, HubState())["state"] == state
 
 
+POD = {"apiVersion": "v1", "kind": "Pod", "name": "p-0", "uid": "p"}
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "j", "controller": True}
+SET = {"kueue.x-k8s.io/job-owner-gvk": "apps/v1, Kind=StatefulSet", "kueue.x-k8s.io/job-owner-name": "sts1"}
+
+
+@pytest.mark.parametrize(
+    ("owners", "annotations", "name"),
+    [
+        pytest.param([JOB], {}, "Job/train", id="a Job"),
+        pytest.param([POD], SET, "StatefulSet/sts1", id="pods of a set"),
+        pytest.param([POD, POD], {}, "Pod/w", id="a group of pods, whose Workload has its name"),
+        pytest.param([], {}, "Workload/w", id="nobody's"),
+    ],
+)
+def test_a_job_has_the_name_that_people_know(owners, annotations, name):
+    manifest = kueue.Workload.manifest("w", "default", annotations=annotations)
+    manifest["metadata"]["ownerReferences"] = owners
+
+    assert inventory.job_row(kueue.Workload.view(manifest), HubState())["job"] == name
+
+
 async def test_a_job_tells_the_last_word_of_the_dispatcher(api):
     status = {
         "conditions": [condition("QuotaReserved")],

@@ -52,6 +52,9 @@ UNREADY = "Admitted it is; its Job shows no ready pod; look at its pods on gpu-c
             id="the queue says why",
         ),
         pytest.param(workload(active=False), "", "it is deactivated (spec.active is false)", id="deactivated"),
+        pytest.param(
+            workload(("Evicted",), active=False), "", "it is deactivated (spec.active is false)", id="deactivated later"
+        ),
         pytest.param(workload(QUOTA, checks=[MK]), "", "mk is Pending: no cluster is nominated yet", id="just begun"),
         pytest.param(
             workload(QUOTA, checks=[MK]),
@@ -62,7 +65,7 @@ UNREADY = "Admitted it is; its Job shows no ready pod; look at its pods on gpu-c
         pytest.param(
             workload(QUOTA, checks=[MK], nominated=["gpu-c1", "gpu-c2"]),
             "",
-            "mk is Pending: nominated for gpu-c1, gpu-c2, not admitted there yet",
+            "mk is Pending: nominated for gpu-c1, gpu-c2, not recorded as admitted there yet",
             id="nominated",
         ),
         pytest.param(
@@ -109,6 +112,35 @@ UNREADY = "Admitted it is; its Job shows no ready pod; look at its pods on gpu-c
 )
 def test_the_reason_of_a_job(found, note, reason):
     assert why(found, HubState(notes={"u1": note})) == reason
+
+
+def ended(reason, message):
+    condition = {"type": "Finished", "status": "True", "reason": reason, "message": message}
+    return kueue.Workload.view(kueue.Workload.manifest("w", "default", status={"conditions": [condition]}))
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        pytest.param(ended("Succeeded", "Job finished successfully"), "Job finished successfully", id="succeeded"),
+        pytest.param(ended("Succeeded", ""), "it has succeeded", id="succeeded without a word"),
+        pytest.param(ended("Failed", "backoff limit"), "it has failed: backoff limit", id="failed"),
+        pytest.param(ended("Failed", ""), "it has failed", id="failed without a word, as a Pod does"),
+        pytest.param(ended("OwnerNotFound", ""), "it has finished", id="ended otherwise"),
+    ],
+)
+def test_a_failure_is_told_from_a_success(found, reason):
+    assert why(found, HubState()) == reason
+
+
+def test_a_job_that_kueue_has_deactivated_says_why():
+    message = "The workload is deactivated due to Admission check(s): [gpu], were rejected"
+    evicted = {"type": "Evicted", "status": "True", "reason": "DeactivatedDueToAdmissionCheck", "message": message}
+    status = {"conditions": [evicted]}
+    found = kueue.Workload.view(kueue.Workload.manifest("w", "default", spec={"active": False}, status=status))
+
+    reason = "it is deactivated (spec.active is false): Admission check(s): [gpu], were rejected"
+    assert why(found, HubState()) == reason
 
 
 def job(**status):
@@ -266,7 +298,7 @@ DEAD = "there is no lease; does it run?"
         pytest.param(
             workload(QUOTA, checks=[MK], nominated=["gpu-c1", "gpu-c2"]),
             HubState(troubles={"gpu-c1": "", "gpu-c2": "x"}),
-            "mk is Pending: nominated for gpu-c1, gpu-c2, not admitted there yet; gpu-c2 may be lost: x",
+            "mk is Pending: nominated for gpu-c1, gpu-c2, not recorded as admitted there yet; gpu-c2 may be lost: x",
             id="nominated for one that is lost",
         ),
         pytest.param(
