@@ -4,7 +4,8 @@ Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, Placemen
          secrets, and what the workers' queues have left
 Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatchers do, and in the same write Ready for our own
          checks: every write of a Workload makes Kueue ask each listed worker for its copy; and why nobody can be
-         nominated, as the message of our own checks, since Events are kept for an hour
+         nominated, as the message of our own checks, since Events are kept for an hour; and Retry for one of them, to
+         take a Workload back from a cluster that has not admitted it, or refuses its job
 
 A nomination is only ever added to. Withdrawing one while its copy may be admitted makes Kueue lose the winner: the
 job runs, and the hub does not know where. For the same reason no further cluster is nominated while a nominated one
@@ -16,9 +17,9 @@ A key is a Workload, or the name of a MultiKueueConfig: then all Workloads that 
 its clusters change at once, that is one key.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -41,7 +42,8 @@ from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, i
 from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.controllers.placement_admission.nomination_apply import Refusals, nomination
-from fleetqueue.controllers.placement_admission.second_nomination import SecondNomination
+from fleetqueue.controllers.placement_admission.refused_jobs import KUEUE_PATIENCE, RefusedJob
+from fleetqueue.controllers.placement_admission.second_nomination import SecondNomination, Stuck
 from fleetqueue.controllers.placement_admission.sent_nominations import SentNominations
 from fleetqueue.controllers.placement_admission.sent_records import SentRecords
 from fleetqueue.controllers.placement_admission.workers import Workers
@@ -97,7 +99,7 @@ class DispatcherController(Controller):
         self._waiting: dict[str, None] = {}
         """The Workloads that no cluster can take."""
         self._taken_back: dict[str, list[str]] = {}
-        """From Workloads that must not run twice to the clusters they were taken back from, the last one last."""
+        """From Workloads to the clusters that did not admit them, or refused their job, the last one last."""
         self._left_out: dict[str, None] = {}
         """The Workloads that a cluster is not nominated for only because of its queue."""
 
@@ -143,22 +145,27 @@ class DispatcherController(Controller):
             return
         if left := self.sent_nominations.seconds_left(key):
             raise errors.RetryLater(left, "a nomination is under way")
-        missing = []
-        if is_ours(config) or not self.copies.policies.is_rerun(workload):
+        stuck = Stuck()
+        is_one_at_a_time = is_ours(config) or not self.copies.policies.is_rerun(workload)
+        if is_one_at_a_time:
             try:
                 if member := await self.safety.overlooked(workload, config):
                     self._set_waiting(key, waits=False)
                     await self._nominate(workload, config, [member], messages.copy_is_left(member), has_copies=True)
                     return
-                missing = await self.safety.wait_until_safe(workload, config)
+                stuck = await self.safety.wait_until_safe(workload, config)
             except WaitsForCluster as waiting:
                 if waiting.lasting:
                     await tell_checks(self.objects, workload, messages.check_waits(waiting.lasting))
                 raise
         if is_ours(config):
             self.safety.wait_for_queues(config)
+        if stuck.refused is not None:
+            self._set_waiting(key, waits=False)
+            await self._leave(workload, config, stuck.refused)
+            return
         # Nothing waits between the choice and the note that it is sent, where the next choice and a drain look for it.
-        choice = self._choose(workload, config.name)
+        choice = self._choose(workload, config.name, without=workload.status.nominated_cluster_names)
         is_hopeless = not choice.members and choice.closed >= set(workload.status.nominated_cluster_names)
         self._set_waiting(key, waits=is_hopeless, is_left_out=bool(choice.closed) and not choice.members)
         if choice.members:
@@ -167,10 +174,13 @@ class DispatcherController(Controller):
             if not choice.follows:
                 await tell_checks(self.objects, workload, messages.check_waits(choice.why))
             await self.hub.events.warning(workload, "NoClusterToNominate", choice.why)
-        elif missing:
-            note = messages.not_brought(missing, workload.namespace, workload.spec.queue_name)
-            await self.hub.events.warning(workload, "WaitingForCluster", note)
-            raise errors.RetryLater(self.settings.nomination_timeout, note)
+        elif stuck.missing:
+            await self._stay(
+                workload, messages.not_brought(stuck.missing, workload.namespace, workload.spec.queue_name)
+            )
+        elif is_one_at_a_time:
+            again_in = self.settings.nomination_timeout * KUEUE_PATIENCE
+            raise errors.RetryLater(again_in, "a nominated cluster may come to admit it and refuse its job")
 
     # Deciding
 
@@ -186,7 +196,7 @@ class DispatcherController(Controller):
             return None
         return self.objects.config(config)
 
-    def _choose(self, workload: kueue.Workload, config_name: str) -> NominationChoice:
+    def _choose(self, workload: kueue.Workload, config_name: str, *, without: Collection[str]) -> NominationChoice:
         """Return whom to nominate now, and why: the best one, or all where the config is not ours."""
         config = self.objects.config(config_name)
         if config is None:
@@ -195,16 +205,15 @@ class DispatcherController(Controller):
             member, note = self._with_group(workload, siblings, config)
             if member or note:
                 return NominationChoice([member] if member else [], note, follows=True)
-        nominated = workload.status.nominated_cluster_names
         candidates = self.candidates.of(workload, config)
         strategy = self.candidates.strategy(workload, config.name)
-        able = [c.member for c in ranked(candidates, workload.requests, strategy) if c.member not in nominated]
+        able = [c.member for c in ranked(candidates, workload.requests, strategy) if c.member not in without]
         tried = self._taken_back.get(workload.key, [])
         able.sort(key=lambda member: tried.index(member) + 1 if member in tried else 0)
         why = explain(candidates, workload.requests, strategy)
         if not is_ours(config):
-            return NominationChoice(able[: MOST_NOMINATED - len(nominated)], why)
-        chosen = able[: min(1, MOST_NOMINATED - len(nominated))]
+            return NominationChoice(able[: MOST_NOMINATED - len(without)], why)
+        chosen = able[: min(1, MOST_NOMINATED - len(without))]
         reasons = [*self.candidates.unknown(workload, config), *([strategy] if chosen else []), why]
         return NominationChoice(chosen, "; ".join(reasons), {c.member for c in candidates if c.waits_for_queue})
 
@@ -244,8 +253,10 @@ class DispatcherController(Controller):
         cluster at a time: of several, Kueue takes the next one when it loses the first, and asks nobody.
         """
         if not self.copies.policies.is_rerun(workload):
-            if workload.status.nominated_cluster_names:
-                await self._take_back(workload, new[0])
+            if nominated := workload.status.nominated_cluster_names:
+                message = messages.taken_back_for(nominated, new[0])
+                stays = messages.stays_nominated(nominated)
+                await self._take_back(workload, nominated, message, reason="not admitted", stays=stays)
                 return
             new = new[:1]
         members = (*workload.status.nominated_cluster_names, *new)
@@ -272,19 +283,36 @@ class DispatcherController(Controller):
         log.info("nominated", workload=workload.key, members=members)
         await self.hub.events.normal(workload, "Nominated", f"{', '.join(new)}; {why}")
 
-    async def _take_back(self, workload: kueue.Workload, better: str) -> None:
-        """Let Kueue remove the copies of a Workload, so that it can be nominated for another cluster alone."""
-        members = workload.status.nominated_cluster_names
-        message = messages.taken_back_for(members, better)
-        for check in self.objects.our_checks(workload):
-            await apply_entry(self.hub, workload, check_entry(check.name, kueue.RETRY, message))
-            others = [member for member in self._taken_back.get(workload.key, ()) if member not in members]
-            self._taken_back[workload.key] = [*others, *members]
-            self.admission_metrics.taken_back.labels("not admitted").inc()
-            log.info("taken back", workload=workload.key, members=members)
-            await self.hub.events.normal(workload, "TakenBack", message)
-            return
-        note = messages.stays_nominated(members)
+    async def _leave(self, workload: kueue.Workload, config: kueue.MultiKueueConfig, refused: RefusedJob) -> None:
+        """Take a Workload back from a cluster that refuses its job, where another one could take it."""
+        members = [refused.member]
+        choice = self._choose(workload, config.name, without=members)
+        if not choice.members:
+            await self._stay(workload, messages.nobody_else(refused.note))
+        message = messages.taken_back_refused(refused.member, choice.members[0])
+        stays = messages.cannot_be_taken_back(refused.note)
+        await self._take_back(workload, members, message, reason="job refused", stays=stays)
+
+    async def _take_back(
+        self, workload: kueue.Workload, members: Sequence[str], message: str, *, reason: str, stays: str
+    ) -> None:
+        """Let Kueue remove all copies of a Workload, so that it can be nominated for another cluster than these.
+
+        `stays` says why it is not, where it has no check of ours.
+        """
+        check = next(iter(self.objects.our_checks(workload)), None)
+        if check is None:
+            await self._stay(workload, stays)
+        # Before the write, which may be done though its answer is lost.
+        others = [member for member in self._taken_back.get(workload.key, ()) if member not in members]
+        self._taken_back[workload.key] = [*others, *members]
+        await apply_entry(self.hub, workload, check_entry(check.name, kueue.RETRY, message))
+        self.admission_metrics.taken_back.labels(reason).inc()
+        log.info("taken back", workload=workload.key, members=members)
+        await self.hub.events.normal(workload, "TakenBack", message)
+
+    async def _stay(self, workload: kueue.Workload, note: str) -> NoReturn:
+        """Say why a Workload stays where it is nominated, and look again."""
         await self.hub.events.warning(workload, "WaitingForCluster", note)
         raise errors.RetryLater(self.settings.nomination_timeout, note)
 

@@ -239,6 +239,26 @@ def taken_back_for(members: Sequence[str], better: str) -> str:
     return f"taken back from {', '.join(members)}, where it was not admitted; {better} is next"
 
 
+def job_not_created(member: str, since: datetime | None) -> str:
+    when = f" since {timestamp(since)}" if since is not None else ""
+    return (
+        f"admitted on {member}{when}, but its job was not created there: the log of Kueue on the hub says why; look at"
+        f" the webhooks of {member}, and at what the job needs there"
+    )
+
+
+def taken_back_refused(member: str, better: str) -> str:
+    return f"taken back from {member}, which has admitted it and where its job could not be created; {better} is next"
+
+
+def nobody_else(note: str) -> str:
+    return f"{note}; no other cluster could take it"
+
+
+def cannot_be_taken_back(note: str) -> str:
+    return f"{note}; its ClusterQueue has no placement check with which it could be taken back"
+
+
 def stays_nominated(members: Sequence[str]) -> str:
     return (
         f"it must not run twice, so it is nominated for one cluster at a time and stays on {', '.join(members)}: its"

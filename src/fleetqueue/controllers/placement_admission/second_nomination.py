@@ -3,6 +3,7 @@
 Reads: Workload, MultiKueueConfig, MultiKueueCluster, and the copies on workers
 """
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf
 from typing import Final
@@ -11,9 +12,11 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find
+from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.copies import Copies, WaitsForCluster
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects
-from fleetqueue.controllers.placement_admission.workers import Workers
+from fleetqueue.controllers.placement_admission.refused_jobs import KUEUE_PATIENCE, Admission, RefusedJob, admission_of
+from fleetqueue.controllers.placement_admission.workers import Workers, WorkloadCopy
 
 REMOVAL_SECONDS: Final = 1.0
 """Between two looks at a copy that Kueue is about to remove; it needs about two seconds."""
@@ -25,11 +28,17 @@ OVERLOOKED_SECONDS: Final = 10.0
 on no cluster, those that it has been on are asked so often."""
 PODS_SECONDS: Final = 5.0
 """Beyond the time that pods ask for to stop: garbage collection and kubelets need some."""
-KUEUE_PATIENCE: Final = 5
-"""How many nomination timeouts a copy may be on its way. Kueue asks each worker at most five times a second, so that a
-burst of jobs takes minutes; but a namespace that is missing there would hold a job up for ever."""
 READING_SECONDS: Final = 0.2
 """Between two looks at whether a worker has told its queues, just after it was dialled."""
+
+
+@dataclass(slots=True)
+class Stuck:
+    """What has become of nominations that had their time."""
+
+    missing: list[str] = field(default_factory=list)
+    """The members to which Kueue has brought no copy."""
+    refused: RefusedJob | None = None
 
 
 class SecondNomination:
@@ -42,23 +51,24 @@ class SecondNomination:
         """When each Workload (key, with uid) that is on no cluster yet got its last nomination, as far as is known."""
         self._gone: dict[str, tuple[str, dict[str, float]]] = {}
         """When the copies of each such Workload that must not run twice were first seen to have gone, by member."""
+        self._jobless: dict[str, tuple[str, dict[str, float]]] = {}
+        """When copies of each Workload on no cluster were first seen admitted and without a job, by member."""
 
     def note(self, workload: kueue.Workload) -> None:
         """Note that a Workload was nominated now: from here on copies and pods of it come, and may go again."""
         self._nominated[workload.key] = (workload.uid, clock.monotonic())
         self._gone.pop(workload.key, None)
+        self._jobless.pop(workload.key, None)
 
     def forget(self, key: str) -> None:
         """Forget a Workload that is gone, or on a cluster."""
         self._nominated.pop(key, None)
         self._gone.pop(key, None)
+        self._jobless.pop(key, None)
 
-    async def wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[str]:
-        """Raise RetryLater until a nomination is due, and cannot start what may run already.
-
-        Returns the nominated members to which Kueue has brought no copy, although it had time.
-        """
-        missing = []
+    async def wait_until_safe(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> Stuck:
+        """Raise RetryLater until a nomination is due, and cannot start what may run already."""
+        stuck = Stuck()
         nominated = workload.status.nominated_cluster_names
         timeout = self._settings.nomination_timeout
         since = self._nominated_at(workload) if nominated else -inf
@@ -68,9 +78,9 @@ class SecondNomination:
             raise errors.RetryLater(again_in, "nominated clusters have time to admit it")
         for member in nominated:
             copy = await self._copies.ask(workload, member, config)
-            if copy is not None and copy.is_admitted:
-                note = f"{member} has admitted it; Kueue is about to record that"
-                raise errors.RetryLater(self._settings.settle, note)
+            if refused := await self._refused(workload, member, copy, since):
+                stuck.refused = refused
+                continue
             is_coming = (
                 copy is None
                 and self._objects.is_connected(member)
@@ -80,8 +90,41 @@ class SecondNomination:
                 note = f"Kueue has not brought it to {member} yet; a further cluster would only make it slower"
                 raise errors.RetryLater(timeout, note)
             if is_coming:
-                missing.append(member)
-        return missing
+                stuck.missing.append(member)
+        return stuck
+
+    async def _refused(
+        self, workload: kueue.Workload, member: str, copy: WorkloadCopy | None, nominated: float
+    ) -> RefusedJob | None:
+        """Tell that a member has admitted a Workload and refuses its job; raises RetryLater while it may come."""
+        now, timeout = clock.monotonic(), self._settings.nomination_timeout
+        admission = admission_of(
+            copy,
+            is_connected=self._objects.is_connected(member),
+            seen_for=now - self._jobless_since(workload, member, copy),
+            nominated_for=now - nominated,
+            timeout=timeout,
+        )
+        if copy is None or admission is Admission.OPEN:
+            return None
+        if admission is Admission.BEING_RECORDED:
+            note = f"{member} has admitted it; Kueue is about to record that"
+            raise errors.RetryLater(self._settings.settle, note)
+        note = messages.job_not_created(member, copy.admitted)
+        if admission is Admission.REFUSED:
+            return RefusedJob(member, note)
+        await self._objects.hub.events.warning(workload, "WaitingForCluster", note)
+        raise errors.RetryLater(self._settings.settle, note)
+
+    def _jobless_since(self, workload: kueue.Workload, member: str, copy: WorkloadCopy | None) -> float:
+        """Return when a copy was first seen admitted and without a job; now where it is not so."""
+        uid, seen = self._jobless.setdefault(workload.key, (workload.uid, {}))
+        if uid != workload.uid:
+            self._jobless[workload.key] = (workload.uid, seen := {})
+        if copy is None or not copy.is_admitted or copy.has_job:
+            seen.pop(member, None)
+            return clock.monotonic()
+        return seen.setdefault(member, clock.monotonic())
 
     def wait_for_queues(self, config: kueue.MultiKueueConfig) -> None:
         """Raise RetryLater while a worker is about to tell its queues: without them, any job seems to have a place."""

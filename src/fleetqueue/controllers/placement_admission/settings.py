@@ -37,7 +37,7 @@ class PlacementAdmissionSettings:
 
     nomination_timeout: float = 60.0
     """Seconds until a further cluster is nominated for a Workload that no nominated one has admitted; five times as
-    long while Kueue has not brought the copy to a connected cluster."""
+    long while Kueue has not brought the copy to a connected cluster, or the job to one that has admitted it."""
 
     lost_timeout: float = 900.0
     """Seconds that a Workload waits for a nominated cluster that cannot be reached, since it may run there, and that a

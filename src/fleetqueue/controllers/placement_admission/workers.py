@@ -13,6 +13,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import KUBECONFIG_KEY
 from fleetqueue.api.meta import key_of
@@ -58,6 +59,10 @@ class WorkloadCopy:
     key: str
     is_admitted: bool
     created: datetime | None
+    has_job: bool = False
+    """Whether a job is there: the worker's Kueue makes it the owner."""
+    admitted: datetime | None = None
+    """When it was admitted, by the worker's clock."""
 
 
 class Workers:
@@ -92,7 +97,14 @@ class Workers:
         except errors.NotFound:
             return None
         copy = kueue.Workload.view(kueue.Workload.trim(raw))
-        return WorkloadCopy(copy.key, copy.is_true(kueue.ADMITTED), copy.metadata.creation_timestamp)
+        admitted = find(copy.status.conditions, kueue.ADMITTED)
+        return WorkloadCopy(
+            copy.key,
+            copy.is_true(kueue.ADMITTED),
+            copy.metadata.creation_timestamp,
+            has_job=bool(copy.metadata.owner_references),
+            admitted=admitted.last_transition_time if admitted is not None else None,
+        )
 
     def queue(self, secret: Secret | None, workload: kueue.Workload) -> kueue.ClusterQueue | None:
         """Return the worker's queue for a Workload; None where it is not known."""

@@ -89,10 +89,14 @@ def _state(name, state, since):
     return {"name": name, "state": state, "message": message, "lastTransitionTime": since}
 
 
-def copy_manifest(name="job", *, admitted=False, origin="multikueue"):
-    """Build what the hub's Kueue puts on a worker."""
+def copy_manifest(name="job", *, admitted=False, job=True, origin="multikueue"):
+    """Build what the hub's Kueue puts on a worker, which may admit it; then its job is there, or `job` is False."""
     status = {"conditions": [condition("Admitted")] if admitted else []}
-    return kueue.Workload.manifest(name, "team-a", labels={kueue.ORIGIN_LABEL: origin}, spec={}, status=status)
+    manifest = kueue.Workload.manifest(name, "team-a", labels={kueue.ORIGIN_LABEL: origin}, spec={}, status=status)
+    if admitted and job:
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": f"uid-of-{name}", "controller": True}
+        manifest["metadata"]["ownerReferences"] = [owner]
+    return manifest
 
 
 def check_manifest(name="ac", placement="gpu", *, active=None, controller=CHECK_CONTROLLER, parameters=None):

@@ -2,8 +2,8 @@
 
 A stand-in plays Kueue: the hub's MultiKueue as pkg/controller/admissionchecks/multikueue of 0.19 does it (what it
 reads is old by the time it acts), the workers' admission, and the Jobs. Chance moves the Placement, cuts workers off,
-lets writes fail and watches fall behind, edits and deletes what is ours, and kills our own process. A witness counts
-the live Jobs of one name on all workers.
+lets workers refuse Jobs, writes fail and watches fall behind, edits and deletes what is ours, and kills our own
+process. A witness counts the live Jobs of one name on all workers.
 """
 
 import asyncio
@@ -244,13 +244,17 @@ class StandIn:
     # The workers
 
     async def work(self, name):
-        """Admit, one after the other, and let Jobs end."""
+        """Admit, one after the other, give copies the Job that has come, and let Jobs end."""
         api = self.env.workers[name]
         copies = api.list(kueue.Workload)
         running = [c for c in copies if c.is_true("Admitted") and not c.is_finished]
         for copy in copies:
             started = self.started.get((name, copy.name))
-            if copy in running and api.get(Job, copy.name, NAMESPACE) is not None:
+            if copy in running and (job := api.get(Job, copy.name, NAMESPACE)) is not None:
+                if copy.owner is None:
+                    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job.name, "uid": job.uid}
+                    owners = {"ownerReferences": [{**owner, "controller": True}]}
+                    api.change(kueue.Workload, copy.name, NAMESPACE, metadata=owners)
                 if clock.monotonic() - started > self.run_for:
                     self.say(api, copy, "Finished")
             elif not copy.status.conditions and len(running) < 3 and self.chance.random() < 0.5:
@@ -327,6 +331,7 @@ class Chaos:
 
     async def strike(self):
         events = ["select", "select", "cut", "hang", "heal", "fail", "kill", "slow", "hand", "late", "leave", "return"]
+        events += ["refuse"]
         event, name = self.chance.choice(events), self.chance.choice(NAMES)
         worker = self.env.workers[name]
         if event == "select":
@@ -335,6 +340,8 @@ class Chaos:
             worker.cut(silently=event == "hang")
         elif event == "heal":
             worker.heal()
+        elif event == "refuse":
+            worker.fail_on("create jobs/*", errors.Forbidden("a webhook of this worker says no"))
         elif event == "slow":
             worker.seconds_per_request = self.chance.choice([0.0, 0.5, 2.0])
         elif event == "fail":
