@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from fleetqueue.api import errors
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
-from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
 from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.embedded.nodes.programs import Program, ProgramContext
@@ -53,6 +52,7 @@ def expect_webhooks(server: ApiServer) -> None:
     """Let nothing past a Kueue that a stored cluster has, until its pod runs; one that cannot start has no say."""
     if server.find("apps", "deployments", KUEUE_NAMESPACE, KUEUE_DEPLOYMENT) is None:
         return
+    from fleetqueue.api.kueue_configuration import CONFIG_KEY, CONFIG_MAP
     from fleetqueue.embedded.kueue import configuration, wiring
     from fleetqueue.embedded.kueue.webhooks.hooks import hooks
 
