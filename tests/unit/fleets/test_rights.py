@@ -25,6 +25,7 @@ KUBERNETES = "Kubernetes asks for it where an approval is written"
 HOME = " at home"
 COUNTED = {"create": "runtime/counted_events", "patch": "the same, when something happens again"}
 SERIES = {"create": "runtime/events: SeriesRecorder", "patch": "the same, when something happens again"}
+LIVE_JOB = "operators/controller: _is_there"
 
 
 def followed(**more):
@@ -176,14 +177,14 @@ USES = {
         f"events.{EVENTS}": SERIES,
     },
     "training-operator": {
-        **{kind: followed(delete="controller, after its time to live") for kind in TRAINING},
+        **{kind: followed(get=LIVE_JOB, delete="controller, after its time to live") for kind in TRAINING},
         **{kind.replace(".", "/status.", 1): {"patch": "controller: _tell"} for kind in TRAINING},
         "pods": made(),
         "services": made(),
         "events": COUNTED,
     },
     "mpi-operator": {
-        "mpijobs.kubeflow.org": followed(),
+        "mpijobs.kubeflow.org": followed(get=LIVE_JOB),
         "mpijobs/status.kubeflow.org": {"patch": "controller: _tell"},
         "jobs.batch": made(patch="mpi_plan: the launcher is suspended and resumed"),
         "jobs/status.batch": {"patch": "mpi_plan: a launcher that is resumed starts anew"},
@@ -192,9 +193,9 @@ USES = {
         "events": COUNTED,
     },
     "kuberay-operator": {
-        "rayclusters.ray.io": made(patch="ray_service_plan: what has changed"),
-        "rayjobs.ray.io": followed(),
-        "rayservices.ray.io": followed(),
+        "rayclusters.ray.io": made(get=LIVE_JOB, patch="ray_service_plan: what has changed"),
+        "rayjobs.ray.io": followed(get=LIVE_JOB),
+        "rayservices.ray.io": followed(get=LIVE_JOB),
         **{kind.replace(".", "/status.", 1): {"patch": "controller: _tell"} for kind in RAY},
         "jobs.batch": made(),
         "pods": made(),

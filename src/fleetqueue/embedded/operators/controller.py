@@ -1,6 +1,6 @@
 """Run the jobs of one kind: make what they need, say how they are, and take away what they need no more.
 
-Reads:   the jobs, and what was made for them
+Reads:   the jobs, and what was made for them; a job once more before something is made for it
 Writes:  what they need (create, patch, delete), the jobs' status, Events; deletes jobs whose time to live is over
 
 All that kinds differ in is data and a pure plan.
@@ -95,6 +95,8 @@ class OperatorController(Controller):
         if job is None or view is None or view.is_deleting or not self.operated.job_kind.is_for_own_controller(job):
             return
         plan = self.operated.plan(Seen(job, self._made_for(view), clock.now(), clock.suffix))
+        if plan.create and not await self._is_there(view):
+            return
         await self._act(view, plan)
         await self._tell(view, job, plan)
         if plan.deletes_itself:
@@ -112,6 +114,11 @@ class OperatorController(Controller):
             found[kind] = [head | (store.raw(view.key) or {}) for view in views]  # lists leave out what kind it is
             owners |= {view.uid for view in views}
         return found
+
+    async def _is_there(self, job: Object) -> bool:
+        """Ask for the very job: what is made for one that has gone is deleted at once, and would be made again."""
+        live = await self.hub.client.find(self.kind.resource, job.name, job.namespace)
+        return live is not None and live["metadata"]["uid"] == job.uid
 
     async def _act(self, job: Object, plan: OperatorPlan) -> None:
         for child in plan.delete:

@@ -28,7 +28,7 @@ TRAINING_OPERATOR: Final = SystemPart(
     args=(),
     account="training-operator",
     rules=(
-        rule("kubeflow.org", _TRAINING, f"{FOLLOW} delete"),
+        rule("kubeflow.org", _TRAINING, f"get {FOLLOW} delete"),
         rule("kubeflow.org", _status_of(_TRAINING), "patch"),
         rule("", "pods services", f"{FOLLOW} create delete"),
         _COUNTED_EVENTS,
@@ -42,7 +42,7 @@ MPI_OPERATOR: Final = SystemPart(
     args=(),
     account="mpi-operator",
     rules=(
-        rule("kubeflow.org", "mpijobs", FOLLOW),
+        rule("kubeflow.org", "mpijobs", f"get {FOLLOW}"),
         rule("kubeflow.org", "mpijobs/status", "patch"),
         rule("batch", "jobs", f"{FOLLOW} create patch delete"),
         rule("batch", "jobs/status", "patch"),
@@ -58,8 +58,8 @@ KUBERAY_OPERATOR: Final = SystemPart(
     args=(),
     account="kuberay-operator",
     rules=(
-        rule("ray.io", "rayjobs rayservices", FOLLOW),
-        rule("ray.io", "rayclusters", f"{FOLLOW} create patch delete"),
+        rule("ray.io", "rayjobs rayservices", f"get {FOLLOW}"),
+        rule("ray.io", "rayclusters", f"get {FOLLOW} create patch delete"),
         rule("ray.io", _status_of("rayclusters rayjobs rayservices"), "patch"),
         rule("batch", "jobs", f"{FOLLOW} create delete"),
         rule("", "pods services", f"{FOLLOW} create delete"),

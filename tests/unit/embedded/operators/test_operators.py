@@ -8,7 +8,12 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.fields import with_value
+from fleetqueue.embedded.operators import wiring
+from fleetqueue.embedded.operators.children import Service
+from fleetqueue.embedded.operators.controller import OperatorController
 from fleetqueue.fleets.faults import Failure
+from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.metrics import Metrics
 
 from .kinds_under_kueue import each, ending, serving
 from .objects import NAMESPACE, kubeflow, ray_job, replica, told
@@ -89,11 +94,24 @@ async def test_a_job_that_multikueue_manages_is_left_alone(world, case):
 
 async def test_a_job_whose_pods_could_not_be_made_gets_them_later(world):
     async with world.operators(world.hub):
-        world.hub.way.failures.append(Failure("POST */pods*", errors.ServerError("no"), times=2))
+        world.hub.way.failures.append(Failure("create pods/*", errors.ServerError("no"), times=2))
         world.submit(kubeflow(kinds.JAX_JOB, Worker=replica(3, "9h")))
         await world.fleet.advance(30)
 
     assert world.pods() == ["j-worker-0", "j-worker-1", "j-worker-2"]
+
+
+async def test_nothing_is_made_for_a_job_that_only_the_cache_still_has(world):
+    (operated,) = [one for one in wiring.KUBERAY_OPERATOR if one.job_kind is kinds.RAY_CLUSTER]
+    controller = OperatorController(Cluster("hub", world.hub.client()), Metrics(), operated)
+    spec = ray_job()["spec"]["rayClusterSpec"]
+    gone = kinds.RayCluster.manifest("c", NAMESPACE, spec={**spec, "suspend": False})
+    controller.jobs.store.put(with_value(gone, ("metadata", "uid"), "u"))
+
+    await controller.reconcile(f"{NAMESPACE}/c")
+
+    assert world.pods() == []
+    assert [one["metadata"]["name"] for one in (await world.hub.client().list(Service.resource, NAMESPACE)).items] == []
 
 
 async def test_a_job_goes_with_all_that_was_made_for_it(world):
