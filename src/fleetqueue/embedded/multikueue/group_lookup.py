@@ -174,18 +174,21 @@ def owner_of(workload: kueue.Workload) -> OwnerReference | None:
 
 def outdated_jobs(adapter: Adapter, jobs: Sequence[Manifest], copies: Sequence[Manifest]) -> list[Manifest]:
     """Return the copies that have to be sent anew."""
-    by_name = {job["metadata"]["name"]: job for job in jobs}
-    pairs = ((by_name.get(copy["metadata"]["name"]), copy) for copy in copies)
-    return [copy for job, copy in pairs if job is not None and adapter.is_outdated(job, copy)]
+    return [copy for job, copy in _with_copies(jobs, copies) if adapter.is_outdated(job, copy)]
 
 
 def changed_copies(
     adapter: Adapter, jobs: Sequence[Manifest], copies: Sequence[Manifest], workload: str
 ) -> list[tuple[Manifest, Manifest]]:
     """Return the copies that take something over while they run, and what they are to be."""
-    by_name = {job["metadata"]["name"]: job for job in jobs}
-    pairs = [(by_name[name], copy) for copy in copies if (name := copy["metadata"]["name"]) in by_name]
+    pairs = _with_copies(jobs, copies)
     return [(copy, wanted) for job, copy in pairs if (wanted := adapter.followed(job, copy, workload)) != copy]
+
+
+def _with_copies(jobs: Sequence[Manifest], copies: Sequence[Manifest]) -> list[tuple[Manifest, Manifest]]:
+    """Return each of the hub's objects that a worker has a copy of, and the copy."""
+    by_name = {job["metadata"]["name"]: job for job in jobs}
+    return [(by_name[name], copy) for copy in copies if (name := copy["metadata"]["name"]) in by_name]
 
 
 def _has_all(adapter: Adapter, jobs: Sequence[Manifest], workload: str, copies: Sequence[Manifest]) -> bool:
