@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from fleetqueue.api.meta import Object
+from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Resource
 
 
@@ -14,5 +14,17 @@ class ReplicaSet(Object):
     resource: ClassVar = Resource("apps", "v1", "ReplicaSet", "replicasets")
 
 
+class StatefulSetStatus(View):
+    current_revision: str = ""
+    update_revision: str = ""
+
+
 class StatefulSet(Object):
     resource: ClassVar = Resource("apps", "v1", "StatefulSet", "statefulsets")
+
+    status: StatefulSetStatus = StatefulSetStatus()
+
+    @property
+    def is_rolling_out(self) -> bool:
+        """Whether another template takes the place of an older one."""
+        return self.status.current_revision != self.status.update_revision

@@ -38,8 +38,16 @@ def find(conditions: Iterable[Condition], kind: str) -> Condition | None:
 
 
 def is_true(conditions: Iterable[Condition], kind: str) -> bool:
+    for condition in conditions:
+        if condition.type == kind:
+            return condition.status == TRUE
+    return False
+
+
+def message_of(conditions: Iterable[Condition], kind: str) -> str:
+    """Return what a condition says; empty where there is none of this kind."""
     condition = find(conditions, kind)
-    return condition is not None and condition.status == TRUE
+    return condition.message if condition is not None else ""
 
 
 def dated(wanted: Sequence[Condition], live: Sequence[Condition], *, now: datetime) -> list[dict[str, Any]]:

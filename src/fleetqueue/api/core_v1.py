@@ -19,6 +19,7 @@ from fleetqueue.api.taints import Taint, Toleration
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 READY: Final = "Ready"
 POD_SCHEDULED: Final = "PodScheduled"
+RUNNING: Final = "Running"
 SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 POD_LEVEL_RESOURCES: Final = ("cpu", "memory", "hugepages-")

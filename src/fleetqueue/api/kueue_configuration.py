@@ -46,8 +46,9 @@ class Configuration:
     """The kinds of jobs that Kueue manages. MultiKueue sends those that it has an adapter for, and watches each of them
     on every worker, whether or not the hub itself serves the kind."""
     external_frameworks: tuple[str, ...] = ()
-    """Further kinds that MultiKueue sends, each as `Kind.version.group`. Those under `integrations` are another list,
-    which others manage on the hub; MultiKueue does not send them."""
+    """Further kinds that MultiKueue sends, each as `Kind.version.group`."""
+    frameworks_elsewhere: tuple[str, ...] = ()
+    """Kinds that others than Kueue's manager queue on the hub, written alike; MultiKueue does not send them."""
     gates: frozenset[str] = BETA_GATES
     """Those of the feature gates above that are on."""
 
@@ -66,6 +67,7 @@ def read(text: str, feature_gates: str = "") -> Configuration:
         worker_lost_timeout=_seconds(section.get("workerLostTimeout"), default.worker_lost_timeout),
         frameworks=_names(integrations.get("frameworks")) or default.frameworks,
         external_frameworks=_names([e.get("name") for e in _list(external) if isinstance(e, dict)]),
+        frameworks_elsewhere=_names(integrations.get("externalFrameworks")),
         gates=on,
     )
 

@@ -214,6 +214,8 @@ class FlavorUsage(View):
 class ClusterQueueStatus(View):
     conditions: tuple[Condition, ...] = ()
     flavors_reservation: tuple[FlavorUsage, ...] = ()
+    pending_workloads: int = 0
+    admitted_workloads: int = 0
 
 
 class ClusterQueue(Object):
@@ -225,6 +227,11 @@ class ClusterQueue(Object):
     @property
     def is_stopped(self) -> bool:
         return self.spec.stop_policy != "None"
+
+    @property
+    def flavors(self) -> list[str]:
+        """The names of its ResourceFlavors."""
+        return [flavor.name for group in self.spec.resource_groups for flavor in group.flavors]
 
     @property
     def quota(self) -> Amounts:
@@ -288,10 +295,17 @@ class LocalQueueSpec(View):
     stop_policy: str = "None"
 
 
+class LocalQueueStatus(View):
+    conditions: tuple[Condition, ...] = ()
+    pending_workloads: int = 0
+    admitted_workloads: int = 0
+
+
 class LocalQueue(Object):
     resource: ClassVar = Resource(GROUP, VERSION, "LocalQueue", "localqueues")
 
     spec: LocalQueueSpec = LocalQueueSpec()
+    status: LocalQueueStatus = LocalQueueStatus()
 
     @property
     def is_stopped(self) -> bool:
@@ -427,7 +441,7 @@ class Workload(Object):
     @property
     def owner(self) -> OwnerReference | None:
         """The job that it was made for."""
-        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
+        return self.controller
 
     def check(self, name: str) -> CheckState | None:
         return next((check for check in self.status.admission_checks if check.name == name), None)

@@ -83,7 +83,10 @@ class Object(View):
     @property
     def controller(self) -> OwnerReference | None:
         """The object that made this one and answers for it."""
-        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
+        for owner in self.metadata.owner_references:  # a plain loop, since it is asked at every change
+            if owner.controller:
+                return owner
+        return None
 
     def __str__(self) -> str:
         return f'{self.resource.kind} "{self.key}"'

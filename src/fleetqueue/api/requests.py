@@ -30,6 +30,8 @@ class Response(NamedTuple):
     status: int
     body: Any
     """Decoded JSON, or text where the server sent something else (health endpoints do)."""
+    date: str = ""
+    """What time it is there, as the header says it; empty where there are no headers."""
 
 
 class WatchEvent(NamedTuple):

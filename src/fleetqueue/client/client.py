@@ -16,6 +16,9 @@ STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 REQUEST_SECONDS: Final = 30.0
 """Longer than any healthy server takes. A leader that steps down cancels what is under way, without waiting for it."""
 
+LOG_SILENCE: Final = 4 * 3600.0
+"""How long a log that is followed may say nothing; a kubelet closes it after as long."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
@@ -180,6 +183,18 @@ class Client:
             if stream.status >= 400:
                 raise errors.from_status(stream.status, await stream.body())
             yield _events(stream.lines())
+
+    @asynccontextmanager
+    async def log(
+        self, resource: Resource, name: str, namespace: str, *, query: Mapping[str, str]
+    ) -> AsyncIterator[AsyncIterator[str]]:
+        """Open the log of a pod; the block iterates its lines, of one that is followed until the container ends."""
+        request = Request("GET", resource.path(namespace, name, "log"), query)
+        async with self.door.stream(request, silence=LOG_SILENCE) as stream:
+            self.observe(request, stream.status)
+            if stream.status >= 400:
+                raise errors.from_status(stream.status, await stream.body())
+            yield stream.text()
 
     async def read(self, path: str) -> Any:
         """GET any path: discovery, health, version; the answer may be text."""

@@ -3,6 +3,7 @@
 import base64
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,10 @@ _FILE_NAMES: Final = {
 
 class KubeconfigError(Exception):
     """The kubeconfig cannot be used; the text says what to change."""
+
+
+class KubeconfigNotFound(KubeconfigError):
+    """The kubeconfig, or a file that it names, does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +85,38 @@ def load(path: Path | str | None = None, context: str = "") -> Connection:
     """Read a kubeconfig: the path, else $KUBECONFIG, else ~/.kube/config, else the pod's own account."""
     if path is not None:
         return replace(_chosen(_file_config(Path(path)), context, Path(path).parent), file=Path(path))
-    listed = [Path(p) for p in os.environ.get("KUBECONFIG", "").split(os.pathsep) if p]
-    paths = [p for p in listed or [Path.home() / ".kube" / "config"] if p.exists()]
+    listed, paths = _usual_paths()
     if paths:
         return _chosen(_merge([_file_config(p) for p in paths]), context, paths[0].parent)
     if listed:
-        raise KubeconfigError(f"KUBECONFIG names no file that exists: {', '.join(map(str, listed))}")
+        raise KubeconfigNotFound(f"KUBECONFIG names no file that exists: {', '.join(map(str, listed))}")
     if (SERVICE_ACCOUNT / "token").exists():
         return in_cluster(SERVICE_ACCOUNT)
     raise KubeconfigError(
         "no cluster given: pass --kubeconfig, set KUBECONFIG, or run inside a cluster; for the fleet on this machine: "
         "export KUBECONFIG=$(fleetqueue kubeconfig --path)"
     )
+
+
+def context_names(path: Path | str | None = None) -> list[str]:
+    """Return the contexts from which `load` chooses; raises KubeconfigError."""
+    paths = [Path(path)] if path is not None else _usual_paths()[1]
+    return [str(entry["name"]) for entry in _merge([_file_config(p) for p in paths])["contexts"]]
+
+
+def contexts(path: Path | str | None = None) -> dict[str, Connection]:
+    """Read every context of the kubeconfig that `load` would read; those that cannot be used are left out."""
+    found = {}
+    for name in context_names(path):
+        with suppress(KubeconfigError):
+            found[name] = load(path, name)
+    return found
+
+
+def _usual_paths() -> tuple[list[Path], list[Path]]:
+    """Return the files that $KUBECONFIG names, and those that there are: of these, or in the usual place."""
+    listed = [Path(p) for p in os.environ.get("KUBECONFIG", "").split(os.pathsep) if p]
+    return listed, [p for p in listed or [Path.home() / ".kube" / "config"] if p.exists()]
 
 
 def _chosen(config: Mapping[str, Any], context: str, base: Path) -> Connection:
@@ -185,7 +210,8 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise KubeconfigError(f"cannot read {path}: {error.strerror}") from error
+        kind = KubeconfigNotFound if isinstance(error, FileNotFoundError) else KubeconfigError
+        raise kind(f"cannot read {path}: {error.strerror}") from error
 
 
 def _mapping(text: str | bytes, what: str) -> Mapping[str, Any]:

@@ -67,7 +67,8 @@ class HttpDoor:
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
         with self._explained(request):
             async with await self._open(request, credential, limits) as response:
-                return Response(response.status, await _body(response)), credential
+                answer = Response(response.status, await _body(response), response.headers.get("Date", ""))
+                return answer, credential
 
     async def _open(self, request: Request, credential: Credential, limits: aiohttp.ClientTimeout) -> Any:
         """Begin a request; aiohttp repeats it on a kept-alive connection that just closed, but never POST or PATCH."""
@@ -132,7 +133,6 @@ class HttpDoor:
     @contextmanager
     def _explained(self, request: Request) -> Iterator[None]:
         """Say of whatever aiohttp raises that there was no answer."""
-        before = _cancellations()
         try:
             yield
         except aiohttp.InvalidURL:  # it quotes the address, of the proxy perhaps, in which a password may stand
@@ -142,7 +142,7 @@ class HttpDoor:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise Unreachable(f"{request} on {self.connection.server}: {str(error) or type(error).__name__}") from error
         except asyncio.CancelledError as error:
-            if _cancellations() > before:
+            if _is_told_to_stop():  # perhaps before the request began: a task hears of it when it waits
                 raise
             # When a session is closed, aiohttp cancels whoever still looks for an address. Nobody told this task to
             # stop, and a task that ends so is not missed: a TaskGroup goes on without it.
@@ -150,7 +150,7 @@ class HttpDoor:
 
 
 class HttpStream:
-    """A watch: lines of JSON, split on newline bytes (other separators may stand inside a line)."""
+    """Lines of JSON or of text, split on newline bytes (other separators may stand inside a line)."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
@@ -160,22 +160,30 @@ class HttpStream:
         return await _body(self._response)
 
     async def lines(self) -> AsyncIterator[dict[str, Any]]:
+        async for line in self._lines():
+            if line:
+                yield _event(line)
+
+    async def text(self) -> AsyncIterator[str]:
+        async for line in self._lines():
+            yield line.decode(errors="replace")
+
+    async def _lines(self) -> AsyncIterator[bytearray]:
         rest = bytearray()
         async for chunk in self._response.content.iter_any():
             rest += chunk
             if b"\n" in chunk:
                 *whole, rest = rest.split(b"\n")
                 for line in whole:
-                    if line:
-                        yield _event(line)
+                    yield line
             if len(rest) > MAX_LINE:
-                raise Unreachable(f"a watch event is longer than {MAX_LINE} bytes; is this a Kubernetes API?")
+                raise Unreachable(f"a line is longer than {MAX_LINE} bytes; is this a Kubernetes API?")
 
 
-def _cancellations() -> int:
-    """Return how often the running task was told to stop; what comes without one was not meant for it."""
+def _is_told_to_stop() -> bool:
+    """Tell whether somebody told the running task to stop; what comes without that was not meant for it."""
     task = asyncio.current_task()
-    return task.cancelling() if task is not None else 0
+    return task is not None and task.cancelling() > 0
 
 
 def connect(connection: Connection) -> Client:
@@ -227,13 +235,24 @@ def tls_context(connection: Connection, credential: Credential) -> ssl.SSLContex
     if connection.server.lower().startswith("http://"):
         return False
     authority = credential.ca.decode("ascii", errors="ignore") if credential.ca else None
-    context = ssl.create_default_context(cadata=authority)
+    with _named("the certificate authority of the kubeconfig cannot be read"):
+        context = ssl.create_default_context(cadata=authority)
     if connection.insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if credential.client_certificate and credential.client_key:
-        _load_certificate(context, credential.client_certificate, credential.client_key)
+        with _named("the client certificate and key of the kubeconfig cannot be read, or are not of one pair"):
+            _load_certificate(context, credential.client_certificate, credential.client_key)
     return context
+
+
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    """Say what OpenSSL could not use: of a text without a certificate it says that there is no start line."""
+    try:
+        yield
+    except ssl.SSLError as error:
+        raise ssl.SSLError(error.errno, f"{what} ({error.reason or error.strerror})") from error
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

@@ -6,7 +6,9 @@ of ours between two starts. A port that somebody has taken is replaced at the ne
 
 import random
 import socket
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from fleetqueue.lab.errors import EngineError
@@ -18,18 +20,34 @@ TRIES: Final = 2000
 LOOPBACK: Final = "127.0.0.1"
 
 
+@contextmanager
+def reserved(
+    names: Iterable[str], kept: Mapping[str, int], chooser: random.Random | None = None
+) -> Iterator[dict[str, int]]:
+    """Give each name a port, the kept one where it is still free, and let no other fleet choose it within the block.
+
+    Two fleets that start at a time have a hundred ports that are chosen and not yet used. Only Linux lets a server
+    listen where we hold a port; elsewhere nothing is held.
+    """
+    chooser = chooser or random.SystemRandom()
+    taken = set(kept.values())
+    ports: dict[str, int] = {}
+    with ExitStack() as holders:
+        for name in names:
+            port = kept.get(name)
+            holder = None if port is None or port in ports.values() else _bound(port, shared=True)
+            holder = holder or choose(taken, chooser)
+            holders.enter_context(holder)
+            ports[name] = holder.getsockname()[1]
+        if sys.platform != "linux":
+            holders.close()
+        yield ports
+
+
 def assign(names: Iterable[str], kept: Mapping[str, int], chooser: random.Random | None = None) -> dict[str, int]:
     """A port for each name: the kept one where it is still free, a new one otherwise."""
-    chooser = chooser or random.SystemRandom()
-    ports: dict[str, int] = {}
-    taken = set(kept.values())
-    for name in names:
-        port = kept.get(name)
-        if port is None or port in ports.values() or not is_free(port):
-            port = choose(taken, chooser)
-        taken.add(port)
-        ports[name] = port
-    return ports
+    with reserved(names, kept, chooser) as ports:
+        return ports
 
 
 def consecutive(names: Iterable[str], first: int) -> dict[str, int]:
@@ -46,25 +64,38 @@ def consecutive(names: Iterable[str], first: int) -> dict[str, int]:
     return ports
 
 
-def choose(taken: set[int], chooser: random.Random) -> int:
-    """A free port that no process of this fleet has."""
+def choose(taken: set[int], chooser: random.Random) -> socket.socket:
+    """Hold a free port that no process of this fleet has, and that no other fleet holds."""
     for _ in range(TRIES):
         port = chooser.randint(FIRST, LAST)
-        if port not in taken and is_free(port):
-            return port
+        if port not in taken and (holder := _bound(port, shared=False)) is not None:
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # for the server that it is for
+            return holder
     raise EngineError(f"found no free port between {FIRST} and {LAST} on {LOOPBACK}; stop what listens there")
 
 
 def is_free(port: int) -> bool:
     """Whether a server could listen on this loopback port now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # As servers do: connections of a predecessor that are still being buried do not count.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError:
-            return False
+    if (holder := _bound(port, shared=True)) is None:
+        return False
+    holder.close()
     return True
+
+
+def _bound(port: int, *, shared: bool) -> socket.socket | None:
+    """Bind a port; None where it is taken.
+
+    A shared one is bound as servers do: connections of a predecessor that are still being buried do not count, and
+    neither does a holder.
+    """
+    holder = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, shared)
+    try:
+        holder.bind((LOOPBACK, port))
+    except OSError:
+        holder.close()
+        return None
+    return holder
 
 
 def hold(port: int) -> socket.socket:

@@ -14,6 +14,7 @@
 
 import fcntl
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,9 @@ from fleetqueue.lab.errors import EngineError
 
 LAB: Final = "lab"
 """The fleet that a command means where none is named."""
+ENGINES: Final = ("kubernetes", "embedded")
+SCENARIOS: Final = ("multikueue", "none")
+"""What fleets can be made of, and what they come with."""
 
 
 def default_data_dir(name: str, environ: Mapping[str, str] = os.environ) -> Path:
@@ -35,7 +39,7 @@ def default_data_dir(name: str, environ: Mapping[str, str] = os.environ) -> Path
 
 def option(data_dir: Path) -> str:
     """Return what a command needs, besides its name, to mean the fleet in a folder: nothing for the usual one."""
-    return "" if data_dir == default_data_dir(LAB) else f" --data-dir {data_dir}"
+    return "" if data_dir == default_data_dir(LAB) else f" --data-dir {shlex.quote(str(data_dir))}"
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -74,12 +78,35 @@ class KeptFleet:
 
 
 def kept(data_dir: Path) -> KeptFleet | None:
-    """How the fleet in a folder was last started; None if there never was one."""
-    record = read_json(data_dir / "fleet.json", None)
-    if record is None:
+    """How the fleet in a folder was last started; None if there never was one. A broken record is an error."""
+    path = data_dir / "fleet.json"
+    try:
+        fleet = _kept_fleet(orjson.loads(path.read_bytes()))
+    except FileNotFoundError:
+        return None
+    except orjson.JSONDecodeError as error:
+        raise _broken(path, f"it is not JSON ({error})") from error
+    if fleet is None:
+        raise _broken(path, "it does not say how the fleet was started")
+    return fleet
+
+
+def _kept_fleet(record: Any) -> KeptFleet | None:
+    """Read what is remembered; None where it cannot be that."""
+    if not isinstance(record, dict) or not isinstance(workers := record.get("workers"), int):
         return None
     engine, scenario = record.get("engine", "kubernetes"), record.get("scenario", "none")
-    return KeptFleet(engine, record["workers"], record.get("in_memory", False), scenario)
+    if engine not in ENGINES or scenario not in SCENARIOS:
+        return None
+    return KeptFleet(engine, workers, bool(record.get("in_memory")), scenario)
+
+
+def _broken(path: Path, why: str) -> EngineError:
+    """Say what to do: the clusters may be whole, but not how many they are, nor what they are made of."""
+    return EngineError(
+        f"{path} is broken: {why}; repair it, or forget the fleet with "
+        f"`fleetqueue down --delete{option(path.parent)}` and start again"
+    )
 
 
 def refuse_other_engine(data_dir: Path, engine: str) -> None:
@@ -89,7 +116,7 @@ def refuse_other_engine(data_dir: Path, engine: str) -> None:
         raise EngineError(
             f"the fleet in {data_dir} is made of {there.engine} clusters, not of {engine} ones; start it with "
             f"--engine {there.engine}, choose another folder with --data-dir, or forget it with "
-            "`fleetqueue down --delete`"
+            f"`fleetqueue down --delete{option(data_dir)}`"
         )
 
 
@@ -134,6 +161,17 @@ class Ownership:
         file.write(str(os.getpid()))
         file.flush()
         self.file = file
+
+    def is_taken(self) -> bool:
+        """Tell whether a process runs the fleet, without becoming its owner."""
+        try:
+            with self.path.open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
 
     def release(self) -> None:
         """Let another process run the fleet."""

@@ -66,8 +66,8 @@ class Supervisor:
         self.lines.append(line)
         self.tell(line)
 
-    async def run(self) -> None:
-        """Start the fleet, keep it until the end is asked for, stop it."""
+    async def run(self) -> bool:
+        """Start the fleet, keep it until the end is asked for, stop it; return whether it was ever up."""
         loop = asyncio.get_running_loop()
         for number in ENDING_SIGNALS:
             loop.add_signal_handler(number, self.finished.set)
@@ -78,20 +78,22 @@ class Supervisor:
             with reachable(self.fleet.data_dir) as address:
                 server = await asyncio.start_unix_server(self.converse, address)
             async with server:
-                await self.keep_up()
+                return await self.keep_up()
         finally:
             path.unlink(missing_ok=True)
             self.fleet.ownership.release()
             for number in ENDING_SIGNALS:
                 loop.remove_signal_handler(number)
 
-    async def keep_up(self) -> None:
-        """Start, wait for the end, stop."""
-        if await self.started_before_the_end():
-            self.state = "up"
-            await self.finished.wait()
-            self.state = "stopping"
-            await self.fleet.stop()
+    async def keep_up(self) -> bool:
+        """Start, wait for the end, stop; return whether it was ever up."""
+        if not await self.started_before_the_end():
+            return False
+        self.state = "up"
+        await self.finished.wait()
+        self.state = "stopping"
+        await self.fleet.stop()
+        return True
 
     async def started_before_the_end(self) -> bool:
         """Start the fleet; a request for the end that comes meanwhile ends the start."""

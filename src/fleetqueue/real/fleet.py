@@ -9,7 +9,8 @@ State lives in the data folder: a second start on the same folder goes on with e
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +21,7 @@ import orjson
 from fleetqueue.lab import forwarder, kubeconfigs, ports
 from fleetqueue.lab.cluster_names import HUB, cluster_names
 from fleetqueue.lab.concurrent_steps import together
-from fleetqueue.lab.errors import EngineError
+from fleetqueue.lab.errors import EngineError, NoProcess
 from fleetqueue.lab.probes import accepts
 from fleetqueue.lab.processes import Command, Processes, ProcessStatus, Tier
 from fleetqueue.lab.state import Ownership, read_json, refuse_other_engine, write_json, write_private
@@ -105,22 +106,28 @@ class RealFleet:
             refuse_other_engine(self.data_dir, "kubernetes")
             for name in await self.processes.end_leftovers():
                 self.report(f"ended {name}, left behind by an earlier run")
-            self.clusters = self.place(engine)
-            await together(*(self.bring_up(cluster) for cluster in self.clusters.values()))
-            self.write_kubeconfig()
-            if self.settings.ocm == "full":
-                await together(*(self.agents(worker).join() for worker in self.workers()))
+            with self.reserved_ports() as assigned:
+                self.clusters = self.place(engine, assigned)
+                await together(*(self.bring_up(cluster) for cluster in self.clusters.values()))
+                self.write_kubeconfig()
+                if self.settings.ocm == "full":
+                    await together(*(self.agents(worker).join() for worker in self.workers()))
         except BaseException:
             self.processes.kill_all()
             self.ownership.release()
             raise
 
-    def place(self, engine: layout.Layout) -> dict[str, RealCluster]:
-        """Give every cluster its folder and its ports, the same ones as last time where they are free."""
+    @contextmanager
+    def reserved_ports(self) -> Iterator[dict[str, int]]:
+        """Reserve the ports of all clusters, the same ones as last time where they are free."""
         book = self.data_dir / "ports.json"
         names = [f"{cluster}/{port}" for cluster in self.settings.clusters for port in self.settings.ports(cluster)]
-        assigned = ports.assign(names, read_json(book, {}))
-        write_json(book, assigned)
+        with ports.reserved(names, read_json(book, {})) as assigned:
+            write_json(book, assigned)
+            yield assigned
+
+    def place(self, engine: layout.Layout, assigned: Mapping[str, int]) -> dict[str, RealCluster]:
+        """Give every cluster its folder and its ports."""
         write_json(self.data_dir / "fleet.json", asdict(self.settings))
         return {
             cluster: RealCluster(
@@ -243,7 +250,7 @@ class RealFleet:
         """The process between a worker and the others."""
         if cluster == HUB or cluster not in self.clusters:
             workers = ", ".join(name for name in self.clusters if name != HUB)
-            raise EngineError(f'only workers can be cut, and "{cluster}" is none; they are: {workers}')
+            raise NoProcess(f'only workers can be cut, and "{cluster}" is none; they are: {workers}')
         return f"{cluster}/forwarder"
 
     @property

@@ -57,6 +57,8 @@ class Cluster:
         self.events = Recorder(client)
         self._is_running = False
         self._informers: dict[type[Object], dict[WatchScope, Informer[Any]]] = {}
+        self._caches: dict[type[Object], Store[Any]] = {}
+        """Those of the kinds that are followed in one scope, as most are."""
         if metrics is not None:
             client.observe = partial(metrics.count, name)
 
@@ -70,18 +72,22 @@ class Cluster:
             if self._is_running:
                 raise ValueError(f"{kind.__name__} is not followed within {scope}, and informers run already")
             informer = Informer(self.client, kind, scope, cluster=self.name)
-            self._informers.setdefault(kind, {})[scope] = informer
+            in_scopes = self._informers.setdefault(kind, {})
+            in_scopes[scope] = informer
+            if len(in_scopes) == 1:
+                self._caches[kind] = informer.store
+            else:
+                self._caches.pop(kind, None)
         return informer
 
     def cache(self, kind: type[O], namespace: str = "") -> Store[O]:
         """Return the cache of a kind. Of several scopes it is the one of this whole namespace, or of the whole cluster;
         a cache with selectors beside others is to be had from its `informer`."""
+        only = self._caches.get(kind)
+        if only is not None:
+            return only
         in_scopes = self._informers[kind]
-        if len(in_scopes) == 1:
-            (informer,) = in_scopes.values()
-        else:
-            informer = in_scopes.get(WatchScope(namespace)) or in_scopes[EVERYTHING]
-        return informer.store
+        return (in_scopes.get(WatchScope(namespace)) or in_scopes[EVERYTHING]).store
 
     async def run(self) -> None:
         """Follow the declared kinds until cancelled."""

@@ -17,6 +17,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.meta import O
 from fleetqueue.runtime.cluster import Cluster
+from fleetqueue.runtime.informer import Handler
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.runtime.workqueue import WorkQueue
@@ -34,7 +35,8 @@ class Watch(Generic[O]):
     """Who is woken when an object of a kind changes; of a change, both what was and what is are asked."""
 
     kind: type[O]
-    keys: Callable[[O], Iterable[str]]
+    keys: Callable[[O], Iterable[str]] | None = None
+    """None where the kind is only read, and wakes nobody."""
     namespace: str = ""
     labels: str = ""
     fields: str = ""
@@ -63,10 +65,7 @@ class Controller:
     def subscribe(self) -> None:
         """Declare what is followed; before the cluster runs."""
         for watch in self.watches():
-            informer = self.hub.informer(
-                watch.kind, namespace=watch.namespace, labels=watch.labels, fields=watch.fields
-            )
-            informer.subscribe(self._waker(watch))
+            self.subscribe_to(self.hub, watch)
 
     async def work(self) -> None:
         """Work on keys until cancelled."""
@@ -131,21 +130,21 @@ class Controller:
     def _reconcile_seconds(self) -> Histogram:
         return self.metrics.reconcile_seconds.labels(self.name)
 
-    def _waker(self, watch: Watch[O]) -> Callable[[O | None, O | None], None]:
+    def subscribe_to(self, cluster: Cluster, watch: Watch[Any]) -> None:
+        informer = cluster.informer(watch.kind, namespace=watch.namespace, labels=watch.labels, fields=watch.fields)
+        if watch.keys is not None:
+            informer.subscribe(self._waker(watch.keys), watch.facts)
+
+    def _waker(self, keys: Callable[[O], Iterable[str]]) -> Handler[O]:
         def wake(old: O | None, new: O | None) -> None:
-            if watch.facts is not None and not is_news(watch.facts, old, new):
-                return
-            for obj in (old, new):
-                if obj is not None:
-                    for key in watch.keys(obj):
-                        self.queue.add(key)
+            if old is not None:
+                for key in keys(old):
+                    self.queue.add(key)
+            if new is not None:
+                for key in keys(new):
+                    self.queue.add(key)
 
         return wake
-
-
-def is_news(facts: Callable[[O], Any], old: O | None, new: O | None) -> bool:
-    """Tell whether an object came, went, or changed in what is looked at."""
-    return old is None or new is None or old.uid != new.uid or facts(old) != facts(new)
 
 
 def by_key(obj: Any) -> Iterable[str]:

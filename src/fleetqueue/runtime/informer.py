@@ -23,13 +23,14 @@ Each rule has its bug in some other client:
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Generic, NamedTuple
+from typing import Any, Final, Generic, NamedTuple
 
 import msgspec
 
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.meta import O, key_of
+from fleetqueue.api.packing import PackingTimer
 from fleetqueue.api.requests import WatchEvent
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
@@ -53,6 +54,8 @@ log = Log("informer")
 
 Handler = Callable[[O | None, O | None], None]
 """Called with what was and what is; None where there was or is nothing."""
+Facts = Callable[[O], Any]
+"""What of an object is looked at."""
 Listed = dict[str, Entry[O] | None]
 """A list as far as it has come; None stands for what the store has already, or for what cannot be read."""
 
@@ -75,20 +78,21 @@ class Informer(Generic[O]):
         self.kind = kind
         self.scope = scope
         self.store = Store(kind)
+        self._packing = PackingTimer(self.store.pack)
         self.synced = asyncio.Event()
         self.problem = ""
         """Why the store may be out of date; empty while the watch is well."""
         self._client = client
         self._cluster = cluster
-        self._handlers: list[Handler[O]] = []
+        self._handlers: list[tuple[Handler[O], Facts[O] | None]] = []
         self._streaming_lists = True
         self._delay = FIRST_DELAY
         self._version = ""
         """Up to where everything was seen; empty where a new list is needed."""
 
-    def subscribe(self, handler: Handler[O]) -> None:
-        """Tell a handler of all there is, and then of every change."""
-        self._handlers.append(handler)
+    def subscribe(self, handler: Handler[O], facts: Facts[O] | None = None) -> None:
+        """Tell a handler of all there is, and then of every change, or of those that change these facts."""
+        self._handlers.append((handler, facts))
         for view in self.store.all():
             handler(None, view)
 
@@ -166,7 +170,9 @@ class Informer(Generic[O]):
     def _take(self, event: WatchEvent) -> None:
         self._delay = FIRST_DELAY
         if event.type in ("ADDED", "MODIFIED"):
-            self._put(event.object)
+            entry = self._read(event.object)
+            if entry is not None:
+                self._keep(entry)
         elif event.type == "DELETED":
             self._remove(_key(event.object))
         self._version = str(event.object["metadata"].get("resourceVersion") or self._version)
@@ -184,7 +190,7 @@ class Informer(Generic[O]):
         """Take a whole list: tell of everything new or changed, and of what has gone meanwhile."""
         for number, entry in enumerate(listed.values(), 1):
             if entry is not None:
-                self._tell(*self.store.put_entry(entry))
+                self._keep(entry)
             if number % PIECE == 0:
                 await asyncio.sleep(0)
         for number, key in enumerate(sorted(self.store.keys() - listed.keys()), 1):
@@ -200,10 +206,10 @@ class Informer(Generic[O]):
             log.warning("object cannot be read", kind=self.kind.resource.kind, key=_key(raw), error=error)
             return None
 
-    def _put(self, raw: Manifest) -> None:
-        entry = self._read(raw)
-        if entry is not None:
-            self._tell(*self.store.put_entry(entry))
+    def _keep(self, entry: Entry[O]) -> None:
+        self._tell(*self.store.put_entry(entry))
+        if self.store.is_packing_due:
+            self._packing.start()
 
     def _remove(self, key: str) -> None:
         old = self.store.remove(key)
@@ -211,8 +217,15 @@ class Informer(Generic[O]):
             self._tell(old, None)
 
     def _tell(self, old: O | None, new: O | None) -> None:
-        for handler in self._handlers:
-            handler(old, new)
+        known: dict[Facts[O], bool] = {}  # many look at the same facts
+        for handler, facts in self._handlers:
+            if facts is None:
+                handler(old, new)
+                continue
+            if facts not in known:
+                known[facts] = is_news(facts, old, new)
+            if known[facts]:
+                handler(old, new)
 
     def _failed(self, error: errors.ApiError | errors.Unreachable) -> float:
         """Say what is wrong; return how many seconds the server asks to wait."""
@@ -233,6 +246,11 @@ class Informer(Generic[O]):
         if problem != self.problem:
             log.warning("watch failed", kind=self.kind.resource.kind, cluster=self._cluster, error=problem)
         self.problem = problem
+
+
+def is_news(facts: Facts[O], old: O | None, new: O | None) -> bool:
+    """Tell whether an object came, went, or changed in what is looked at."""
+    return old is None or new is None or old.uid != new.uid or facts(old) != facts(new)
 
 
 def _key(raw: Manifest) -> str:

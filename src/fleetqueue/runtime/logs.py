@@ -73,17 +73,22 @@ class TextLines(logging.Formatter):
         return f"{line.rstrip()}\n{self.formatException(record.exc_info)}" if record.exc_info else line.rstrip()
 
 
+class SmallFile(logging.FileHandler):
+    """A file that is put aside when it has grown large. Python's own asks the disk for it with every line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.stream is not None and self.stream.tell() >= LARGE_BYTES:
+            self.stream.close()
+            Path(self.baseFilename).replace(f"{self.baseFilename}.1")
+            self.stream = self._open()
+        super().emit(record)
+
+
 def set_up(*, json: bool, level: str = "INFO", stream: TextIO | None = None, file: Path | None = None) -> None:
     """Send the package's log lines to a stream (standard error unless told), or to a file that is kept small."""
-    handler = _to_file(file) if file else logging.StreamHandler(stream or sys.stderr)
+    handler = SmallFile(file, encoding="utf-8") if file else logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines() if json else TextLines())
     root = logging.getLogger("fleetqueue")
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     root.propagate = False
-
-
-def _to_file(file: Path) -> logging.Handler:
-    from logging.handlers import RotatingFileHandler  # brings sockets and queues along, and few write to a file
-
-    return RotatingFileHandler(file, maxBytes=LARGE_BYTES, backupCount=1, encoding="utf-8")

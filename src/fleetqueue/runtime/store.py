@@ -12,6 +12,8 @@ from fleetqueue.api.scheme import Manifest
 UNPACKED: Final = 200
 """Of how many objects, those that were read or changed last, a store has what came as it came. Others are packed: some
 300 bytes instead of 10 kB, and 50 µs when one is asked for."""
+MOST_UNPACKED: Final = 1024
+"""How many wait to be packed at most. Then each that comes or is read packs another."""
 
 Index = Callable[[O], Iterable[str]]
 """The values under which an object is found."""
@@ -57,7 +59,7 @@ class Store(Generic[O]):
     def raw(self, key: str) -> Manifest | None:
         if not self.kind.keeps_raw:
             raise TypeError(f"only views of {self.kind.__name__} are kept")
-        packed = self._packed.pop(key, None)
+        packed = self._packed.pop(key, None) if self._packed else None
         if packed is not None:
             pattern, data = packed
             self._keep_raw(key, orjson.loads(pattern.unpack(data)))
@@ -119,9 +121,23 @@ class Store(Generic[O]):
     def _keep_raw(self, key: str, raw: Manifest) -> None:
         self._raw.pop(key, None)
         self._raw[key] = raw
-        if len(self._raw) > UNPACKED:
-            oldest = next(iter(self._raw))
-            self._packed[oldest] = self._packer.pack(orjson.dumps(self._raw.pop(oldest)))
+        if len(self._raw) > MOST_UNPACKED:
+            self._pack_oldest()
+
+    def _pack_oldest(self) -> None:
+        oldest = next(iter(self._raw))
+        self._packed[oldest] = self._packer.pack(orjson.dumps(self._raw.pop(oldest)))
+
+    @property
+    def is_packing_due(self) -> bool:
+        """Whether more objects are kept as they came than were used of late."""
+        return len(self._raw) > UNPACKED
+
+    def pack(self, most: int) -> bool:
+        """Pack some of those that are due; tell whether more are."""
+        for _ in range(min(most, len(self._raw) - UNPACKED)):
+            self._pack_oldest()
+        return self.is_packing_due
 
     def _index(self, name: str, key: str, values: Iterable[str]) -> None:
         for value in values:

@@ -6,7 +6,8 @@ import orjson
 import pytest
 
 from fleetqueue.api import packing
-from fleetqueue.api.packing import Packer
+from fleetqueue.api.packing import AT_ONCE, DELAY_SECONDS, PAUSE_SECONDS, Packer, PackingTimer
+from fleetqueue.testing.virtual_time import advance
 
 
 def job(number: int, **status: int) -> bytes:
@@ -65,3 +66,35 @@ def test_a_pattern_does_not_grow_without_end(monkeypatch):
     patterns = [packer.pack(os.urandom(2000).hex().encode())[0] for _ in range(10)]
 
     assert max(len(pattern.json) for pattern in patterns) == packing.MOST_PATTERN
+
+
+@pytest.mark.virtual_time
+async def test_a_timer_has_what_is_due_packed_a_little_at_a_time():
+    due, asked = AT_ONCE + 1, []
+
+    def pack(most: int) -> bool:
+        nonlocal due
+        asked.append(most)
+        due -= most
+        return due > 0
+
+    timer = PackingTimer(pack)
+    timer.start()
+    timer.start()
+    await advance(DELAY_SECONDS)
+    assert asked == [AT_ONCE]
+
+    await advance(10 * PAUSE_SECONDS)
+    assert asked == [AT_ONCE, AT_ONCE]
+
+
+@pytest.mark.virtual_time
+async def test_a_timer_that_was_stopped_asks_no_more():
+    asked = []
+    timer = PackingTimer(asked.append)
+    timer.start()
+
+    timer.stop()
+
+    await advance(10 * DELAY_SECONDS)
+    assert not asked

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from fleetqueue.client import kubeconfig
-from fleetqueue.client.kubeconfig import Connection, ExecPlugin, KubeconfigError, load, parse, render
+from fleetqueue.client.kubeconfig import Connection, ExecPlugin, KubeconfigError, contexts, load, parse, render
 
 
 def config(*, cluster=None, user=None, context=None, name="main"):
@@ -323,3 +323,36 @@ def test_who_names_a_context_that_is_not_there_hears_which_are(tmp_path):
 
     with pytest.raises(KubeconfigError, match='has no context "other"; it has: main'):
         load(path, "other")
+
+
+SEVERAL = """\
+clusters:
+- {name: a, cluster: {server: "https://a"}}
+- {name: b, cluster: {server: "https://b"}}
+contexts:
+- {name: hub, context: {cluster: a, user: u}}
+- {name: worker, context: {cluster: b, user: u}}
+- {name: broken, context: {cluster: none, user: u}}
+users:
+- {name: u, user: {token: t}}
+"""
+
+
+def test_all_contexts_that_can_be_read_are_read(tmp_path):
+    path = tmp_path / "kubeconfig"
+    path.write_text(SEVERAL)
+
+    found = contexts(path)
+
+    assert {name: connection.server for name, connection in found.items()} == {
+        "hub": "https://a",
+        "worker": "https://b",
+    }
+
+
+def test_contexts_of_several_files_are_joined(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).write_text(SEVERAL.replace("worker", name))
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'one'}:{tmp_path / 'two'}:{tmp_path / 'none'}")
+
+    assert set(contexts(None)) == {"hub", "one", "two"}

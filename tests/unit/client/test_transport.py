@@ -495,3 +495,19 @@ def test_a_server_is_verified_however_its_scheme_is_written(server):
 
 def test_a_server_without_tls_has_nothing_to_verify():
     assert tls_context(Connection("http://hub:8080"), Credential()) is False
+
+
+@pytest.mark.parametrize(
+    ("credential", "what"),
+    [
+        pytest.param(Credential(ca=b"hello"), "the certificate authority of the kubeconfig", id="authority"),
+        pytest.param(
+            Credential(client_certificate=b"hello", client_key=b"hello"),
+            "the client certificate and key of the kubeconfig",
+            id="client certificate",
+        ),
+    ],
+)
+def test_a_certificate_that_cannot_be_read_is_named(credential, what):
+    with pytest.raises(ssl.SSLError, match=f"{what} cannot be read"):
+        tls_context(Connection("https://hub"), credential)

@@ -2,11 +2,12 @@
 
 import random
 import socket
+import sys
 
 import pytest
 
 from fleetqueue.lab.errors import EngineError
-from fleetqueue.lab.ports import FIRST, HIGHEST, LAST, LOOPBACK, assign, consecutive, hold, is_free
+from fleetqueue.lab.ports import FIRST, HIGHEST, LAST, LOOPBACK, assign, consecutive, hold, is_free, reserved
 
 
 @pytest.fixture
@@ -56,6 +57,17 @@ def test_a_held_port_is_not_free_and_refuses_connections(chooser):
         with pytest.raises(OSError, match="in use"):
             socket.create_server((LOOPBACK, port))
     assert is_free(port)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a server listen on a port that is held for it")
+def test_a_fleet_that_starts_chooses_no_port_that_is_reserved_for_another():
+    with reserved(["a", "b"], {}, random.Random(1)) as first, reserved(["a", "b"], {}, random.Random(1)) as second:
+        assert not set(first.values()) & set(second.values())
+
+
+def test_a_server_listens_on_the_port_that_is_reserved_for_it(chooser):
+    with reserved(["a"], {}, chooser) as ports, socket.create_server((LOOPBACK, ports["a"])):
+        socket.create_connection((LOOPBACK, ports["a"])).close()
 
 
 def test_ports_in_a_row_follow_the_names():

@@ -9,6 +9,7 @@ from fleetqueue.lab.state import (
     Ownership,
     default_data_dir,
     kept,
+    option,
     read_json,
     refuse_foreign,
     refuse_other_engine,
@@ -94,6 +95,33 @@ def test_how_a_fleet_was_started_is_remembered(tmp_path, settings, remembered):
 
     assert kept(tmp_path) == remembered
     assert kept(tmp_path / "elsewhere") is None
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        pytest.param("", "it is not JSON", id="empty"),
+        pytest.param('{"workers": 2', "it is not JSON", id="half written"),
+        pytest.param("[]", "it does not say how the fleet was started", id="no map"),
+        pytest.param("{}", "it does not say how the fleet was started", id="nothing in it"),
+        pytest.param('{"workers": "two"}', "it does not say how the fleet was started", id="no number"),
+        pytest.param('{"workers": 2, "engine": "steam"}', "it does not say how", id="an engine that nobody has"),
+        pytest.param('{"workers": 2, "scenario": "x"}', "it does not say how", id="a scenario that nobody has"),
+    ],
+)
+def test_a_broken_record_of_a_fleet_comes_with_what_to_do(tmp_path, content, why):
+    (tmp_path / "fleet.json").write_text(content)
+
+    with pytest.raises(EngineError) as broken:
+        kept(tmp_path)
+
+    message = str(broken.value)
+    assert why in message
+    assert f"forget the fleet with `fleetqueue down --delete --data-dir {tmp_path}` and start again" in message
+
+
+def test_a_folder_with_a_space_is_named_as_a_shell_reads_it(tmp_path):
+    assert option(tmp_path / "my fleet") == f" --data-dir '{tmp_path}/my fleet'"
 
 
 def test_a_folder_of_another_engine_is_refused_with_what_to_do(tmp_path):

@@ -22,6 +22,8 @@ def lines():
         return stream
 
     yield set_up
+    for handler in root.handlers:
+        handler.close()
     root.handlers[:], root.level, root.propagate = before[0], before[1], before[2]
 
 
@@ -113,3 +115,16 @@ def test_tags_are_on_every_line_within(lines):
     inside, outside = stream.getvalue().splitlines()
     assert inside.endswith("inside pod=ns/p key=a")
     assert outside.endswith("outside")
+
+
+def test_a_file_that_has_grown_large_is_put_aside(lines, tmp_path, monkeypatch):
+    monkeypatch.setattr(logs, "LARGE_BYTES", 100)
+    file = tmp_path / "parts.log"
+    lines(json=False, file=file)
+
+    for number in range(3):
+        Log("storage").info("written", about="x" * 100, number=number)
+
+    assert "number=2" in file.read_text()
+    assert "number=1" in (tmp_path / "parts.log.1").read_text()
+    assert len(list(tmp_path.iterdir())) == 2

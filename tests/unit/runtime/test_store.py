@@ -48,7 +48,7 @@ def test_what_was_there_before_is_told():
 
 
 def test_what_came_first_is_packed_and_still_found(monkeypatch):
-    monkeypatch.setattr("fleetqueue.runtime.store.UNPACKED", 2)
+    monkeypatch.setattr("fleetqueue.runtime.store.MOST_UNPACKED", 2)
     store = Store(ConfigMap)
 
     for name in "abcd":
@@ -58,8 +58,20 @@ def test_what_came_first_is_packed_and_still_found(monkeypatch):
     assert len(store._raw) == 2
 
 
-def test_a_packed_object_is_replaced_and_removed(monkeypatch):
+def test_what_is_due_is_packed_a_few_at_a_time(monkeypatch):
     monkeypatch.setattr("fleetqueue.runtime.store.UNPACKED", 1)
+    store = Store(ConfigMap)
+    for name in "abcd":
+        store.put(config_map(name, key=name))
+
+    assert len(store._raw) == 4
+    assert [store.pack(2), store.pack(2)] == [True, False]
+
+    assert list(store._raw) == ["ns/d"]
+
+
+def test_a_packed_object_is_replaced_and_removed(monkeypatch):
+    monkeypatch.setattr("fleetqueue.runtime.store.MOST_UNPACKED", 1)
     store = Store(ConfigMap)
     for name in "abc":
         store.put(config_map(name, key="1"))
