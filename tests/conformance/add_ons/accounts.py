@@ -20,7 +20,7 @@ from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.lab.processes import Command
 from fleetqueue.real.fleet import RealFleet
-from fleetqueue.testing.arranged_api import resource_of
+from fleetqueue.testing.arranged_objects import resource_of
 from tests.conformance.add_ons.building import Built
 from tests.unit.embedded.ocm.managed_service_accounts import upstream
 from tests.unit.embedded.ocm.managed_service_accounts.conftest import CLUSTER

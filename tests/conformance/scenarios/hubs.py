@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from fleetqueue import clock
@@ -103,31 +104,53 @@ class EmbeddedHub:
         await advance(seconds)
 
 
+@dataclass
+class LastChange:
+    """When something changed for the last time, on one cluster or on several that settle together."""
+
+    moment: float = 0.0
+
+
 class RealHub:
     """A real cluster that counts as settled when nothing of some kinds has changed for a while."""
 
-    def __init__(self, client: Client, kinds: Sequence[type[Object]], *, quiet: float, patience: float) -> None:
+    def __init__(
+        self,
+        client: Client,
+        kinds: Sequence[type[Object]],
+        *,
+        quiet: float,
+        patience: float,
+        last_change: LastChange | None = None,
+    ) -> None:
         """Take the kinds that are followed, and how many seconds to wait.
 
         Args:
             quiet: without a change, after which it has settled; more than upstream's controllers pause between writes.
             patience: until it must have settled.
+            last_change: that of several clusters, of which none has settled before all have.
         """
         self.client = client
         self.informers: list[Informer[Any]] = [Informer(client, kind) for kind in kinds]
         self._quiet = quiet
         self._patience = patience
-        self._changed = 0.0
+        self._last_change = last_change or LastChange()
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, cluster: RealCluster, kinds: Sequence[type[Object]], *, quiet: float, patience: float
+        cls,
+        cluster: RealCluster,
+        kinds: Sequence[type[Object]],
+        *,
+        quiet: float,
+        patience: float,
+        last_change: LastChange | None = None,
     ) -> AsyncIterator[Self]:
         """Follow one cluster of a `RealFleet`."""
         client = connect(load(cluster.kubeconfig))
         try:
-            async with cls.following(client, kinds, quiet=quiet, patience=patience) as hub:
+            async with cls.following(client, kinds, quiet=quiet, patience=patience, last_change=last_change) as hub:
                 yield hub
         finally:
             await client.close()
@@ -135,11 +158,17 @@ class RealHub:
     @classmethod
     @asynccontextmanager
     async def following(
-        cls, client: Client, kinds: Sequence[type[Object]], *, quiet: float, patience: float
+        cls,
+        client: Client,
+        kinds: Sequence[type[Object]],
+        *,
+        quiet: float,
+        patience: float,
+        last_change: LastChange | None = None,
     ) -> AsyncIterator[Self]:
         """Follow the cluster of a client."""
         async with AsyncExitStack() as stack:
-            hub = cls(client, kinds, quiet=quiet, patience=patience)
+            hub = cls(client, kinds, quiet=quiet, patience=patience, last_change=last_change)
             for informer in hub.informers:
                 informer.subscribe(lambda old, new: hub.note())
                 await stack.enter_async_context(running(informer.run()))
@@ -155,14 +184,15 @@ class RealHub:
 
     def note(self) -> None:
         """Something has changed."""
-        self._changed = clock.monotonic()
+        self._last_change.moment = clock.monotonic()
 
     async def quiet_for(self, seconds: float) -> None:
         """Wait until nothing has changed for so long, by seconds in which the cluster was idle."""
         async with asyncio.timeout(self._patience):
-            quiet, seen, moment, busy = 0.0, self._changed, clock.monotonic(), busy_seconds()
+            quiet, seen, moment, busy = 0.0, self._last_change.moment, clock.monotonic(), busy_seconds()
             while quiet < seconds:
                 await asyncio.sleep(LOOK)
                 now, spent = clock.monotonic(), busy_seconds()
-                quiet = quiet + quiet_share(now - moment, spent - busy) if self._changed == seen else 0.0
-                seen, moment, busy = self._changed, now, spent
+                is_still = self._last_change.moment == seen
+                quiet = quiet + quiet_share(now - moment, spent - busy) if is_still else 0.0
+                seen, moment, busy = self._last_change.moment, now, spent

@@ -1,5 +1,10 @@
-"""Each scenario of a kind of jobs is about a rule: where the rule is made wrong, the scenario ends otherwise."""
+"""Each scenario of a kind of jobs is about a rule: where the rule is made wrong, the scenario ends otherwise.
 
+That each scenario is named by a mutation is always asked. Of the mutations themselves every second is tried, and of
+some it is asked that nothing but the rule makes the difference; `make mutations` asks all of it of all of them.
+"""
+
+import os
 import sys
 from fnmatch import fnmatchcase
 
@@ -8,70 +13,74 @@ import pytest
 from fleetqueue.testing import virtual_time
 
 from .comparing import differences
-from .integration_mutations import INTEGRATION_MUTATIONS
-from .kueue_integrations import world as integrations
-from .kueue_jobs import kinds
-from .kueue_jobs import world as jobs
-from .mutations import MUTATIONS
+from .mutations.rooms import ROOMS
 
-DESCRIBED = kinds.described()
-IN_THEIR_WORLDS = [
-    *(pytest.param(jobs, DESCRIBED, mutation, id=mutation.rule) for mutation in MUTATIONS),
-    *(
-        pytest.param(integrations, integrations.DESCRIBED, mutation, id=mutation.rule)
-        for mutation in INTEGRATION_MUTATIONS
-    ),
+SHARE = 1 if os.environ.get("FLEETQUEUE_MUTATIONS") == "all" else 2
+IN_THEIR_ROOMS = [
+    pytest.param(room, each, id=f"{room.name}: {each.rule}") for room in ROOMS for each in room.mutations[::SHARE]
 ]
-
-
-def named(mutation, described):
-    return [each for each in described if any(fnmatchcase(each["name"], pattern) for pattern in mutation.noticed)]
+EACH_ROOM = pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
 
 
 def make_wrong(mutation, monkeypatch):
     """Put what is wrong in the place of the rule, also where a module has imported it."""
-    right = mutation.of.__dict__[mutation.name]
+    right = next(each.__dict__[mutation.name] for each in _owners(mutation.of) if mutation.name in each.__dict__)
     of_ours = [module for name, module in sys.modules.items() if name.startswith("fleetqueue.")]
-    for owner in (mutation.of, *of_ours):
+    monkeypatch.setattr(mutation.of, mutation.name, mutation.instead)
+    for owner in of_ours:
         if owner.__dict__.get(mutation.name) is right:
             monkeypatch.setattr(owner, mutation.name, mutation.instead)
 
 
+def otherwise_than_recorded(room, mutation):
+    """Run the scenarios about a rule, and only these; return which ended otherwise than recorded."""
+    ends, recorded = virtual_time.run(room.run_on_ours(room.named(mutation))), room.world.recorded()
+    return [
+        each["name"] for each in room.named(mutation) if differences(each, ends[each["name"]], recorded[each["name"]])
+    ]
+
+
+def _owners(of):
+    """Return a module, or a class and those that it has its methods from."""
+    return of.__mro__ if isinstance(of, type) else (of,)
+
+
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("world", "described", "mutation"), IN_THEIR_WORLDS)
-def test_a_wrong_rule_is_noticed_by_its_scenarios(world, described, mutation, monkeypatch):
+@pytest.mark.parametrize(("room", "mutation"), IN_THEIR_ROOMS)
+def test_a_wrong_rule_is_noticed_by_its_scenarios(room, mutation, monkeypatch):
     make_wrong(mutation, monkeypatch)
 
-    ends = virtual_time.run(world.run_on_ours(named(mutation, described), is_checked=False))
+    noticed = otherwise_than_recorded(room, mutation)
 
-    recorded = world.WORLD.recorded()
-    noticed = [
-        each["name"]
-        for each in named(mutation, described)
-        if differences(each, ends[each["name"]], recorded[each["name"]])
-    ]
-    assert noticed == [each["name"] for each in named(mutation, described)]
+    assert noticed == [each["name"] for each in room.named(mutation)]
 
 
-def test_each_scenario_of_a_kind_is_about_some_rule():
-    about_one = [each["name"] for mutation in MUTATIONS for each in named(mutation, DESCRIBED)]
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("room", "mutation"), IN_THEIR_ROOMS[:: 1 if SHARE == 1 else 10])
+def test_without_the_others_they_end_as_recorded_while_the_rule_is_right(room, mutation):
+    assert otherwise_than_recorded(room, mutation) == []
 
-    assert [each["name"] for each in DESCRIBED if each["name"] not in about_one] == []
+
+@EACH_ROOM
+def test_each_scenario_is_about_some_rule(room):
+    about_one = {each["name"] for mutation in room.mutations for each in room.named(mutation)}
+
+    assert [each["name"] for each in room.described if each["name"] not in about_one] == []
 
 
-@pytest.mark.parametrize(
-    ("mutations", "described"),
-    [
-        pytest.param(MUTATIONS, DESCRIBED, id="kueue_jobs"),
-        pytest.param(INTEGRATION_MUTATIONS, integrations.DESCRIBED, id="kueue_integrations"),
-    ],
-)
-def test_each_pattern_names_a_scenario(mutations, described):
-    names = [each["name"] for each in described]
+def test_each_pattern_names_a_scenario_of_some_room_that_must_notice_it():
+    asked = [(room, mutation, pattern) for room in ROOMS for mutation in room.mutations for pattern in mutation.noticed]
+    found = {
+        (id(mutation), pattern)
+        for room, mutation, pattern in asked
+        if any(fnmatchcase(each["name"], pattern) for each in room.described)
+    }
 
-    assert [
-        pattern
-        for mutation in mutations
-        for pattern in mutation.noticed
-        if not any(fnmatchcase(name, pattern) for name in names)
-    ] == []
+    assert [pattern for _, mutation, pattern in asked if (id(mutation), pattern) not in found] == []
+
+
+@EACH_ROOM
+def test_each_mutation_is_named_by_its_rule_alone(room):
+    rules = [mutation.rule for mutation in room.mutations]
+
+    assert len({*rules}) == len(rules)

@@ -1,7 +1,8 @@
 """All worlds: each has its tests and its record by being listed here.
 
 A new room makes a folder with its YAML files and a `world.py` that ends in `WORLD = World(...)`, and is listed below.
-`python tools/record_scenarios.py <folder>` then writes its record.
+`python tools/record_scenarios.py <folder>` then writes its record. `multikueue_kinds` is a world for each family of
+kinds, with a folder for each record.
 """
 
 from .cluster_profiles.world import WORLD as CLUSTER_PROFILES
@@ -9,6 +10,7 @@ from .kueue_integrations.world import WORLD as KUEUE_INTEGRATIONS
 from .kueue_jobs.world import WORLD as KUEUE_JOBS
 from .kueue_queues.world import WORLD as KUEUE_QUEUES
 from .multikueue.world import WORLD as MULTIKUEUE
+from .multikueue_kinds.world import WORLDS as MULTIKUEUE_KINDS
 from .placement.world import WORLD as PLACEMENT
 from .registration.world import WORLD as REGISTRATION
 from .work.world import WORLD as WORK
@@ -20,6 +22,7 @@ WORLDS = (
     KUEUE_JOBS,
     KUEUE_QUEUES,
     MULTIKUEUE,
+    *MULTIKUEUE_KINDS,
     PLACEMENT,
     REGISTRATION,
     WORK,

@@ -1,7 +1,7 @@
 """One cluster's API: all floors wired together, on one screen."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.embedded.apiserver.admission.chain import Chain
+from fleetqueue.embedded.apiserver.admission.chain import Chain, Link
 from fleetqueue.embedded.apiserver.admission.escalation import EscalationCheck
 from fleetqueue.embedded.apiserver.admission.in_process_webhooks import InProcessWebhooks
 from fleetqueue.embedded.apiserver.admission.plugins import CertificateSigners, NamespaceLifecycle
@@ -20,7 +20,7 @@ from fleetqueue.embedded.apiserver.auth.bootstrap_policy import cluster_role_bin
 from fleetqueue.embedded.apiserver.auth.rbac import Rbac
 from fleetqueue.embedded.apiserver.auth.service_account_tokens import ServiceAccountTokens
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
-from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, WatchStream
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, TextStream, WatchStream
 from fleetqueue.embedded.apiserver.http.handler import Handler
 from fleetqueue.embedded.apiserver.http.impersonation import USER, impersonated
 from fleetqueue.embedded.apiserver.http.request_info import request_info
@@ -50,14 +50,17 @@ class Secrets:
 
 
 class ApiServer:
-    def __init__(self, storage: Storage, secrets: Secrets, converters: Converters = NO_CONVERTERS) -> None:
-        """Wire the floors."""
+    def __init__(
+        self, storage: Storage, secrets: Secrets, converters: Converters = NO_CONVERTERS, links: Sequence[Link] = ()
+    ) -> None:
+        """Wire the floors; `links` come last in the admission chain."""
         self.storage = storage
         self.resources = Resources(built_in())
-        self.rbac = Rbac(self._rbac_version, self._rbac_objects)
+        self.rbac = Rbac(storage.counter(*_RBAC_PREFIXES), self._rbac_objects)
         self.webhooks = InProcessWebhooks(self._may)
         rights = EscalationCheck(self.rbac, self.find), CertificateSigners(self._may)
-        self.store = RegistryStore(storage, Chain(NamespaceLifecycle(self._namespace), self.webhooks, *rights))
+        chain = Chain(NamespaceLifecycle(self._namespace), self.webhooks, *rights, *links)
+        self.store = RegistryStore(storage, chain)
         accounts = ServiceAccountTokens(secrets.signing_key, ISSUER, self._uid)
         self.authentication = Authentication(accounts, [ISSUER], secrets.tokens)
         self.establishing = Establishing(self.store, self.resources, SERVER, converters)
@@ -91,7 +94,7 @@ class ApiServer:
         content_type: str = "application/json",
         agent: str = "",
         warnings: list[str] | None = None,
-    ) -> ServerResponse | WatchStream:
+    ) -> ServerResponse | TextStream | WatchStream:
         """Answer one request that comes without bytes; raises ApiError.
 
         Args:
@@ -119,17 +122,14 @@ class ApiServer:
     def _namespace(self, name: str) -> Manifest | None:
         return self.find("", "namespaces", "", name)
 
-    def _uid(self, resource: str, namespace: str, name: str) -> str | None:
+    def _uid(self, key: str) -> str | None:
         try:
-            return str(self.storage.get(keys.key_of("", resource, namespace, name)).object["metadata"]["uid"])
+            return str(self.storage.get(key).object["metadata"]["uid"])
         except errors.NotFound:
             return None
 
     def _may(self, asked: Attributes) -> bool:
         return self.rbac.reason(asked) is not None
-
-    def _rbac_version(self) -> tuple[int, ...]:
-        return tuple(map(self.storage.changes, _RBAC_PREFIXES))
 
     def _rbac_objects(self) -> tuple[Iterable[Manifest], Iterable[Manifest]]:
         roles, cluster_roles, bindings, cluster_bindings = (

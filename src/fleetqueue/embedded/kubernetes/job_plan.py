@@ -11,7 +11,7 @@ from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kubernetes import job_indexes
 from fleetqueue.embedded.kubernetes.job_tally import Failures, JobPodCounts, ending, next_failures, seconds_to_deadline
-from fleetqueue.embedded.kubernetes.pods import from_template, prefix_of, removal_cost
+from fleetqueue.embedded.kubernetes.pods import from_template, prefix_of, removal_cost, room_to_wait
 
 MOST_AT_ONCE: Final = 500
 """Pods that one look creates or deletes, so that a large Job does not keep the others waiting."""
@@ -50,7 +50,7 @@ def decide(job: Job, pods: Sequence[Pod], counted: JobPodCounts, before: Failure
     missing = wanted - len(counted.active)
     if job.replaces_only_failed:
         missing -= len(counted.terminating)
-    create, pause = _to_create(job, counted, min(missing, MOST_AT_ONCE), failures, now)
+    create, pause = _to_create(job, counted, min(missing, MOST_AT_ONCE, room_to_wait(counted.active)), failures, now)
     waits = [seconds for seconds in (pause, deadline) if seconds is not None]
     return JobPlan(create=create, failures=failures, look_again=min(waits, default=None))
 

@@ -58,7 +58,7 @@ class NodeHealthController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         """Leases wake nobody: they are looked at when one may have run out."""
-        return (Watch(Lease, lambda lease: (), namespace=LEASE_NAMESPACE),)
+        return (Watch(Lease, namespace=LEASE_NAMESPACE),)
 
     def subscribe(self) -> None:
         super().subscribe()

@@ -12,7 +12,18 @@ from fleetqueue.api.scheme import Manifest
 BY_NODE: Final = "node"
 LONGEST_PREFIX: Final = 58
 """Characters of a name before the five that are drawn: 63 fit into a label."""
+MOST_WAITING: Final = 1000
+"""Pods of one owner that may wait for a node: a scheduler has enough to choose from, and memory is not filled with a
+million pods that no node of ours would ever run."""
 PHASES: Final = {"Pending": 0, "": 1, "Unknown": 1, "Running": 2}
+
+
+def room_to_wait(active: Iterable[Pod]) -> int:
+    """Return how many more pods an owner may have that wait for a node.
+
+    Simplified: An owner has at most 1,000 pods that wait for a node; more are made when some of them run.
+    """
+    return max(0, MOST_WAITING - sum(not pod.spec.node_name for pod in active))
 
 
 def restarts(pod: Pod) -> int:

@@ -27,6 +27,7 @@ from fleetqueue.embedded.kubernetes.pods import (
     is_available,
     prefix_of,
     removal_cost,
+    room_to_wait,
     seconds_to_available,
 )
 from fleetqueue.runtime.cluster import Cluster
@@ -104,7 +105,8 @@ class ReplicaSetController(Controller):
         missing = replica_set.spec.replicas - len(active)
         surplus = sorted(active, key=removal_cost)[: max(-missing, 0)][:MOST_AT_ONCE]
         await at_once(surplus, partial(self.pods.delete, replica_set))
-        _, failure = await slow_start(range(min(missing, MOST_AT_ONCE)), partial(self._create, replica_set))
+        count = min(missing, MOST_AT_ONCE, room_to_wait(active))
+        _, failure = await slow_start(range(count), partial(self._create, replica_set))
         return failure
 
     async def _create(self, replica_set: ReplicaSet, number: int) -> None:

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Pod
@@ -19,6 +20,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import names
 from fleetqueue.embedded.kueue.jobs import job_fields
 from fleetqueue.embedded.kueue.jobs.owned_workloads import WorkloadsByOwner, owner_key
+from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.pods.pod_writes import PodWrites
 from fleetqueue.embedded.kueue.workload_state import facts
 from fleetqueue.rules.workload_slices import (
@@ -49,8 +51,9 @@ class ElasticPodController(Controller):
     name = "elastic job pods"
     concurrency = 4
 
-    def __init__(self, hub: Cluster, metrics: Metrics) -> None:
+    def __init__(self, hub: Cluster, metrics: Metrics, kueue_metrics: KueueMetrics) -> None:
         super().__init__(hub, metrics)
+        self.kueue_metrics = kueue_metrics
         self.workloads = WorkloadsByOwner(hub)
         self.writes = PodWrites(hub, SeriesRecorder(hub.client, "elastic_job_ungater"))
         self.pods = hub.informer(Pod, labels=STARTED_PODS).store
@@ -71,9 +74,11 @@ class ElasticPodController(Controller):
         pods = self._pods_of(active)
         if self.writes.is_behind(pods.values()):
             raise errors.RetryLater(LAG_SECONDS, "the cache does not show our own write yet")
+        view = kueue.QueuedWorkload.view(active)
         for name in released_pods(active, [*pods.values()]):
             pod = pods[name]
             await self.writes.change(pod, released(pod, active))
+            self.kueue_metrics.gate_removed(ELASTIC_JOB, view, clock.now())
 
     def _pods_of(self, workload: Manifest) -> dict[str, Manifest]:
         first = key_of(workload["metadata"]["namespace"], slice_name(workload))

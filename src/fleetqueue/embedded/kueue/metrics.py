@@ -105,6 +105,14 @@ class KueueMetrics:
             "How long it took from the admission of Workloads until their pods were ready.",
             PRIORITY,
         )
+        self._gate_removal = make.seconds(
+            "pod_scheduling_gate_removal_seconds",
+            "How long it took from the admission of Workloads until the gate of a pod was removed.",
+            "name",
+            CLUSTER_QUEUE,
+            "is_group",
+            buckets=GO_BUCKETS,
+        )
         self._finished = make.count_by_queue("finished_workloads_total", "Workloads that have finished.", PRIORITY)
         self._replaced_slices = make.count(
             "replaced_workload_slices_total",
@@ -177,6 +185,13 @@ class KueueMetrics:
         _observe(self._ready_wait, place, queued_seconds(view, now), _class(view))
         _observe(self._admitted_until_ready, place, _seconds_since(view, kueue.ADMITTED, now) or 0.0, _class(view))
 
+    def gate_removed(self, gate: str, view: kueue.Workload, now: datetime, *, is_group: bool = False) -> None:
+        """Count that a pod of an admitted Workload was let go on."""
+        seconds, admission = _seconds_since(view, kueue.ADMITTED, now), view.status.admission
+        if seconds is not None and admission is not None:
+            group = str(is_group).lower()
+            self._gate_removal.labels(gate, admission.cluster_queue, group, self._role).observe(seconds)
+
     def evicted(
         self, view: kueue.Workload, cluster_queue: str, why: tuple[str, str], now: datetime, *, is_first: bool
     ) -> None:
@@ -204,7 +219,12 @@ class KueueMetrics:
     def forget_cluster_queue(self, name: str) -> None:
         """Stop telling of a ClusterQueue; one that comes with its name begins at nothing."""
         alone = (self._skips, self._evicted_once, self._ready_until_evicted, self._eviction_latency)
-        for metric in (*alone, self._replaced_slices, *(both.cluster_queues for both in self._by_queue)):
+        for metric in (
+            *alone,
+            self._gate_removal,
+            self._replaced_slices,
+            *(both.cluster_queues for both in self._by_queue),
+        ):
             metric.remove_by_labels({CLUSTER_QUEUE: name})
         self._preempted.remove_by_labels({PREEMPTING: name})
 

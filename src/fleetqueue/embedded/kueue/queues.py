@@ -23,7 +23,6 @@ from fleetqueue.embedded.kueue.names import IN_USE
 from fleetqueue.embedded.kueue.scheduling.admission_status import with_condition
 from fleetqueue.embedded.kueue.scheduling.cluster_configuration import check_names
 from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsage
-from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
 from fleetqueue.runtime.metrics import Metrics
@@ -162,7 +161,7 @@ class InUseController(Controller):
 
 
 def flavors_in_use(hub: Cluster, metrics: Metrics) -> InUseController:
-    return InUseController(hub, metrics, kueue.ResourceFlavor, BY_FLAVOR, flavor_names)
+    return InUseController(hub, metrics, kueue.ResourceFlavor, BY_FLAVOR, lambda queue: queue.flavors)
 
 
 def checks_in_use(hub: Cluster, metrics: Metrics) -> InUseController:

@@ -23,6 +23,7 @@ from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobIntegration
 from fleetqueue.embedded.kueue.jobs.controller import JobReconciler
 from fleetqueue.embedded.kueue.jobs.integration import Integration
 from fleetqueue.embedded.kueue.jobs.job_set import JobSetIntegration
+from fleetqueue.embedded.kueue.jobs.jobs_of_workloads import JobsOfWorkloads
 from fleetqueue.embedded.kueue.jobs.kubeflow import KUBEFLOW_INTEGRATIONS
 from fleetqueue.embedded.kueue.jobs.ray import RAY_INTEGRATIONS
 from fleetqueue.embedded.kueue.jobs.spark_application import SparkApplicationIntegration
@@ -84,7 +85,7 @@ def controllers(
         LocalQueueController(hub, metrics, cache),
         flavors_in_use(hub, metrics),
         checks_in_use(hub, metrics),
-        ElasticPodController(hub, metrics),
+        ElasticPodController(hub, metrics, kueue_metrics),
         *_of_jobs(hub, metrics, settings, parents, kueue_metrics),
         *_of_pods(hub, metrics, settings, parents, kueue_metrics),
         *_visibility(hub, metrics, cache, settings, serve),
@@ -106,7 +107,11 @@ def _of_jobs(
     kueue_metrics: KueueMetrics,
 ) -> list[JobReconciler]:
     ancestors = _ancestors(hub, settings, parents)
-    return [JobReconciler(hub, metrics, one, settings, ancestors, kueue_metrics) for one in _enabled(settings)]
+    jobs_of_workloads = JobsOfWorkloads(hub)
+    return [
+        JobReconciler(hub, metrics, one, settings, ancestors, jobs_of_workloads, kueue_metrics)
+        for one in _enabled(settings)
+    ]
 
 
 def _enabled(settings: KueueSettings) -> list[Integration]:

@@ -17,7 +17,7 @@ from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import messages
 from fleetqueue.embedded.kueue import names as n
-from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names, required_checks
+from fleetqueue.embedded.kueue.scheduling.readiness import required_checks
 from fleetqueue.embedded.kueue.workload_state import WorkloadState, WorkloadStep, admitted_or_not
 from fleetqueue.embedded.kueue.workload_timeouts import deadlines
 
@@ -276,7 +276,7 @@ def required_check_names(queue: kueue.ClusterQueue, admission: kueue.Admission |
     if admission is not None:
         given = {flavor for part in admission.pod_set_assignments for flavor in part.flavors.values()}
         return required_checks(queue, given)
-    everywhere = set(flavor_names(queue))
+    everywhere = set(queue.flavors)
     listed = queue.spec.admission_checks_strategy.admission_checks
     return sorted(check.name for check in listed if not check.on_flavors or everywhere <= set(check.on_flavors))
 

@@ -251,6 +251,22 @@ def _stopped_kubeflow(status: Manifest) -> Manifest:
     return {**status, "replicaStatuses": replicas} if replicas else status
 
 
+class RayJobAdapter(JobAdapter):
+    def __init__(self) -> None:
+        super().__init__(RAY_JOB, ray_job_ending, _stopped_ray_job)
+
+    def status(self, job: Manifest, copy: Manifest, now: datetime) -> Manifest:
+        """Copy the status; of one that a new copy does not have yet, some is left.
+
+        Kueue takes away what stands in its fields, and the API server has defaults for two of them.
+        """
+        copied, before = super().status(job, copy, now), job.get("status") or {}
+        if copied or not before:
+            return copied
+        left: Manifest = {"failed": 0, "succeeded": 0}
+        return {**left, "rayClusterStatus": {}} if "rayClusterStatus" in before else left
+
+
 def _stopped_ray_job(status: Manifest) -> Manifest:
     return {**status, "jobDeploymentStatus": "Suspended"} if status.get("jobDeploymentStatus") else status
 
@@ -293,7 +309,7 @@ ADAPTERS: Final[tuple[Adapter, ...]] = (
     *map(TrainingOperatorAdapter, (JAX_JOB, PADDLE_JOB, PYTORCH_JOB, TF_JOB, XGBOOST_JOB)),
     JobAdapter(MPI_JOB, kubeflow_ending, _stopped_kubeflow),
     RayClusterAdapter(),
-    JobAdapter(RAY_JOB, ray_job_ending, _stopped_ray_job),
+    RayJobAdapter(),
     RayServiceAdapter(),
     TrainJobAdapter(),
     JobAdapter(APP_WRAPPER, app_wrapper_ending, _stopped_app_wrapper),

@@ -17,10 +17,12 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
-from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, OUT_OF_SYNC
+from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, OUT_OF_SYNC, OWNER_NOT_FOUND
 from fleetqueue.embedded.multikueue.workload_group import RemoteCopy, WorkloadGroup
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
+NOT_OVER = (OUT_OF_SYNC, OWNER_NOT_FOUND)
+"""Why a worker's Workload may have finished though the job has not."""
 
 
 class GroupAction(Enum):
@@ -106,7 +108,7 @@ def _placed(group: WorkloadGroup, cluster: str) -> GroupStep:
     if (finished := copy.condition(kueue.FINISHED)) is not None:
         if finished.reason == OUT_OF_SYNC:
             return _end(copy, finished) if group.is_elastic else _retry(messages.out_of_sync(cluster), WARNING)
-        return _finish(group, copy)
+        return _retry(messages.GONE) if finished.reason == OWNER_NOT_FOUND else _finish(group, copy)
     if copy.is_evicted:
         return GroupStep(GroupAction.RETRY, cluster, message=messages.evicted(cluster), event=NORMAL)
     if copy.condition(kueue.ADMITTED) is None or not copy.can_follow:
@@ -122,7 +124,7 @@ def _pending(group: WorkloadGroup, *, nominates: bool) -> GroupStep:
         return GroupStep(GroupAction.NOMINATE, clusters=wanted)
     for copy in group.copies.values():
         finished = copy.condition(kueue.FINISHED) if copy.is_connected else None
-        if finished is not None and finished.reason != OUT_OF_SYNC and copy.cluster in group.local.clusters:
+        if finished is not None and finished.reason not in NOT_OVER and copy.cluster in group.local.clusters:
             return _finish(group, copy)
     if (chosen := winner(group)) is not None:
         return GroupStep(GroupAction.RECORD, chosen.cluster) if chosen.has_all else GroupStep()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from fleetqueue import clock
@@ -13,8 +14,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.embedded.multikueue.bound_copies import workloads_of
 from fleetqueue.embedded.multikueue.workload_group import copy_facts
-from fleetqueue.runtime.controller import is_news
-from fleetqueue.runtime.informer import Informer, WatchScope
+from fleetqueue.runtime.informer import Informer, WatchScope, is_news
 
 REOPEN_SECONDS: Final = 0.5
 
@@ -95,12 +95,15 @@ class RemoteObjects:
         self.jobs: dict[type[Object], Follower[Any]] = {
             kind: Follower(kind, labels=labels, cluster=name) for kind in kinds
         }
+        self._seen: dict[type[Object], Follower[Any]] = {}
+        """Of the jobs, those of which there has been any."""
         self.sent: dict[str, list[Sent]] = {}
         """By the key of the Workload."""
         self._on_event = on_event
         self.workloads.subscribe(self._workload_changed)
-        for follower in self.jobs.values():
+        for kind, follower in self.jobs.items():
             follower.store.add_index(BY_WORKLOAD, workloads_of)
+            follower.subscribe(partial(self._see, kind))
             follower.subscribe(self._job_changed)
 
     def workload(self, key: str) -> Manifest | None:
@@ -110,7 +113,7 @@ class RemoteObjects:
         """Return what it has of a Workload's job, and of which kind that is."""
         return [
             (kind, raw)
-            for kind, follower in self.jobs.items()
+            for kind, follower in self._seen.items()
             for view in follower.store.by_index(BY_WORKLOAD, key)
             if (raw := follower.store.raw(view.key)) is not None
         ]
@@ -145,6 +148,9 @@ class RemoteObjects:
         for follower in self.jobs.values():
             keys.update(key for view in follower.store.all() for key in workloads_of(view))
         return sorted(keys)
+
+    def _see(self, kind: type[Object], old: Object | None, new: Object | None) -> None:
+        self._seen.setdefault(kind, self.jobs[kind])
 
     def _workload_changed(self, old: kueue.QueuedWorkload | None, new: kueue.QueuedWorkload | None) -> None:
         seen = new or old

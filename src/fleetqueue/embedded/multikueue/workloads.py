@@ -57,6 +57,8 @@ class MultiKueueWorkloadController(Controller):
         self.groups = groups
         self.multikueue_metrics = multikueue_metrics
         self.events = SeriesRecorder(hub.client, WORKLOAD_CONTROLLER)
+        self._ended: dict[str, float] = {}
+        """When it was first seen that the job of a slice has ended on the hub, too."""
         store = hub.informer(kueue.QueuedWorkload).store
         store.add_index(BY_CHECK, lambda view: [check.name for check in view.status.admission_checks])
 
@@ -107,7 +109,21 @@ class MultiKueueWorkloadController(Controller):
             if remote is not None and remote.copies is not None and not is_there(what, group.copies[cluster]):
                 remote.copies.wake(key)
 
+    def _leave_to_its_job(self, group: WorkloadGroup) -> None:
+        """Raise RetryLater for a moment where the job of a slice has ended on the hub.
+
+        There the job's own controller finishes the slice, and says so. Of slices that have finished it knows nothing,
+        so that without this it would be chance whether somebody says so.
+        """
+        if not group.is_elastic or not group.jobs or not all(map(group.adapter.has_ended, group.jobs)):
+            return
+        since = self._ended.setdefault(group.local.key, clock.monotonic())
+        if (left := since + BATCH_SECONDS - clock.monotonic()) > 0:
+            raise errors.RetryLater(left, "its job has ended, and finishes it")
+        del self._ended[group.local.key]
+
     def _clean_up(self, key: str) -> None:
+        self._ended.pop(key, None)
         for remote in self.groups.remotes:
             if remote.copies is not None and remote.has_anything(key):
                 remote.copies.wake(key)
@@ -129,6 +145,7 @@ class MultiKueueWorkloadController(Controller):
                 for job, status in last_status_changes(group):
                     await self._write_job(group, job, status)
             case GroupAction.FINISH:
+                self._leave_to_its_job(group)
                 await self._finish(group.local, raw, step)
 
     async def _record(self, group: WorkloadGroup, raw: Manifest, cluster: str) -> None:

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api.core_v1 import Node, Pod
+from fleetqueue.api.conditions import find
+from fleetqueue.api.core_v1 import READY, RUNNING, Node, Pod
 from fleetqueue.api.meta import split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.nodes import pod_statuses, stages
@@ -100,7 +101,9 @@ class KubeletController(Controller):
         self.hub.informer(Node).subscribe(self._node_changed)
 
     def _node_changed(self, old: Node | None, new: Node | None) -> None:
-        if old is not None and new is not None and is_silent(old) != is_silent(new):
+        if old is None or new is None:
+            return
+        if is_silent(old) != is_silent(new) or old.is_ready != new.is_ready:
             for pod in self.hub.by_index(Pod, BY_NODE, new.name):
                 self.wake(pod.key)
 
@@ -123,6 +126,9 @@ class KubeletController(Controller):
                 await self.programs.keep(pod, host=self._host(pod), address=self._address(pod))
                 return
             await self.programs.stop(key, within=pod.metadata.deletion_grace_period_seconds or 0)
+        if self._is_marked(pod):
+            await self._write(pod, {"conditions": pod_statuses.all_true(live_status(self.hub, pod), clock.now())})
+            return
         stage = next((stage for stage in stages.load(self.settings.stages) if stage.fits(pod)), None)
         if stage is None or _is_released(pod):
             return
@@ -135,13 +141,25 @@ class KubeletController(Controller):
         node = self.hub.get(Node, name)
         return node is not None and is_silent(node)
 
+    def _is_marked(self, pod: Pod) -> bool:
+        """Tell whether a pod that runs was said to be not ready while nothing was heard of its node."""
+        node, ready = self.hub.get(Node, pod.spec.node_name), find(pod.status.conditions, READY)
+        if pod.status.phase != RUNNING or pod.is_deleting or ready is None or ready.is_true:
+            return False
+        if node is None or node.ready is None or not node.is_ready:
+            return False
+        marked, heard = ready.last_transition_time, node.ready.last_transition_time
+        return marked is not None and heard is not None and marked <= heard
+
     async def _do(self, pod: Pod, stage: Stage) -> None:
         log.debug("pod goes on", pod=pod.key, stage=stage.name)
         if stage.next == "Gone":
             await self._remove(pod)
             return
-        live = live_status(self.hub, pod)
-        patch = {"metadata": pod.precondition, "status": self._statuses[stage.next](pod, live)}
+        await self._write(pod, self._statuses[stage.next](pod, live_status(self.hub, pod)))
+
+    async def _write(self, pod: Pod, status: Manifest) -> None:
+        patch = {"metadata": pod.precondition, "status": status}
         await self.hub.client.merge(Pod.resource, pod.name, pod.namespace, patch, subresource="status")
 
     async def _remove(self, pod: Pod) -> None:

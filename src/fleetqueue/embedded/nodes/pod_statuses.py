@@ -42,12 +42,17 @@ def running(pod: Pod, live: Manifest, host: str, address: str, now: datetime) ->
         "hostIPs": [{"ip": host}],
         "podIP": address,
         "podIPs": [{"ip": address}],
-        "conditions": conditions(live, dict.fromkeys(OWN_CONDITIONS, ("True", "", "")), now),
+        "conditions": all_true(live, now),
         "containerStatuses": [_container(one, since) for one in pod.spec.containers],
     }
     if pod.spec.init_containers:
         status["initContainerStatuses"] = [init_status(one, now) for one in pod.spec.init_containers]
     return status
+
+
+def all_true(live: Manifest, now: datetime) -> list[Manifest]:
+    """Return the conditions of a pod that runs and is ready."""
+    return conditions(live, dict.fromkeys(OWN_CONDITIONS, ("True", "", "")), now)
 
 
 def ended(pod: Pod, live: Manifest, code: int, now: datetime) -> Manifest:

@@ -48,7 +48,7 @@ class TrainJobController(Controller):
         yield Watch(TrainJob, by_key)
         yield Watch(JobSet, _train_job_of)
         for kind in RUNTIMES:
-            yield Watch(kind, lambda runtime: ())
+            yield Watch(kind)
 
     async def reconcile(self, key: str) -> None:
         job = self.hub.informer(TrainJob).store.raw(key)

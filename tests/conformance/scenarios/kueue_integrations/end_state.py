@@ -14,12 +14,12 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.events_v1 import Event
-from fleetqueue.api.kueue_pods import ROLE_HASH, TERMINATION_TARGET
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 
 from .. import kueue_objects as shown  # noqa: TID252 - what the rooms share stands above them
+from .. import pod_objects as pod_shown  # noqa: TID252
 from .doing import Actor
 from .form import KINDS
 
@@ -38,10 +38,6 @@ DRAWN_NAMES = {
 OF_GROUP = re.compile(r"(?P<set>leaderworkerset-[a-z]+)-\d+-[0-9a-f]{5}\b")
 OWNERS_ADDED = re.compile(r"Added \d+ owner")
 UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-ROLE = re.compile(r"[0-9a-f]{8}")
-OF_PLUGINS = ("serviceAccount", "serviceAccountName", "preemptionPolicy", "priority")
-TOKEN = "kube-api-access-"
-TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 INCOMPLETE = "ErrWorkloadCompose"
 LISTED = ("podSets", "podSetAssignments", "reclaimablePods", "owners")
 """Lists of Workloads whose order comes of hashes and of chance."""
@@ -56,8 +52,8 @@ async def end_state(client: Client, actor: Actor) -> dict[str, Any]:
     queues = [raw for raw in await listed(kueue.ClusterQueue, "") if raw["metadata"]["name"].startswith(actor.prefix)]
     end = {
         "parents": {kind: _each(found, _parent) for kind, found in parents.items() if found},
-        "pods": _each(pods, _pod),
-        "workloads": [_certain(one, actor) for one in _each(workloads, _workload)],
+        "pods": _each(pods, pod_shown.pod),
+        "workloads": [_certain(one, actor) for one in _each(workloads, pod_shown.workload)],
         "queues": shown.named(queues, shown.queue),
         "local queues": shown.named(await listed(kueue.LocalQueue), shown.queue),
         "events": shown.events([*map(_told, _said(await listed(Event), pods, actor))]),
@@ -65,7 +61,7 @@ async def end_state(client: Client, actor: Actor) -> dict[str, Any]:
     }
     objects = [*pods, *workloads, *(raw for found in parents.values() for raw in found)]
     uids = {raw["metadata"]["uid"]: f"uid of {raw['metadata']['name']}" for raw in objects}
-    return _ordered(_in_words(end, {**_roles(pods), **_templates(pods), **uids}, actor.prefix))
+    return _ordered(_in_words(end, {**pod_shown.roles(pods), **_templates(pods), **uids}, actor.prefix))
 
 
 def _each(listed: list[Manifest], show: Callable[[Manifest], Manifest]) -> list[Manifest]:
@@ -74,45 +70,6 @@ def _each(listed: list[Manifest], show: Callable[[Manifest], Manifest]) -> list[
 
 def _parent(raw: Manifest) -> Manifest:
     return shown.other_job({"spec": {}, **raw})
-
-
-def _workload(raw: Manifest) -> Manifest:
-    found = shown.workload(raw)
-    for pod_set in found["spec"]["podSets"]:
-        pod_set["template"] = {**pod_set["template"], "spec": _without_plugins(pod_set["template"]["spec"])}
-    return found
-
-
-def _pod(raw: Manifest) -> Manifest:
-    """Return what Kueue says of a pod, and what Kubernetes does with it."""
-    spec, status = _without_plugins(raw["spec"]), raw.get("status") or {}
-    ends = [shown.sentence(one) for one in status.get("conditions") or () if one["type"] == TERMINATION_TARGET]
-    return {
-        **shown.header(raw),
-        "gates": [gate["name"] for gate in spec.get("schedulingGates") or ()],
-        "nodeSelector": spec.get("nodeSelector") or {},
-        "tolerations": spec.get("tolerations") or [],
-        "is bound": "nodeName" in spec,
-        "phase": status.get("phase", ""),
-        "is to end": ends,
-        "is deleted": "deletionTimestamp" in raw["metadata"],
-    }
-
-
-def _without_plugins(spec: Manifest) -> Manifest:
-    """Return the spec of a pod without its account, token and priority, and what every pod tolerates for a while."""
-    kept = {field: value for field, value in spec.items() if field not in OF_PLUGINS}
-    kept["volumes"] = [one for one in spec.get("volumes") or () if not one["name"].startswith(TOKEN)]
-    kept["tolerations"] = [one for one in spec.get("tolerations") or () if one.get("key") not in TOLERATED]
-    for field in ("containers", "initContainers"):
-        kept[field] = [_without_token(one) for one in spec.get(field) or ()]
-    return {field: value for field, value in kept.items() if value not in ([], None)}
-
-
-def _without_token(container: Manifest) -> Manifest:
-    mounts = [one for one in container.get("volumeMounts") or () if not one["name"].startswith(TOKEN)]
-    rest = {field: value for field, value in container.items() if field != "volumeMounts"}
-    return {**rest, "volumeMounts": mounts} if mounts else rest
 
 
 def _certain(workload: Manifest, actor: Actor) -> Manifest:
@@ -146,16 +103,6 @@ def _told(event: Manifest) -> Manifest:
         "regarding": {**about, "name": name},
         "note": OF_GROUP.sub(r"\g<set>-N-HASH", event.get("note", "")),
     }
-
-
-def _roles(pods: list[Manifest]) -> dict[str, str]:
-    """Return the hashes of roles, and how they are called in what comes out."""
-    found: dict[str, str] = {}
-    for pod in sorted(pods, key=lambda pod: str(pod["metadata"]["name"])):
-        role = (pod["metadata"].get("annotations") or {}).get(ROLE_HASH, "")
-        if ROLE.fullmatch(role):
-            found.setdefault(role, f"role of {pod['metadata']['name']}")
-    return found
 
 
 def _templates(pods: list[Manifest]) -> dict[str, str]:

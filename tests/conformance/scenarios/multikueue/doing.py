@@ -8,9 +8,10 @@ from itertools import zip_longest
 from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
-from fleetqueue.testing.arranged_api import resource_of
+from fleetqueue.testing.arranged_objects import resource_of
 
 from ..running import Hub, side_by_side  # noqa: TID252 - what the rooms share stands above them
 from ..world import Described  # noqa: TID252
@@ -21,6 +22,9 @@ LEAST_QUIET = 2
 
 class Actor:
     """Does what one scenario says."""
+
+    kinds: Mapping[str, type[Object]] = KINDS
+    """By the words that stand for them."""
 
     def __init__(self, sites: Mapping[str, Hub], kubeconfigs: dict[str, str], said: Described, prefix: str) -> None:
         self.clients: dict[str, Client] = {name: site.client for name, site in sites.items()}
@@ -55,10 +59,7 @@ class Actor:
             for manifest in profile(name, how, self.prefix, self.kubeconfigs):
                 await self._put(manifest)
         for target, patch in step.get("patch", {}).items():
-            client, resource, name, where = await self._find(target)
-            subresource = "status" if "status" in patch else ""
-            patch = _with_prefix(patch, self.prefix)
-            await client.merge(resource, name, where, patch, subresource=subresource)
+            await self._patch(target, with_prefix(patch, self.prefix))
         for name, answers in step.get("answer", {}).items():
             await self._answer(name, answers)
         for target in step.get("delete", ()):
@@ -74,6 +75,11 @@ class Actor:
             name, namespace = manifest["metadata"]["name"], manifest["metadata"].get("namespace", "")
             await self.clients[where].merge(resource, name, namespace, {"status": status}, subresource="status")
         return made
+
+    async def _patch(self, target: str, patch: Manifest) -> None:
+        client, resource, name, where = await self._find(target)
+        subresource = "status" if "status" in patch else ""
+        await client.merge(resource, name, where, patch, subresource=subresource)
 
     async def _put(self, manifest: Manifest) -> None:
         """Create a Secret or a ClusterProfile, or bring it to this."""
@@ -100,10 +106,11 @@ class Actor:
 
     async def _find(self, target: str) -> tuple[Client, Resource, str, str]:
         cluster, kind, *rest = target.split()
-        client, resource, name = self.clients[cluster], KINDS[kind].resource, rest[0] if rest else kind
+        client, resource, name = self.clients[cluster], self.kinds[kind].resource, rest[0] if rest else kind
         if kind == "workload":
             listed = [raw["metadata"] for raw in (await client.list(resource, self.namespace)).items]
-            of_job = [each for each in listed if each["name"].startswith((f"job-{name}-", f"jobset-{name}-"))]
+            beginnings = tuple(f"{kind}-{name}-" for kind in self.kinds)
+            of_job = [each for each in listed if each["name"] == name or each["name"].startswith(beginnings)]
             if not of_job:
                 raise LookupError(f"{self.said['name']}: no Workload of {name} on {cluster}")
             in_order = sorted(of_job, key=lambda metadata: str(metadata["creationTimestamp"]))
@@ -135,7 +142,7 @@ async def settle(sites: Mapping[str, Hub]) -> None:
         await asyncio.gather(*(site.settle() for site in sites.values()))
 
 
-def _with_prefix(value: object, prefix: str) -> Manifest:
+def with_prefix(value: object, prefix: str) -> Manifest:
     """Put the prefix where `@` stands."""
 
     def put(inner: object) -> object:

@@ -73,14 +73,14 @@ def _cluster(listed: Listed, *, is_hub: bool) -> Manifest:
         "workloads": shown.named(listed["workloads"], shown.workload),
         "queues": shown.named(listed["queues"], shown.queue),
         "local queues": shown.named(listed["local queues"], shown.queue),
-        "events": shown.events([each for each in listed["events"] if is_hub or not _is_by_chance(each)]),
+        "events": shown.events([each for each in listed["events"] if is_hub or not is_by_chance(each)]),
     }
     if "job sets" in listed:
         found["job sets"] = shown.named(listed["job sets"], _job_set)
     return found
 
 
-def _is_by_chance(event: Manifest) -> bool:
+def is_by_chance(event: Manifest) -> bool:
     """Tell whether a worker only says it if it looks at a copy before the hub, which has a winner, removes it."""
     return event["reason"] == PENDING or str(event.get("note", "")).startswith(TAKEN_BACK)
 

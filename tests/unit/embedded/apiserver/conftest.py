@@ -5,8 +5,10 @@ import pytest
 from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
-from fleetqueue.embedded.apiserver.server import Secrets
-from fleetqueue.fleets.embedded_cluster import new_server
+from fleetqueue.embedded.apiserver.server import ApiServer, Secrets
+from fleetqueue.embedded.apiserver.storage.log import MemoryLog
+from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
+from fleetqueue.fleets.embedded_cluster import CONVERTERS, new_server
 from fleetqueue.fleets.in_process import InProcessDoor
 from fleetqueue.testing.virtual_time import running
 from tests.conformance.api_cases.in_process_door import InProcess
@@ -30,8 +32,9 @@ def alice(server):
 
 @pytest.fixture
 async def door():
-    """A way to a server of its own, for whomever a case names."""
+    """A way to a server of its own, for whomever a case names; it warns of nothing that a real one does not."""
     tokens = {}
-    server = await new_server(Secrets(tokens=tokens))
+    server = ApiServer(await ClusterStorage.open(MemoryLog()), Secrets(tokens=tokens), CONVERTERS)
+    await server.start()
     async with running(server.run()):
         yield InProcess(server, tokens)

@@ -43,6 +43,21 @@ def test_which_pods_are_made(job, pods, create):
 
 
 @pytest.mark.parametrize(
+    ("waiting", "running", "made"),
+    [
+        pytest.param(0, 0, 500, id="a batch"),
+        pytest.param(500, 0, 500, id="the next one"),
+        pytest.param(900, 110, 100, id="those that run do not count"),
+        pytest.param(1000, 110, 0, id="enough wait for a node"),
+    ],
+)
+def test_a_huge_job_is_made_as_far_as_nodes_can_take_it(waiting, running, made):
+    pods = [a_pod(f"w{number}", node="") for number in range(waiting)] + [a_pod(f"r{n}") for n in range(running)]
+
+    assert len(decided(a_job(parallelism=1_000_000), pods).create) == made
+
+
+@pytest.mark.parametrize(
     ("job", "pods", "deleted"),
     [
         pytest.param(a_job(parallelism=2, completions=2), RUNNING, [], id="none is too many"),

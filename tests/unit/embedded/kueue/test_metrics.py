@@ -13,6 +13,7 @@ from fleetqueue.embedded.kueue.settings import KueueSettings, MetricsSettings
 from fleetqueue.testing.virtual_time import advance
 
 from .job_objects import job_manifest, template, workload_of
+from .pods.objects import SETTINGS, ask, member, pod_manifest
 from .scheduling.objects import (
     NAMESPACE,
     NOON,
@@ -32,6 +33,9 @@ OF_LOCAL_Q = {"name": "q", "namespace": NAMESPACE}
 COHORTS = {"team": {"parentName": "company"}, "company": {}}
 POD = Pod.resource
 NO_CLASS = {"priority_class": ""}
+GATE = "kueue.x-k8s.io/elastic-job"
+ELASTIC_JOB = job_manifest(annotations={GATE: "true"}, pods=template(schedulingGates=[{"name": GATE}]))
+"""As Kueue's webhook leaves it, which is not there."""
 
 
 def number(world, name, /, **labels):
@@ -100,6 +104,25 @@ async def test_pods_that_are_ready_again_are_not_counted_again(world):
 
     assert conditions["PodsReady"].startswith("True Recovered")
     assert number(world, "ready_wait_time_seconds_count", **OF_Q, **NO_CLASS) == 1
+
+
+@pytest.mark.parametrize(
+    ("jobs", "gate", "is_group"),
+    [
+        pytest.param([pod_manifest()], "kueue.x-k8s.io/admission", "false", id="a pod that stands alone"),
+        pytest.param([member("a"), member("b")], "kueue.x-k8s.io/admission", "true", id="a group of pods"),
+        pytest.param([ELASTIC_JOB], GATE, "false", id="an elastic job"),
+    ],
+)
+async def test_each_pod_that_passes_its_gate_is_counted(world, jobs, gate, is_group):
+    ask(world)
+    async with world.managed(SETTINGS):
+        for job in jobs:
+            await world.add(job)
+        await advance(10)
+
+    labels = {**OF_Q, "name": gate, "is_group": is_group}
+    assert number(world, "pod_scheduling_gate_removal_seconds_count", **labels) == len(jobs)
 
 
 async def test_checks_are_waited_for(world):

@@ -34,7 +34,6 @@ LEFT_OUT = {
     "kueue_cohort_weighted_share",
     "kueue_local_queue_admission_fair_sharing_usage",
     "kueue_local_queue_unadmitted_workloads",
-    "kueue_pod_scheduling_gate_removal_seconds",
     "kueue_unadmitted_workloads",
 }
 """Each is on the page of differences, with the reason."""
@@ -102,6 +101,7 @@ def registry():
     happened.quota_reserved(view, "q", later)
     happened.admitted(view, "q", later, waited_for_checks=1)
     happened.pods_ready(view, "q", later)
+    happened.gate_removed("kueue.x-k8s.io/admission", admitted("w"), later)
     happened.evicted(view, "q", ("Preempted", ""), later, is_first=True)
     happened.gave_back("q", "Preempted", 1)
     happened.finished(view)

@@ -132,6 +132,26 @@ def of_kind(framework):
     return adapter
 
 
+@pytest.mark.parametrize(
+    ("local", "copy", "expected"),
+    [
+        pytest.param({"jobStatus": "RUNNING"}, {"jobStatus": "FAILED"}, {"jobStatus": "FAILED"}, id="that of the copy"),
+        pytest.param({}, {}, {}, id="none, where neither has one"),
+        pytest.param(
+            {"jobStatus": "RUNNING", "rayClusterStatus": {"state": "ready"}},
+            {},
+            {"failed": 0, "succeeded": 0, "rayClusterStatus": {}},
+            id="what is left of it, where a new copy has none",
+        ),
+        pytest.param({"jobStatus": "RUNNING"}, {}, {"failed": 0, "succeeded": 0}, id="no cluster, where it had none"),
+    ],
+)
+def test_which_status_a_ray_job_gets(local, copy, expected):
+    found = of_kind("ray.io/rayjob").status({"status": local}, {"status": copy}, START)
+
+    assert found == expected
+
+
 def test_a_job_of_a_run_policy_is_copied_suspended_and_for_its_own_controller():
     spec = {"runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue", "suspend": False}, "pytorchReplicaSpecs": {}}
     local = {"metadata": {"name": "p", "namespace": "ns"}, "spec": spec}

@@ -48,7 +48,7 @@ def test_active(parameters, listed, clusters, expected):
     assert said(parameters, listed, clusters) == expected
 
 
-@pytest.mark.fleet(parts=False)
+@pytest.mark.fleet(scenario="api")
 async def test_it_follows_the_clusters_and_the_config(env):
     env.arrange()
     async with env.multikueue():
@@ -71,7 +71,7 @@ async def test_it_follows_the_clusters_and_the_config(env):
     ]
 
 
-@pytest.mark.fleet(parts=False)
+@pytest.mark.fleet(scenario="api")
 async def test_it_can_say_what_old_versions_said_too(env):
     env.arrange()
     async with env.multikueue(old_conditions=True):

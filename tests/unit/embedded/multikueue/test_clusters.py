@@ -19,7 +19,7 @@ from fleetqueue.client.kubeconfig import parse, render
 
 from .objects import SYSTEM, encoded
 
-pytestmark = pytest.mark.fleet(parts=False)
+pytestmark = pytest.mark.fleet(scenario="api")
 CLUSTER = kueue.MultiKueueCluster
 
 

@@ -80,6 +80,7 @@ STOPPED_BEFORE = {"local": ("Evicted",), "job": STOPPED}
             Act.WAIT, 899.0, id="finished, but its job was not seen since the worker was lost",
         ),
         pytest.param(group(copy("b", "Finished=OutOfSync"), **NOMINATED), Act.NOTHING, None, id="out of sync"),
+        pytest.param(group(copy("b", "Finished=OwnerNotFound"), **NOMINATED), Act.NOTHING, None, id="its job has gone"),
         pytest.param(group(copy("a", *ADMITTED, job=JOB), **ON_A), Act.NOTHING, None, id="runs, nothing has changed"),
         pytest.param(
             group(copy("a", *ADMITTED, job={**JOB, "status": {"active": 2}}), **ON_A),
@@ -103,6 +104,7 @@ STOPPED_BEFORE = {"local": ("Evicted",), "job": STOPPED}
             Act.COPY_STATUS, "a", id="finished: the last status first",
         ),
         pytest.param(group(copy("a", "Finished=OutOfSync"), **ON_A), Act.RETRY, "out of sync", id="out of sync"),
+        pytest.param(group(copy("a", "Finished=OwnerNotFound"), **ON_A), Act.RETRY, "no longer", id="its job has gone"),
         pytest.param(
             group(copy("a", "Evicted=Preempted"), **ON_A), Act.RETRY, 'Workload evicted on worker cluster: "a"',
             id="evicted on the worker",

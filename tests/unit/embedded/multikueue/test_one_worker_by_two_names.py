@@ -12,7 +12,7 @@ from fleetqueue.api.core_v1 import Secret
 
 from .objects import CONFIG, SYSTEM, encoded
 
-pytestmark = [pytest.mark.fleet(workers=1, parts=False), pytest.mark.parametrize("twin", ["again", "twin"])]
+pytestmark = [pytest.mark.fleet(workers=1, scenario="api"), pytest.mark.parametrize("twin", ["again", "twin"])]
 
 CLUSTER = kueue.MultiKueueCluster
 

@@ -8,7 +8,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.embedded.multikueue.remote import RemoteClient
 
-pytestmark = pytest.mark.fleet(parts=False)
+pytestmark = pytest.mark.fleet(scenario="api")
 
 
 @pytest.mark.parametrize("turns", range(8))

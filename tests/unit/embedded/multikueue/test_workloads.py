@@ -2,15 +2,18 @@
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.events_v1 import Event
+from fleetqueue.rules.workload_slices import ELASTIC_JOB
 from tests.invariants.standing_by import REASON
 
-from .objects import NAMESPACE, job_manifest
+from .objects import NAMESPACE, condition, job_manifest
 
-pytestmark = pytest.mark.fleet(parts=False)
+pytestmark = pytest.mark.fleet(scenario="api")
 
 
 async def test_a_workload_is_offered_to_all_and_runs_on_the_first_that_admits_it(env):
@@ -130,7 +133,7 @@ async def test_an_external_dispatcher_nominates(env):
 
 
 @pytest.mark.breaks(REASON, why="Kueue's own dispatchers say nothing of a job that no cluster has taken yet")
-@pytest.mark.fleet(parts=False, workers=4)
+@pytest.mark.fleet(scenario="api", workers=4)
 async def test_the_incremental_dispatcher_adds_some_every_five_minutes(env):
     env.arrange()
     async with env.multikueue(dispatcher=kueue.INCREMENTAL):
@@ -210,3 +213,29 @@ async def test_a_write_whose_answer_is_lost_is_found_out_about(env, what, applie
 
     assert env.check().state == "Ready"
     assert env.has_job() == ["cluster1"]
+
+
+@pytest.mark.parametrize("is_elastic", [True, False], ids=["elastic", "of one size"])
+async def test_a_slice_whose_job_has_ended_on_the_hub_is_first_left_to_that(env, is_elastic):
+    """The job's own controller finishes it, and says so; it does not look at slices that have finished."""
+    env.arrange("cluster1")
+    async with env.multikueue():
+        env.submit()
+        if is_elastic:
+            for kind in (Job, kueue.Workload):
+                env.hub.change(kind, "j", NAMESPACE, metadata={"annotations": {ELASTIC_JOB: "true"}})
+        await env.fleet.settle()
+        env.admit("cluster1")
+        await env.fleet.advance(5)
+        now = timestamp(clock.now())
+        ended = [condition("SuccessCriteriaMet"), condition("Complete")]
+        status = {"startTime": now, "completionTime": now, "succeeded": 1, "conditions": ended}
+        env.fleet["cluster1"].change(Job, "j", NAMESPACE, spec={"suspend": False})
+        env.fleet["cluster1"].change(Job, "j", NAMESPACE, status=status)
+        env.tell("cluster1", Finished="Succeeded")
+        while not env.job().has_ended:
+            await env.fleet.advance(0.1)
+        assert env.workload().is_finished is not is_elastic
+        await env.fleet.advance(2)
+
+    assert env.workload().is_finished

@@ -7,7 +7,7 @@ from fleetqueue.api.jobset_v1alpha2 import JobSet
 
 from .objects import NAMESPACE, POD_SPEC, QUEUE, hub_workload
 
-pytestmark = pytest.mark.fleet(parts=False)
+pytestmark = pytest.mark.fleet(scenario="api")
 FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset")
 
 

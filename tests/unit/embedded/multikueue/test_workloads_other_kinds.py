@@ -11,7 +11,7 @@ from fleetqueue.testing.builders import custom_kind
 
 from .objects import NAMESPACE, QUEUE, hub_workload
 
-pytestmark = pytest.mark.fleet(parts=False)
+pytestmark = pytest.mark.fleet(scenario="api")
 FOO = Resource("example.com", "v1", "Foo", "fooz")
 NAME = "Foo.v1.example.com"
 

@@ -1,8 +1,12 @@
 """Pods run on our nodes for as long as they ask, and stop when they are deleted."""
 
+from datetime import timedelta
+
 import pytest
 
-from fleetqueue.api.core_v1 import Pod
+from fleetqueue import clock
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.embedded.nodes.settings import NodeSettings
 from fleetqueue.testing.virtual_time import advance, settle
 
@@ -193,15 +197,42 @@ async def test_no_pod_takes_longer_to_stop_than_its_grace(env):
         assert await env.get(Pod, "pod") is None
 
 
+async def conditions(env):
+    return (await env.get(Pod, "pod"))["status"]["conditions"]
+
+
 async def test_conditions_of_others_stay(env):
     async with env.running(env.kubelet()):
         await env.pod(node="node", annotations={RUN_FOR: "5s"})
-        found = (await env.get(Pod, "pod"))["status"]["conditions"]
+        found = await conditions(env)
         other = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
         await env.set_status(Pod, "pod", conditions=[*found, other])
         await advance(6)
 
         assert (await env.condition("DisruptionTarget"))["status"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param(60, "True", id="its node was heard of afterwards"),
+        pytest.param(-60, "False", id="somebody else says so of a pod whose node is well"),
+    ],
+)
+async def test_a_pod_that_was_marked_while_its_node_was_silent_is_ready_again(env, seconds, expected):
+    await env.node()
+    async with env.running(env.kubelet()):
+        await env.pod(node="node")
+        unready = {"type": "Ready", "status": "False", "lastTransitionTime": timestamp(clock.now())}
+        others = [one for one in await conditions(env) if one["type"] != "Ready"]
+        await env.set_status(Pod, "pod", conditions=[*others, unready])
+
+        heard = timestamp(clock.now() + timedelta(seconds=seconds))
+        await env.set_status(
+            Node, "node", conditions=[{"type": "Ready", "status": "True", "lastTransitionTime": heard}]
+        )
+
+        assert (await env.condition("Ready"))["status"] == expected
 
 
 async def test_addresses_are_given_once_and_again_when_they_are_free(env):

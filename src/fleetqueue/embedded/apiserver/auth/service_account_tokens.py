@@ -14,6 +14,7 @@ from fleetqueue import clock
 from fleetqueue.embedded.apiserver.auth.base64url import decode, encode
 from fleetqueue.embedded.apiserver.auth.users import SERVICE_ACCOUNT_PREFIX, User, service_account
 from fleetqueue.embedded.apiserver.kinds.go_text import quoted
+from fleetqueue.embedded.apiserver.storage.keys import key_of, parts_of
 
 CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
 KEY_ID: Final = "fleetqueue"
@@ -22,9 +23,9 @@ SCALAR_BYTES: Final = 32
 MOST_KNOWN: Final = 1000
 ALGORITHM: Final = ec.ECDSA(hashes.SHA256())
 
-FindUid = Callable[[str, str, str], str | None]
-"""Returns the uid of an object by resource (serviceaccounts, pods, secrets, nodes), namespace and name; None where
-there is none."""
+FindUid = Callable[[str], str | None]
+"""Returns the uid of an object (service account, pod, secret, node) by its key in the storage; None where there is
+none."""
 
 
 class TokenError(Exception):
@@ -50,8 +51,8 @@ class VerifiedToken:
 
     claims: Mapping[str, Any]
     user: User
-    references: Sequence[tuple[str, str, str, str | None]]
-    """Resource, namespace, name and uid of each."""
+    references: Sequence[tuple[str, str | None]]
+    """Key in the storage and uid of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class ServiceAccountTokens:
 
     def verify(self, token: str, audiences: Sequence[str]) -> tuple[User, Sequence[str]]:
         """Return whom a token stands for, and for which of the audiences; raises TokenError."""
-        known = self._read(token)
+        known = self._known.get(token) or self._read(token)
         claims = known.claims
         held = claims.get("aud") or ()
         accepted = [audience for audience in audiences if audience in held]
@@ -105,20 +106,18 @@ class ServiceAccountTokens:
         now = clock.now().timestamp()
         if claims.get("iss") != self.issuer or not claims.get("nbf", now) <= now < claims.get("exp", 0):
             raise TokenError("service account token has expired")
-        for resource, namespace, name, uid in known.references:
-            if self.find_uid(resource, namespace, name) != uid:
-                raise TokenError(f"its {resource} is gone")
+        for key, uid in known.references:
+            if self.find_uid(key) != uid:
+                raise TokenError(f"its {parts_of(key).resource} is gone")
         return known.user, accepted
 
     def _read(self, token: str) -> VerifiedToken:
-        """Return what a token says; one whose signature held a moment ago is not checked again."""
-        known = self._known.get(token)
-        if known is None:
-            claims = self._verified(token)
-            known = VerifiedToken(claims, _user(claims), tuple(_references(claims)))
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            self._known[token] = known
+        """Check the signature of a token, and remember what it says, so that it is not checked again."""
+        claims = self._verified(token)
+        known = VerifiedToken(claims, _user(claims), tuple(_references(claims)))
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[token] = known
         return known
 
     def _verified(self, token: str) -> Mapping[str, Any]:
@@ -138,15 +137,16 @@ class ServiceAccountTokens:
         return payload
 
 
-def _references(claims: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str | None]]:
+def _references(claims: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     """Return the account, and the object without which a token is invalid."""
     about = claims.get("kubernetes.io") or {}
     namespace = about.get("namespace", "")
     account = about.get("serviceaccount") or {}
-    yield "serviceaccounts", namespace, account.get("name", ""), account.get("uid")
+    yield key_of("", "serviceaccounts", namespace, account.get("name", "")), account.get("uid")
     for kind in ("pod", "secret", "node"):
         if kind in about:
-            yield f"{kind}s", "" if kind == "node" else namespace, about[kind].get("name", ""), about[kind].get("uid")
+            place = "" if kind == "node" else namespace
+            yield key_of("", f"{kind}s", place, about[kind].get("name", "")), about[kind].get("uid")
 
 
 def _user(claims: Mapping[str, Any]) -> User:

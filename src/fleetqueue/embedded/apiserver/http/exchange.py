@@ -96,6 +96,14 @@ class WatchStream:
     warnings: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TextStream:
+    """Text that comes bit by bit: the log of a pod that is followed."""
+
+    events: AsyncGenerator[str]
+    warnings: Sequence[str] = ()
+
+
 WITH_DETAILS: Final = ("NotFound", "Invalid", "Forbidden", "MethodNotAllowed")
 """Reasons whose details are there even if they are empty."""
 

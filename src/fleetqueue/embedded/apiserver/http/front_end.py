@@ -17,7 +17,7 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
 from fleetqueue.embedded.apiserver.http import responses
 from fleetqueue.embedded.apiserver.http.connection import ServerConnection
-from fleetqueue.embedded.apiserver.http.exchange import ServerResponse, WatchStream, status_of
+from fleetqueue.embedded.apiserver.http.exchange import ServerResponse, TextStream, WatchStream, status_of
 from fleetqueue.embedded.apiserver.http.handler import Handler
 from fleetqueue.embedded.apiserver.http.http1 import MalformedRequest, RequestHead
 from fleetqueue.embedded.apiserver.http.listener import Context, Listener
@@ -133,11 +133,11 @@ class FrontEnd:
         reply = await self._pipeline.reply(
             RawRequest(head.method, head.target, head.headers, connection.certificate, body.read)
         )
-        if isinstance(reply.answer, WatchStream) and head.is_old:
+        if isinstance(reply.answer, TextStream | WatchStream) and head.is_old:
             await reply.answer.events.aclose()
             refused = errors.BadRequest("a watch needs HTTP/1.1", reason="BadRequest")
             reply = Reply(ServerResponse(refused.code, status_of(refused)))
-        if isinstance(reply.answer, WatchStream):
+        if isinstance(reply.answer, TextStream | WatchStream):
             await self._stream(connection, head, reply.answer)
         else:
             for piece in _response(head, reply, reply.answer, is_last=connection.is_last):
@@ -148,11 +148,12 @@ class FrontEnd:
         await connection.linger()
         return False
 
-    async def _stream(self, connection: ServerConnection, head: RequestHead, stream: WatchStream) -> None:
+    async def _stream(self, connection: ServerConnection, head: RequestHead, stream: TextStream | WatchStream) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._streams.add(task)
-        headers = responses.headers("application/json", stream.warnings, audit_id=head.headers.get("Audit-Id", ""))
+        media_type = responses.TEXT if isinstance(stream, TextStream) else "application/json"
+        headers = responses.headers(media_type, stream.warnings, audit_id=head.headers.get("Audit-Id", ""))
         try:
             await _send(connection, stream, responses.head(200, headers, None))
         finally:
@@ -175,16 +176,16 @@ def _response(head: RequestHead, reply: Reply, answer: ServerResponse, *, is_las
     return (written + body,) if len(body) < LARGE_BYTES else (written, body)
 
 
-async def _send(connection: ServerConnection, stream: WatchStream, head: bytes) -> None:
-    """Send the events of a watch, one line of JSON each, until it ends, or the server, which cancels this.
+async def _send(connection: ServerConnection, stream: TextStream | WatchStream, head: bytes) -> None:
+    """Send the events of a watch, one line of JSON each, or text, until it ends, or the server, which cancels this.
 
     Nothing is queued for a client that reads slowly: the watch waits for it, and who does not read at all is dropped.
     It comes back with the last revision that it saw.
     """
     try:
         connection.write(head)
-        async for kind, obj in stream.events:
-            connection.write(_frame(kind, obj))
+        async for event in stream.events:
+            connection.write(_chunk(event.encode()) if isinstance(event, str) else _frame(*event))
             if connection.unsent > MOST_WAITING:
                 await _let_read(connection)
     finally:
@@ -204,15 +205,18 @@ async def _let_read(connection: ServerConnection) -> None:
 
 def _frame(kind: str, obj: Manifest | StorageEntry) -> bytes:
     """Return an event as a chunk of HTTP."""
-    return _shared_chunk(kind, obj) if isinstance(obj, StorageEntry) else _chunk(kind, orjson.dumps(obj))
+    return _shared_chunk(kind, obj) if isinstance(obj, StorageEntry) else _event_chunk(kind, orjson.dumps(obj))
 
 
 @lru_cache(maxsize=16)
 def _shared_chunk(kind: str, entry: StorageEntry) -> bytes:
     """Many watch the same, and get their events one right after another."""
-    return _chunk(kind, entry.json)
+    return _event_chunk(kind, entry.json)
 
 
-def _chunk(kind: str, json: bytes) -> bytes:
-    line = b'{"type":"%b","object":%b}\n' % (kind.encode(), json)
+def _event_chunk(kind: str, json: bytes) -> bytes:
+    return _chunk(b'{"type":"%b","object":%b}\n' % (kind.encode(), json))
+
+
+def _chunk(line: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(line), line)

@@ -8,7 +8,7 @@ from fleetqueue.embedded.apiserver.auth.authentication import Authentication
 from fleetqueue.embedded.apiserver.auth.rbac import Rbac
 from fleetqueue.embedded.apiserver.auth.users import User
 from fleetqueue.embedded.apiserver.http.aggregation import Aggregation
-from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, WatchStream
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, TextStream, WatchStream
 from fleetqueue.embedded.apiserver.http.forms import Forms
 from fleetqueue.embedded.apiserver.http.metrics import ServerMetrics
 from fleetqueue.embedded.apiserver.http.non_resource_paths import NonResourcePaths, not_allowed
@@ -23,8 +23,8 @@ from fleetqueue.embedded.apiserver.registry.resources import Resources, unknown_
 from fleetqueue.embedded.apiserver.registry.served import Served
 from fleetqueue.embedded.apiserver.registry.store import RegistryStore
 
-Verb = Callable[[Served, RequestContext], Awaitable[ServerResponse | WatchStream]]
-Ask = Callable[[RequestContext], Awaitable[ServerResponse | WatchStream]]
+Verb = Callable[[Served, RequestContext], Awaitable[ServerResponse | TextStream | WatchStream]]
+Ask = Callable[[RequestContext], Awaitable[ServerResponse | TextStream | WatchStream]]
 
 
 class Handler:
@@ -59,7 +59,7 @@ class Handler:
             "deletecollection": deletes.delete_collection,
         }
 
-    async def answer(self, context: RequestContext) -> ServerResponse | WatchStream:
+    async def answer(self, context: RequestContext) -> ServerResponse | TextStream | WatchStream:
         """Answer; raises ApiError."""
         self.authorize(context.info, context.user)
         return await self.find(context)(context)

@@ -20,7 +20,13 @@ from fleetqueue.api.requests import JSON
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication, Certificate, RequestCredentials
 from fleetqueue.embedded.apiserver.http import bodies, issuer, media_types
 from fleetqueue.embedded.apiserver.http.bodies import Body, Expected
-from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, WatchStream, status_of
+from fleetqueue.embedded.apiserver.http.exchange import (
+    RequestContext,
+    ServerResponse,
+    TextStream,
+    WatchStream,
+    status_of,
+)
 from fleetqueue.embedded.apiserver.http.handler import Ask, Handler
 from fleetqueue.embedded.apiserver.http.impersonation import impersonated
 from fleetqueue.embedded.apiserver.http.media_types import KNOWN, Accepted, body_type, negotiated
@@ -57,7 +63,7 @@ class RawRequest:
 
 
 class Reply(NamedTuple):
-    answer: ServerResponse | WatchStream
+    answer: ServerResponse | TextStream | WatchStream
     media_type: str = JSON
     retry_after: float | None = None
 
@@ -66,7 +72,7 @@ class RequestPipeline:
     def __init__(self, handler: Handler, authentication: Authentication) -> None:
         self.handler = handler
         self.authentication = authentication
-        self._writing: set[asyncio.Future[ServerResponse | WatchStream]] = set()
+        self._writing: set[asyncio.Future[ServerResponse | TextStream | WatchStream]] = set()
 
     async def reply(self, raw: RawRequest) -> Reply:
         """Answer a request; what goes wrong is an answer too."""
@@ -80,7 +86,8 @@ class RequestPipeline:
             metrics.end(kind)
         if isinstance(reply.answer, WatchStream):
             return reply._replace(answer=metrics.watching(asked, reply.answer))
-        metrics.answered(asked, reply.answer.status, clock.monotonic() - began)
+        code = 200 if isinstance(reply.answer, TextStream) else reply.answer.status
+        metrics.answered(asked, code, clock.monotonic() - began)
         return reply
 
     async def _replied(self, raw: RawRequest, path: str, query: Mapping[str, str], info: RequestInfo) -> Reply:
@@ -151,7 +158,7 @@ class RequestPipeline:
             return Expected(part.group, part.version, part.kind)
         return Expected(built_in.group, built_in.version, built_in.kind)
 
-    async def _asked(self, ask: Ask, context: RequestContext) -> ServerResponse | WatchStream:
+    async def _asked(self, ask: Ask, context: RequestContext) -> ServerResponse | TextStream | WatchStream:
         if context.info.verb not in WRITES:
             return await ask(context)
         # A client that goes away, or a deadline, must not stop a write between two of its effects.

@@ -16,6 +16,7 @@ from fleetqueue.embedded.apiserver.patching.applied_fields import Misfit, check_
 from fleetqueue.embedded.apiserver.patching.comparison import Comparison, child_of
 from fleetqueue.embedded.apiserver.patching.elements import ItemError
 from fleetqueue.embedded.apiserver.patching.field_sets import NOTHING, Fields, difference, intersection, of_paths, union
+from fleetqueue.embedded.apiserver.patching.forms import FieldsByForm
 from fleetqueue.embedded.apiserver.patching.owners import (
     APPLY,
     UPDATE,
@@ -89,6 +90,8 @@ def update_managed_fields(
     write = FieldWrite(ObjectVersions(api_version, schema, other_versions), manager, subresource, now, reset)
     live = empty_object(schema) if old is None else old
     bare = without_entries(new)
+    if old is None and _entries(new) is None:
+        return _created(live, bare, write)
     try:
         changes = Changes(without_entries(live), bare, write.versions, reset)
         _check_reset(changes.all, bare, write)
@@ -101,6 +104,25 @@ def update_managed_fields(
     except (ItemError, Misfit):
         return bare  # an object that cannot be read by its schema is better stored without them than not at all
     return with_entries(new, bare, entries_of(owners.values(), write.versions.schema_of))
+
+
+_fields_by_form: Final = FieldsByForm()
+
+
+def _created(empty: Manifest, new: Manifest, write: FieldWrite) -> Manifest:
+    """Return a new object that comes without managedFields with its first entry."""
+
+    def find() -> Fields:
+        changes = Changes(empty, new, write.versions, write.reset)
+        _check_reset(changes.all, new, write)
+        return _changed(changes)
+
+    try:
+        fields = _fields_by_form.of(new, write.versions.schema, write.reset, find)
+    except (ItemError, Misfit):
+        return new  # without them, as any write that cannot be read by its schema
+    owners = [write.owner(UPDATE, fields, write.now)] if fields else []
+    return with_entries(new, new, entries_of(owners, write.versions.schema_of))
 
 
 def _check_reset(changes: Comparison, new: Manifest, write: FieldWrite) -> None:
@@ -133,13 +155,18 @@ def updated(owners: dict[Name, FieldOwner], changes: Changes, write: FieldWrite)
     if own.is_same:
         return owners
     after = {left.name: left for left in without_taken_fields(owners.values(), changes) if left.fields}
-    mine = difference(union(own.modified, own.added), UNOWNED)
+    mine = _changed(changes)
     if mine:
         owner = write.owner(UPDATE, mine, write.now)
         if (before := after.get(owner.name)) is not None:
             owner = before.owning(union(before.fields, mine)).at(write.now)
         after[owner.name] = owner
     return capped(after)
+
+
+def _changed(changes: Changes) -> Fields:
+    """Return the fields that become the writer's own."""
+    return difference(union(changes.own.modified, changes.own.added), UNOWNED)
 
 
 def without_taken_fields(owners: Iterable[FieldOwner], changes: Changes) -> Iterator[FieldOwner]:

@@ -115,16 +115,18 @@ def _remember(fields: Fields, schema: Schema | None = None) -> None:
 
 
 _written: dict[bytes, Fields] = {}
-"""Sets as they are written, by the JSON of the set that they were made of: objects of a sort share theirs."""
+"""Sets as they are written, by the JSON of the set that they were made of: objects of a sort share theirs. In the
+order of their use, since those that name an owner are never met again."""
 
 
 def _in_order(fields: Fields) -> Fields:
     key = kept_json(fields)
-    sorted_fields = _written.get(key)
+    sorted_fields = _written.pop(key, None)
     if sorted_fields is None:
+        sorted_fields = ordered(fields)
         while len(_written) >= REMEMBERED:
             del _written[next(iter(_written))]
-        sorted_fields = _written[key] = ordered(fields)
+    _written[key] = sorted_fields
     return sorted_fields
 
 

@@ -48,6 +48,7 @@ class ApiServices:
         self.storage = store.storage
         self.resources = resources
         self.user = user
+        self._changes = self.storage.counter(API_SERVICES, SERVICES)
         self._serving: list[AggregatedApi] = []
         self._comings_and_goings = 0
         self._changed = asyncio.Event()
@@ -69,8 +70,7 @@ class ApiServices:
     @property
     def version(self) -> tuple[int, ...]:
         """Another one with every change."""
-        changes = map(self.storage.changes, (API_SERVICES, SERVICES))
-        return (*changes, self.resources.version, self._comings_and_goings)
+        return self._changes(), self.resources.version, self._comings_and_goings
 
     @property
     def registered(self) -> Registered:

@@ -51,7 +51,7 @@ class Establishing:
         names = {entry.object["metadata"]["name"] for entry in page.entries}
         while True:
             waiting = {name for name in sorted(names) if await self._try(name)}
-            changes = await watch.read(timeout=RETRY_SECONDS if waiting else None)
+            changes = await watch.read(until=clock.monotonic() + RETRY_SECONDS if waiting else None)
             names = {keys.parts_of(change.key).name for change in changes} | waiting
 
     async def _try(self, name: str) -> bool:

@@ -31,7 +31,7 @@ class Expiring:
         for entry in page.entries:
             self._written(entry.key)
         while True:
-            for change in await watch.read(timeout=self._wait()):
+            for change in await watch.read(until=next(iter(self._ends.values()), None)):
                 self._ends.pop(change.key, None)
                 if change.type != "DELETED":
                     self._written(change.key)
@@ -39,10 +39,6 @@ class Expiring:
 
     def _written(self, key: str) -> None:
         self._ends[key] = clock.monotonic() + LIFETIME_SECONDS
-
-    def _wait(self) -> float | None:
-        """Return the seconds until the next one ends; None where there is none."""
-        return max(0.0, next(iter(self._ends.values())) - clock.monotonic()) if self._ends else None
 
     async def _delete_ended(self) -> None:
         now = clock.monotonic()

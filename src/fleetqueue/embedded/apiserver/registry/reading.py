@@ -107,10 +107,12 @@ class Reading:
             yield ServedEvent("BOOKMARK", revision=since, ends_initial_events=True)
         next_bookmark = clock.monotonic() + BOOKMARK_SECONDS
         last_bookmark = deadline - LAST_BOOKMARK_SECONDS
-        while (now := clock.monotonic()) < deadline:
+        now = clock.monotonic()
+        while now < deadline:
             due = min(next_bookmark, deadline) if options.bookmarks else deadline
-            for change in await watch.read(timeout=max(0.0, due - now)):
-                if (event := _event(_turned(served, change), options.wants)) is not None:
+            for change in await watch.read(until=due):
+                shown = change if served.from_store is None else _turned(served, change)
+                if (event := _event(shown, options.wants)) is not None:
                     yield event
             now = clock.monotonic()
             if options.bookmarks and now >= next_bookmark:
@@ -133,8 +135,7 @@ def _shown(served: Served, page: StoragePage) -> StoragePage:
 
 
 def _turned(served: Served, change: StorageChange) -> StorageChange:
-    if served.from_store is None:
-        return change
+    """Return a change with its entries in the version of a resource."""
     previous = None if change.previous is None else served.as_served(change.previous)
     return change._replace(entry=served.as_served(change.entry), previous=previous)
 

@@ -22,18 +22,16 @@ class History:
 
     def __init__(self) -> None:
         self.changes: list[StorageChange] = []
+        self.end = 0
+        """The place of the next change: how many there have been."""
         self.forgotten = 0
         """The place of the first change that is still known."""
         self.compacted = 0
         self._idle: dict[HistoryWatch, None] = {}
 
-    @property
-    def end(self) -> int:
-        """The place of the next change."""
-        return self.forgotten + len(self.changes)
-
     def append(self, change: StorageChange) -> None:
         self.changes.append(change)
+        self.end += 1
         if self._idle:
             for watch in [idle for idle in self._idle if change.entry.key.startswith(idle.prefix)]:
                 del self._idle[watch]
@@ -75,21 +73,22 @@ class HistoryWatch:
         self._seen = since
         self._place = history.place_after(since)
         self._waiter: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        """Rings when the time to wait may be over. One timer is for many waits: most end long before it."""
 
     @property
     def revision(self) -> int:
         # At the end nothing is left to hand out, so all that happened elsewhere counts too.
         return max(self._since, self._newest() if self._place == self._history.end else self._seen)
 
-    async def read(self, *, limit: int = READ_AT_ONCE, timeout: float | None = None) -> Sequence[StorageChange]:
-        deadline = None if timeout is None else clock.monotonic() + timeout
+    async def read(self, *, limit: int = READ_AT_ONCE, until: float | None = None) -> Sequence[StorageChange]:
         while not (changes := self._take(limit)):
             if self._place < self._history.end:
                 await asyncio.sleep(0)  # a long stretch without anything for this watch
-            elif deadline is not None and clock.monotonic() >= deadline:
+            elif until is not None and clock.monotonic() >= until:
                 return changes
             else:
-                await self._wait(deadline)
+                await self._wait(until)
         return changes
 
     def __aiter__(self) -> Self:
@@ -118,14 +117,25 @@ class HistoryWatch:
                 wanted_changes.append(change)
         return wanted_changes
 
-    async def _wait(self, deadline: float | None) -> None:
+    async def _wait(self, until: float | None) -> None:
         loop = asyncio.get_running_loop()
         self._waiter = loop.create_future()
-        timer = loop.call_at(deadline, self.wake) if deadline is not None else None
+        if until is not None and (self._timer is None or self._timer.when() > until):
+            self._stop_timer()
+            self._timer = loop.call_at(until, self._ring)
         self._history.rest(self)
         try:
             await self._waiter
         finally:
             self._history.leave(self)
-            if timer is not None:
-                timer.cancel()
+            if self._waiter.cancelled():  # with its reader
+                self._stop_timer()
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.wake()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

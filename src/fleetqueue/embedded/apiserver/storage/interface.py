@@ -127,8 +127,8 @@ class StorageWatch(Protocol):
         """The revision up to which all changes were handed out: what a bookmark may say."""
         ...
 
-    async def read(self, *, limit: int = READ_AT_ONCE, timeout: float | None = None) -> Sequence[StorageChange]:
-        """Return what there is, waiting for at least one change; nothing when the timeout has passed."""
+    async def read(self, *, limit: int = READ_AT_ONCE, until: float | None = None) -> Sequence[StorageChange]:
+        """Return what there is, waiting for at least one change; nothing when the loop's time has come."""
         ...
 
     def __aiter__(self) -> AsyncIterator[StorageChange]: ...
@@ -168,8 +168,8 @@ class Storage(Protocol):
         """Return committed versions in the order of their keys, the newest or those of a revision; limit 0 is all."""
         ...
 
-    def changes(self, prefix: str) -> int:
-        """Return how often anything of a kind was changed: another number means another state."""
+    def counter(self, *prefixes: str) -> Callable[[], int]:
+        """Return what counts the changes of some kinds: another number means another state."""
         ...
 
     def watch(self, prefix: str, *, since: int) -> StorageWatch:

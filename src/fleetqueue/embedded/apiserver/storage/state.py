@@ -19,10 +19,12 @@ FIRST_REVISION: Final = 1
 UNPACKED: Final = 512
 """How many entries have their objects at hand. One whose turn has come too early is unpacked by the next who reads it,
 in some 50 µs; each further one costs 2 to 10 kB in every cluster."""
+MOST_UNPACKED: Final = 16_384
+"""How many entries wait to be packed at most: what a burst of some hundred jobs writes. Then each write packs one."""
 
 
 class UnpackedEntries:
-    """The entries that were written or unpacked last; those before are packed."""
+    """The entries that were written or unpacked last; those before are packed, or due to be."""
 
     def __init__(self) -> None:
         self._entries: deque[StorageEntry] = deque()
@@ -31,9 +33,23 @@ class UnpackedEntries:
 
     def add(self, entry: StorageEntry) -> None:
         self._entries.append(entry)
-        if len(self._entries) > UNPACKED:
-            oldest = self._entries.popleft()
-            oldest.pack(self._packers[keys.collection_of(oldest.key)], self._add)
+        if len(self._entries) > MOST_UNPACKED:
+            self._pack_oldest()
+
+    @property
+    def are_due(self) -> bool:
+        """Whether any are to be packed."""
+        return len(self._entries) > UNPACKED
+
+    def pack(self, most: int) -> bool:
+        """Pack some of those that are due; tell whether more are."""
+        for _ in range(min(most, len(self._entries) - UNPACKED)):
+            self._pack_oldest()
+        return self.are_due
+
+    def _pack_oldest(self) -> None:
+        oldest = self._entries.popleft()
+        oldest.pack(self._packers[keys.collection_of(oldest.key)], self._add)
 
 
 class Collection:
@@ -101,7 +117,7 @@ class ClusterState:
         self.compacted = 0
         self.history = History()
         """The changes of all kinds."""
-        self._unpacked = UnpackedEntries()
+        self.unpacked = UnpackedEntries()
         self._collections: defaultdict[str, Collection] = defaultdict(Collection)
 
     def find(self, key: str) -> StorageEntry | None:
@@ -135,7 +151,7 @@ class ClusterState:
             change.previous.forget_encoded()  # it is remembered for minutes, and its JSON takes as much again
         self._collections[keys.collection_of(change.key)].apply(change)
         self.history.append(change)
-        self._unpacked.add(change.entry)
+        self.unpacked.add(change.entry)
         self.revision = change.revision
 
     def forget(self, revision: int) -> Sequence[int]:
@@ -177,7 +193,7 @@ class ClusterState:
         else:
             entry = _entry(row, row.json)
             collection.put(entry)
-            self._unpacked.add(entry)
+            self.unpacked.add(entry)
 
     def _selected(self, prefix: str) -> Iterable[Collection]:
         name = keys.collection_of(prefix)

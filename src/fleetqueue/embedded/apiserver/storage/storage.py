@@ -7,13 +7,14 @@ log then says that it is committed, or that everything pending is lost. See docs
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Self
 
 from fleetqueue import clock
 from fleetqueue.api import errors
+from fleetqueue.api.packing import PackingTimer
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.apiserver.storage import refusals
 from fleetqueue.embedded.apiserver.storage.history import HistoryWatch
@@ -69,8 +70,9 @@ class PendingChanges:
 
     def wake(self, revision: int) -> None:
         """Tell those who wait for a revision up to this one that it is committed."""
-        for waiter in self._ready(revision):
-            waiter.set_result(None)
+        if self._waiters:
+            for waiter in self._ready(revision):
+                waiter.set_result(None)
 
     def fail(self, revision: int, why: BaseException) -> None:
         """Tell those who wait for a revision up to this one that it will never be."""
@@ -134,6 +136,7 @@ class ClusterStorage:
         self._retention = retention
         self._ages = Ages(retention)
         self._state = ClusterState()
+        self._packing = PackingTimer(self._state.unpacked.pack)
         self._pending = PendingChanges()
         self._assigned = 0
         self._compactions: set[asyncio.Task[None]] = set()
@@ -183,8 +186,9 @@ class ClusterStorage:
     def list(self, prefix: str, *, after: str = "", limit: int = 0, at: int | None = None) -> StoragePage:
         return self._state.page(prefix, after, limit, at)
 
-    def changes(self, prefix: str) -> int:
-        return self._state.history_of(prefix).end
+    def counter(self, *prefixes: str) -> Callable[[], int]:
+        histories = [self._state.history_of(prefix) for prefix in prefixes]
+        return lambda: sum([history.end for history in histories])
 
     def watch(self, prefix: str, *, since: int) -> HistoryWatch:
         if since < self.compacted:
@@ -219,6 +223,7 @@ class ClusterStorage:
 
     async def close(self) -> None:
         self._is_closed = True
+        self._packing.stop()
         if last := self._pending.last:
             with suppress(errors.ServerError):  # its writer gets the error
                 await self._pending.wait(last)
@@ -232,6 +237,8 @@ class ClusterStorage:
             self._state.apply(change)
         self._pending.wake(revision)
         self._forget_old()
+        if self._state.unpacked.are_due:
+            self._packing.start()
 
     def failed(self, error: BaseException) -> None:
         """Take back what was pending. Its revisions are not used again: another change may be based on one of them."""

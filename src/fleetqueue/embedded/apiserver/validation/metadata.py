@@ -134,9 +134,14 @@ def _finalizer_faults(finalizers: Sequence[str]) -> Iterable[Cause]:
 
 def _manager_faults(entries: Sequence[Manifest]) -> Iterable[Cause]:
     for position, entry in enumerate(entries):
-        field, manager = f"metadata.managedFields[{position}]", entry.get("manager") or ""
-        yield from manager_faults(manager, f"{field}.manager")
-        if len((entry.get("subresource") or "").encode()) > LONGEST_SUBRESOURCE:
+        field, manager, subresource = (
+            f"metadata.managedFields[{position}]",
+            entry.get("manager"),
+            entry.get("subresource"),
+        )
+        if manager:
+            yield from manager_faults(manager, f"{field}.manager")
+        if subresource and len(subresource.encode()) > LONGEST_SUBRESOURCE:
             yield too_long(f"{field}.subresource", LONGEST_SUBRESOURCE)
 
 

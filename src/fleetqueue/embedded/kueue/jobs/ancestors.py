@@ -6,6 +6,7 @@ Mirrors: Kueue pkg/controller/jobframework/reconciler.go (FindAncestorJobManaged
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fleetqueue.api import errors
 from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
@@ -25,10 +26,10 @@ class Ancestors:
 
     def watches(self, *, besides: type[Object]) -> Iterable[Watch[Any]]:
         """Return what is read; it wakes nobody."""
-        return [Watch(kind, lambda obj: ()) for kind in self._kinds.values() if kind is not besides]
+        return [Watch(kind) for kind in self._kinds.values() if kind is not besides]
 
     def of(self, job: Manifest) -> Manifest | None:
-        """Return the uppermost job above one that is managed; raises TooDeep."""
+        """Return the uppermost job above one that is managed; raises TooDeep, or NotFound before it is seen."""
         return job_fields.managed_ancestor(job, self._find, without_queue=self._without_queue)
 
     def is_below_managed(self, job: Manifest) -> bool:
@@ -44,8 +45,12 @@ class Ancestors:
 
     def _find(self, owner: Manifest, namespace: str) -> Manifest | None:
         kind = self._kinds.get((owner["apiVersion"], owner["kind"]))
-        raw = None if kind is None else self.hub.informer(kind).store.raw(key_of(namespace, owner["name"]))
-        return None if raw is None else {**raw, "apiVersion": owner["apiVersion"], "kind": owner["kind"]}
+        if kind is None:
+            return None
+        raw = self.hub.informer(kind).store.raw(key_of(namespace, owner["name"]))
+        if raw is None:  # a job must not be taken for the uppermost one because the cache is late
+            raise errors.NotFound(f"workload owner not found: {owner['kind']} {owner['name']}")
+        return {**raw, "apiVersion": owner["apiVersion"], "kind": owner["kind"]}
 
 
 def _key(kind: type[Object]) -> tuple[str, str]:

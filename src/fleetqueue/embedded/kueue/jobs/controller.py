@@ -19,18 +19,13 @@ from fleetqueue.embedded.kueue.jobs import job_fields
 from fleetqueue.embedded.kueue.jobs.ancestors import Ancestors
 from fleetqueue.embedded.kueue.jobs.integration import Integration
 from fleetqueue.embedded.kueue.jobs.job_writes import JobWrites
+from fleetqueue.embedded.kueue.jobs.jobs_of_workloads import JobsOfWorkloads
 from fleetqueue.embedded.kueue.jobs.life import JobLife
-from fleetqueue.embedded.kueue.jobs.owned_workloads import (
-    BY_PREBUILT,
-    OwnedWorkloads,
-    named_beforehand,
-    owner_key,
-)
+from fleetqueue.embedded.kueue.jobs.owned_workloads import OwnedWorkloads, owner_key
 from fleetqueue.embedded.kueue.jobs.workload_matching import WorkloadMatching
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.settings import KueueSettings
-from fleetqueue.embedded.kueue.workload_state import facts
 from fleetqueue.rules.workload_slices import is_elastic, not_finished
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -39,8 +34,6 @@ from fleetqueue.runtime.metrics import Metrics
 
 LAG_SECONDS: Final = 1.0
 """The change that we wait for wakes us; this only guards against a watch that broke."""
-BY_PARENT: Final = "parent"
-"""Jobs by the uid of the job that controls them."""
 
 
 class JobReconciler(Controller):
@@ -53,6 +46,7 @@ class JobReconciler(Controller):
         integration: Integration,
         settings: KueueSettings,
         ancestors: Ancestors,
+        jobs_of_workloads: JobsOfWorkloads,
         kueue_metrics: KueueMetrics,
     ) -> None:
         super().__init__(hub, metrics)
@@ -60,31 +54,31 @@ class JobReconciler(Controller):
         self.integration = integration = integration.looking_up(self._raw)
         self.settings = settings
         self.ancestors = ancestors
+        self.jobs_of_workloads = jobs_of_workloads
         self.events = SeriesRecorder(hub.client, f"{integration.framework}-kueue-controller")
         self.workloads = WorkloadWrites(hub, self.events)
         self.jobs = JobWrites(hub, integration, self.events)
         matching = WorkloadMatching(hub, integration, settings, self.jobs, self.workloads, self.events)
         self.life = JobLife(hub, settings, integration, self.jobs, matching, self.workloads, kueue_metrics)
         self.owned = OwnedWorkloads(hub, integration.kind)
-        store = hub.informer(integration.kind).store
-        store.add_index(BY_PREBUILT, named_beforehand)
-        store.add_index(BY_PARENT, _parent)
+        self.store = hub.informer(integration.kind).store
 
     def subscribe(self) -> None:
         super().subscribe()
+        self.jobs_of_workloads.add(self.integration.kind, self.wake)
         self.hub.informer(self.integration.kind).subscribe(self._forget_gone)
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(self.integration.kind, by_key)
-        yield Watch(kueue.QueuedWorkload, self._jobs_of, facts=facts)
-        read: list[type[Any]] = [kueue.ResourceFlavor, Namespace, PriorityClass, WorkloadPriorityClass]
+        read: list[type[Any]] = [kueue.QueuedWorkload, kueue.ResourceFlavor]
+        read += [Namespace, PriorityClass, WorkloadPriorityClass]
         for kind in (*read, *self.integration.reads):
-            yield Watch(kind, _nobody)
+            yield Watch(kind)  # who could not go on without one tries again by itself
         yield from self.ancestors.watches(besides=self.integration.kind)
 
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
-        job = self.hub.informer(self.integration.kind).store.raw(key)
+        job = self.store.raw(key)
         owned = self.owned.of(namespace, name)
         if job is None or "deletionTimestamp" in job["metadata"]:
             for workload in owned:
@@ -143,23 +137,3 @@ class JobReconciler(Controller):
 
     def _raw(self, kind: type[Object], name: str, namespace: str) -> Manifest | None:
         return self.hub.informer(kind).store.raw(key_of(namespace, name))
-
-    def _jobs_of(self, workload: kueue.QueuedWorkload) -> Iterable[str]:
-        """Wake the job of a Workload, who waits for it by its name, and the jobs below."""
-        owner, resource = workload.owner, self.integration.kind.resource
-        if owner is not None and (owner.api_version, owner.kind) == (resource.api_version, resource.kind):
-            yield key_of(workload.namespace, owner.name)
-        for job in self.hub.by_index(self.integration.kind, BY_PREBUILT, workload.key):
-            yield job.key
-        if owner is not None:
-            for job in self.hub.by_index(self.integration.kind, BY_PARENT, owner.uid):
-                yield job.key
-
-
-def _nobody(obj: Object) -> Iterable[str]:
-    """Wake nobody: who could not go on without it tries again by itself."""
-    return ()
-
-
-def _parent(job: Object) -> Iterable[str]:
-    return [owner.uid for owner in job.metadata.owner_references if owner.controller]

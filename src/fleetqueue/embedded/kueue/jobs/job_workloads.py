@@ -4,7 +4,7 @@ Mirrors: Kueue pkg/controller/jobframework (EquivalentToWorkload), pkg/util/equa
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import is_true
@@ -16,6 +16,10 @@ from fleetqueue.embedded.kueue.jobs.integration import JobObjects
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, Flavor, FlavorMissing, merged, of_admission
 from fleetqueue.rules.workload_names import workload_name
 from fleetqueue.rules.workload_slices import ELASTIC_JOB, REPLACES, SLICE_NAME, slice_name, slice_version
+
+CONTAINERS: Final = ("containers", "initContainers")
+WITH_TOLERATIONS: Final = (*CONTAINERS, "tolerations")
+"""The fields in which pods are compared."""
 
 
 class Priority(NamedTuple):
@@ -107,11 +111,13 @@ def is_equivalent(integration: JobObjects, job: Manifest, workload: Manifest, fl
 
 def are_same(pod_sets: Sequence[Manifest], others: Sequence[Manifest], *, with_tolerations: bool = True) -> bool:
     """Tell whether pod sets ask for the same."""
-    fields = ("containers", "initContainers", *(("tolerations",) if with_tolerations else ()))
-    return len(pod_sets) == len(others) and all(
-        _sizes(one) == _sizes(other) and _are_same_pods(one, other, fields)
-        for one, other in zip(pod_sets, others, strict=True)
-    )
+    if len(pod_sets) != len(others):
+        return False
+    fields = WITH_TOLERATIONS if with_tolerations else CONTAINERS
+    for one, other in zip(pod_sets, others, strict=True):  # plain loops, since every look at a job asks this
+        if _sizes(one) != _sizes(other) or not _are_same_pods(one, other, fields):
+            return False
+    return True
 
 
 def _running(workload: Manifest, flavor: Flavor) -> list[Manifest] | None:
@@ -136,9 +142,16 @@ def _sizes(pod_set: Manifest) -> tuple[Any, Any]:
 
 
 def _are_same_pods(one: Manifest, other: Manifest, fields: Sequence[str]) -> bool:
-    spec, others = ((pod_set.get("template") or {}).get("spec") or {} for pod_set in (one, other))
-    pairs = ((spec.get(field), others.get(field)) for field in fields)
-    return all(value == same or _filled(value) == _filled(same) for value, same in pairs)
+    spec, others = _pod_spec(one), _pod_spec(other)
+    for field in fields:
+        value, same = spec.get(field), others.get(field)
+        if value != same and _filled(value) != _filled(same):
+            return False
+    return True
+
+
+def _pod_spec(pod_set: Manifest) -> Manifest:
+    return (pod_set.get("template") or {}).get("spec") or {}
 
 
 def _filled(value: Any) -> Any:

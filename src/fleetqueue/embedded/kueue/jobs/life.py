@@ -85,10 +85,11 @@ class JobLife(Generic[J]):
     async def go_through(self, job: J, owned: Sequence[Manifest]) -> None:
         """Go through what may be to do, as Kueue does: the first thing that is done ends it."""
         job, workload = await self.matching.match(job, owned)
-        if workload is not None and await self._is_over(job, workload):
+        seen = None if workload is None else self._seen(workload)
+        if workload is not None and seen is not None and await self._is_over(job, workload, seen):
             return
         if self.facts.is_on_hold(job):
-            if workload is not None and self._seen(workload).is_true(kueue.QUOTA_RESERVED):
+            if workload is not None and seen is not None and seen.is_true(kueue.QUOTA_RESERVED):
                 await self.workloads.put_on_hold(workload)
             return
         ending = self.facts.ending(job)
@@ -97,22 +98,22 @@ class JobLife(Generic[J]):
                 await self.workloads.finish(self.jobs.view(job), workload, ending.reason, ending.message)
             await self.jobs.finalize(job)
             return
-        if workload is None:
+        if workload is None or seen is None:
             self._count_creation(self.jobs.view(job), await self.matching.create(job))
             return
-        if await self._tell_of_pods(job, workload):
+        if await self._tell_of_pods(job, workload, seen):
             return
-        evicted = conditions.find(self._seen(workload).status.conditions, kueue.EVICTED)
+        evicted = conditions.find(seen.status.conditions, kueue.EVICTED)
         if evicted is not None and evicted.is_true:
             await self._give_way(job, workload, evicted)
         elif self.facts.is_suspended(job):
-            await self._start(job, workload)
-        elif not self._seen(workload).is_true(kueue.ADMITTED) and not self.facts.is_elastic(job):
+            await self._start(job, workload, seen)
+        elif not seen.is_true(kueue.ADMITTED) and not self.facts.is_elastic(job):
             await self.jobs.stop(job, workload, StopCause(NOT_ADMITTED, "Not admitted by cluster queue"))
 
-    async def _is_over(self, job: J, workload: Manifest) -> bool:
+    async def _is_over(self, job: J, workload: Manifest, seen: kueue.Workload) -> bool:
         """Let a Workload go that has finished, or is deleted."""
-        if self._seen(workload).is_finished:
+        if seen.is_finished:
             await self.jobs.finalize(job)
             await self.workloads.let_finished_go(self.jobs.view(job), workload)
             return True
@@ -122,17 +123,17 @@ class JobLife(Generic[J]):
             return True
         return False
 
-    async def _tell_of_pods(self, job: J, workload: Manifest) -> bool:
+    async def _tell_of_pods(self, job: J, workload: Manifest, seen: kueue.Workload) -> bool:
         """Write which pods will not come again, and whether all are ready; return whether anything was written."""
         if await self.workloads.set_reclaimable(workload, self.facts.reclaimable(job)):
             return True
         if self.settings.pods_ready is None:
             return False
-        condition = readiness(self._seen(workload), self.facts.pods_ready(job))
+        condition = readiness(seen, self.facts.pods_ready(job))
         if condition is None:
             return False
         await self.workloads.set_condition(workload, condition)
-        self._count_readiness(self._seen(workload), condition)
+        self._count_readiness(seen, condition)
         return True
 
     def _count_creation(self, job: Object, made: Manifest | None) -> None:
@@ -164,15 +165,14 @@ class JobLife(Generic[J]):
             raise errors.RetryLater(left, "its job is deleted then")
         await self.jobs.delete(job, "Deleted job: deactivation retention period expired")
 
-    async def _start(self, job: J, workload: Manifest) -> None:
-        view = self._seen(workload)
-        if view.is_true(kueue.ADMITTED):
+    async def _start(self, job: J, workload: Manifest, seen: kueue.Workload) -> None:
+        if seen.is_true(kueue.ADMITTED):
             why_not = await self.jobs.start(job, workload)
             if why_not:
                 await self.workloads.finish(None, workload, "FailedToStart", why_not)
             return
-        if view.is_true(kueue.QUOTA_RESERVED):
-            messages = [f"{c.name}: {c.message}" for c in view.status.admission_checks if _tells(c)]
+        if seen.is_true(kueue.QUOTA_RESERVED):
+            messages = [f"{c.name}: {c.message}" for c in seen.status.admission_checks if _tells(c)]
             if messages:
                 await self.jobs.say(job, "UpdatedAdmissionCheck", "; ".join(messages))
         await self.matching.follow_queue(job, workload)

@@ -8,10 +8,19 @@ Mirrors: Kueue pkg/controller/jobs/pod
 from collections.abc import Iterable
 from typing import Any
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Namespace, Pod
-from fleetqueue.api.kueue_pods import MANAGED_PODS, POD, SUSPENDING_PARENT, group_name, is_deleting, is_gated
+from fleetqueue.api.kueue_pods import (
+    ADMISSION_GATE,
+    MANAGED_PODS,
+    POD,
+    SUSPENDING_PARENT,
+    group_name,
+    is_deleting,
+    is_gated,
+)
 from fleetqueue.api.meta import Object, key_of, split_key
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
@@ -46,7 +55,7 @@ class PodReconciler(Controller):
         self.settings = settings
         events, single_pods = SeriesRecorder(hub.client, f"{POD}-kueue-controller"), SinglePods()
         self.pods = PodWrites(hub, events)
-        self.jobs = SinglePodWriter(hub, self.pods)
+        self.jobs = SinglePodWriter(hub, self.pods, kueue_metrics)
         self.workloads = WorkloadWrites(hub, events)
         self.owned = OwnedWorkloads(hub, Pod)
         matching = WorkloadMatching(hub, single_pods, settings, self.jobs, self.workloads, events)
@@ -89,9 +98,10 @@ class PodReconciler(Controller):
 
 
 class SinglePodWriter:
-    def __init__(self, hub: Cluster, pods: PodWrites) -> None:
+    def __init__(self, hub: Cluster, pods: PodWrites, kueue_metrics: KueueMetrics) -> None:
         self.hub = hub
         self.pods = pods
+        self.kueue_metrics = kueue_metrics
 
     def view(self, job: Manifest) -> Object:
         return Pod.view(job)
@@ -104,6 +114,7 @@ class SinglePodWriter:
             if len(infos) != 1:
                 return f"invalid podset infos: expecting 1 pod set got {len(infos)}"
             await self.pods.ungate(job, infos[0], admitted_by(workload))
+            self.kueue_metrics.gate_removed(ADMISSION_GATE, kueue.QueuedWorkload.view(workload), clock.now())
         except CannotStart as error:
             return str(error)
         except FlavorMissing as error:
@@ -130,7 +141,7 @@ def read_by_pods() -> Iterable[Watch[Any]]:
     """Return what is read beside pods and Workloads; it wakes nobody: who lacks it tries again by itself."""
     kinds: list[type[Any]] = [PriorityClass, WorkloadPriorityClass, Namespace]
     kinds += [kueue.ResourceFlavor, kueue.AdmissionCheck]
-    return [Watch(kind, lambda obj: ()) for kind in kinds]
+    return [Watch(kind) for kind in kinds]
 
 
 def is_managed(hub: Cluster, settings: KueueSettings, pod: Manifest) -> bool:

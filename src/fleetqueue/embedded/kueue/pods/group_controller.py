@@ -10,10 +10,19 @@ Keys are the namespaces and names of groups, which their Workloads bear, too.
 from collections.abc import Iterable
 from typing import Any, Final
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Pod
-from fleetqueue.api.kueue_pods import GROUP_WORKLOAD, MANAGED_PODS, POD, group_name, is_deleting, is_gated
+from fleetqueue.api.kueue_pods import (
+    ADMISSION_GATE,
+    GROUP_WORKLOAD,
+    MANAGED_PODS,
+    POD,
+    group_name,
+    is_deleting,
+    is_gated,
+)
 from fleetqueue.api.meta import Object, key_of, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
@@ -52,7 +61,7 @@ class PodGroupReconciler(Controller):
         events = SeriesRecorder(hub.client, f"{POD}-kueue-controller")
         self.pods = PodWrites(hub, events)
         self.workloads = WorkloadWrites(hub, events)
-        jobs = PodGroupWriter(hub, self.pods, self.store)
+        jobs = PodGroupWriter(hub, self.pods, self.store, kueue_metrics)
         matching = GroupMatching(hub, settings, self.pods, jobs, self.workloads, events)
         self.life = JobLife(hub, settings, PodGroups(), jobs, matching, self.workloads, kueue_metrics)
 
@@ -84,10 +93,11 @@ class PodGroupReconciler(Controller):
 
 
 class PodGroupWriter:
-    def __init__(self, hub: Cluster, pods: PodWrites, store: Store[Pod]) -> None:
+    def __init__(self, hub: Cluster, pods: PodWrites, store: Store[Pod], kueue_metrics: KueueMetrics) -> None:
         self.hub = hub
         self.pods = pods
         self.store = store
+        self.kueue_metrics = kueue_metrics
 
     def view(self, job: PodGroup) -> Object:
         return Pod.view(job.first)
@@ -98,11 +108,13 @@ class PodGroupWriter:
             return ""
         try:
             infos = {info.name: info for info in of_admission(workload, flavors_of(self.hub))}
+            view = kueue.QueuedWorkload.view(workload)
             for pod in gated:
                 role = role_of(pod)
                 if role not in infos:
                     return f"invalid podset infos: podSetInfo with the name '{role}' is not found"
                 await self.pods.ungate(pod, infos[role], admitted_by(workload))
+                self.kueue_metrics.gate_removed(ADMISSION_GATE, view, clock.now(), is_group=True)
         except CannotStart as error:
             return str(error)
         except FlavorMissing as error:

@@ -6,7 +6,8 @@ Reads:   LeaderWorkerSet, its StatefulSets and pods, Workload, the priority clas
 Writes:  Workload, pods (labels and annotations, by which they are groups; gates), Events
 Mirrors: Kueue pkg/controller/jobs/leaderworkerset
 
-A pod whose StatefulSet is not to be seen waits; Kueue lets it run.
+A pod whose StatefulSet is not to be seen waits; Kueue lets it run. So does one that makes place for another revision,
+where MultiKueue sends its Workload, or may come to: a worker runs it.
 """
 
 from collections.abc import Iterable
@@ -17,7 +18,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apps_v1 import StatefulSet
 from fleetqueue.api.core_v1 import Namespace, Pod
 from fleetqueue.api.kueue_pods import LEADER_WORKER_SET, SUSPENDING_PARENT, has_ended, is_deleting
-from fleetqueue.api.leaderworkerset_v1 import SET_NAME, LeaderWorkerSet
+from fleetqueue.api.leaderworkerset_v1 import GROUP_INDEX, SET_NAME, LeaderWorkerSet
 from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
@@ -28,8 +29,8 @@ from fleetqueue.embedded.kueue.jobs.workload_following import WorkloadFollowing
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.pods import leader_worker_set_rules as rules
 from fleetqueue.embedded.kueue.pods.parent_pods import is_outdated, ungated
-from fleetqueue.embedded.kueue.pods.parent_workloads import is_owned_by, is_sent, owned_by, workload_for
-from fleetqueue.embedded.kueue.pods.pod_writes import PodWrites
+from fleetqueue.embedded.kueue.pods.parent_workloads import is_owned_by, is_sent, workload_for
+from fleetqueue.embedded.kueue.pods.pod_writes import QUEUES, PodWrites, runs_only_here
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.workload_state import facts
 from fleetqueue.runtime.cluster import Cluster
@@ -71,9 +72,9 @@ class LeaderWorkerSetReconciler(Controller):
         yield Watch(Pod, _set_of_pod, labels=SET_NAME)
         yield Watch(StatefulSet, _set_of_object, labels=SET_NAME)
         yield Watch(kueue.QueuedWorkload, _sets_of_workload, facts=facts)
-        read: list[type[Any]] = [Namespace, PriorityClass, WorkloadPriorityClass]
+        read: list[type[Any]] = [Namespace, PriorityClass, WorkloadPriorityClass, *QUEUES]
         for kind in read:
-            yield Watch(kind, lambda obj: ())
+            yield Watch(kind)
         yield from self.ancestors.watches(besides=LeaderWorkerSet)
 
     async def reconcile(self, key: str) -> None:
@@ -97,12 +98,10 @@ class LeaderWorkerSetReconciler(Controller):
             await self.workloads.delete(workload)
 
     def _workloads(self, key: str, leader_worker_set: Manifest) -> list[Manifest]:
-        """Return the Workloads of a LeaderWorkerSet, and those that came from the hub and have no owner here yet."""
-        names = [rules.workload_name(leader_worker_set, index) for index in range(rules.replicas(leader_worker_set))]
-        keys = dict.fromkeys(key_of(leader_worker_set["metadata"]["namespace"], name) for name in names)
-        keys |= dict.fromkeys(view.key for view in self.workload_store.by_index(BY_SET, key))
-        found = [raw for key in keys if (raw := self.workload_store.raw(key)) is not None]
-        return [raw for raw in found if raw["metadata"]["name"] in names or is_owned_by(raw, leader_worker_set)]
+        """Return the Workloads of a LeaderWorkerSet; those that came from the hub have no owner here."""
+        views = self.workload_store.by_index(BY_SET, key)
+        found = [raw for view in views if (raw := self.workload_store.raw(view.key)) is not None]
+        return [raw for raw in found if is_owned_by(raw, leader_worker_set)]
 
     async def _create(self, leader_worker_set: Manifest, index: int) -> None:
         """Make the Workload that the pods of a group will find."""
@@ -124,11 +123,7 @@ class LeaderWorkerSetReconciler(Controller):
         await self.events.normal(LeaderWorkerSet.view(leader_worker_set), "CreatedWorkload", f"Created Workload: {key}")
 
     async def _follow(self, leader_worker_set: Manifest, workload: Manifest) -> None:
-        """Let a Workload know its owner, its queue, its priority and what gates it."""
-        if not is_owned_by(workload, leader_worker_set):
-            owners = workload["metadata"].get("ownerReferences") or []
-            metadata = {"ownerReferences": [*owners, owned_by(LeaderWorkerSet, leader_worker_set)]}
-            workload = await self.workloads.change(workload, metadata=metadata)
+        """Let a Workload know its queue, its priority and what gates it."""
         if not is_sent(leader_worker_set):
             workload = await self.following.follow(leader_worker_set, workload)
             await self.following.follow_queue(leader_worker_set, workload)
@@ -140,10 +135,16 @@ class LeaderWorkerSetReconciler(Controller):
         stateful_set = self.set_store.raw(key)
         if leader_worker_set is None or has_ended(pod) or is_deleting(pod):
             await self.pods.let_go(pod)
-        elif stateful_set is not None and is_outdated(pod, stateful_set):
+        elif stateful_set is not None and self._makes_place(pod, stateful_set, leader_worker_set):
             await self.pods.change(pod, ungated(pod))
         elif stateful_set is not None:
             await self.pods.change(pod, rules.marked(pod, leader_worker_set))
+
+    def _makes_place(self, pod: Manifest, stateful_set: Manifest, leader_worker_set: Manifest) -> bool:
+        if not is_outdated(pod, stateful_set):
+            return False
+        name = rules.workload_name(leader_worker_set, job_fields.labels(pod).get(GROUP_INDEX, ""))
+        return runs_only_here(self.hub, self.workload_store.raw(key_of(pod["metadata"]["namespace"], name)))
 
     def _is_managed(self, leader_worker_set: Manifest) -> bool:
         if is_deleting(leader_worker_set):

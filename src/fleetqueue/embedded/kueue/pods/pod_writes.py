@@ -15,12 +15,15 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs.integration import StopCause
 from fleetqueue.embedded.kueue.jobs.pod_set_info import PodSetInfo
 from fleetqueue.embedded.kueue.pods.single_pods import started
+from fleetqueue.embedded.kueue.scheduling.cluster_configuration import check_names
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log
 
 KUEUE: Final = "kueue"
 """The field manager of what a pod is told when it is ended."""
+QUEUES: Final = (kueue.LocalQueue, kueue.ClusterQueue, kueue.AdmissionCheck)
+"""What is read to know whether MultiKueue may send a Workload."""
 
 log = Log("kueue")
 
@@ -109,6 +112,18 @@ def runs_elsewhere(hub: Cluster, workload: Manifest) -> bool:
     states = (workload.get("status") or {}).get("admissionChecks") or ()
     checks = (hub.get(kueue.AdmissionCheck, state["name"]) for state in states)
     return any(check is not None and check.is_multikueue for check in checks)
+
+
+def runs_only_here(hub: Cluster, workload: Manifest | None) -> bool:
+    """Tell whether MultiKueue will never send a Workload: its queue is known, and so are all checks that it may get."""
+    if workload is None:
+        return False
+    queue = hub.get(kueue.LocalQueue, workload["spec"].get("queueName", ""), workload["metadata"]["namespace"])
+    target = hub.get(kueue.ClusterQueue, queue.spec.cluster_queue) if queue is not None else None
+    if target is None or runs_elsewhere(hub, workload):
+        return False
+    checks = [hub.get(kueue.AdmissionCheck, name) for name in check_names(target)]
+    return all(check is not None and not check.is_multikueue for check in checks)
 
 
 def _with_finalizers(metadata: Manifest, finalizers: list[str]) -> Manifest:

@@ -5,6 +5,9 @@ The pods themselves are admitted as a group, which bears the name of the Workloa
 Reads:   StatefulSet, Pod, Workload, the priority classes
 Writes:  Workload, pods (labels and annotations, by which they are a group; gates), Events
 Mirrors: Kueue pkg/controller/jobs/statefulset
+
+A pod that makes place for another revision waits where MultiKueue sends its Workload, or may come to: a worker runs it.
+Kueue lets it run here, too.
 """
 
 from collections.abc import Iterable
@@ -33,7 +36,7 @@ from fleetqueue.embedded.kueue.pods.parent_workloads import (
     owner_annotations,
     workload_for,
 )
-from fleetqueue.embedded.kueue.pods.pod_writes import PodWrites
+from fleetqueue.embedded.kueue.pods.pod_writes import QUEUES, PodWrites, runs_only_here
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.workload_state import facts, is_on_hold
 from fleetqueue.runtime.cluster import Cluster
@@ -71,9 +74,9 @@ class StatefulSetReconciler(Controller):
         yield Watch(StatefulSet, by_key)
         yield Watch(Pod, _stateful_sets)
         yield Watch(kueue.QueuedWorkload, self._set_of, facts=facts)
-        read: list[type[Any]] = [Namespace, PriorityClass, WorkloadPriorityClass]
+        read: list[type[Any]] = [Namespace, PriorityClass, WorkloadPriorityClass, *QUEUES]
         for kind in read:
-            yield Watch(kind, lambda obj: ())
+            yield Watch(kind)
         yield from self.ancestors.watches(besides=StatefulSet)
 
     async def reconcile(self, key: str) -> None:
@@ -91,15 +94,21 @@ class StatefulSetReconciler(Controller):
         """Make a pod a member of the group; one that has ended, or makes place for another revision, is let go."""
         if has_ended(pod) or is_deleting(pod):
             await self.pods.let_go(pod)
-        elif stateful_set is not None and is_outdated(pod, stateful_set):
+        elif stateful_set is not None and self._makes_place(pod, stateful_set):
             await self.pods.change(pod, ungated(pod))
         elif stateful_set is not None:
             without_queue = self.settings.manages_jobs_without_queue
             await self.pods.change(pod, rules.marked(pod, stateful_set, without_queue=without_queue))
 
-    async def _bring_workload(self, stateful_set: Manifest) -> None:
+    def _makes_place(self, pod: Manifest, stateful_set: Manifest) -> bool:
+        return is_outdated(pod, stateful_set) and runs_only_here(self.hub, self._workload(stateful_set))
+
+    def _workload(self, stateful_set: Manifest) -> Manifest | None:
         key = key_of(stateful_set["metadata"]["namespace"], rules.workload_name(stateful_set))
-        workload, count = self.hub.informer(kueue.QueuedWorkload).store.raw(key), rules.replicas(stateful_set)
+        return self.hub.informer(kueue.QueuedWorkload).store.raw(key)
+
+    async def _bring_workload(self, stateful_set: Manifest) -> None:
+        workload, count = self._workload(stateful_set), rules.replicas(stateful_set)
         if workload is None:
             if count and not is_sent(stateful_set):
                 await self._create(stateful_set)

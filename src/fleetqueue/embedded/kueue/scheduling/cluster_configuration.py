@@ -9,7 +9,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import Summary
 from fleetqueue.embedded.kueue.scheduling.queue_usage import InactiveReason
-from fleetqueue.embedded.kueue.scheduling.readiness import flavor_names, problems
+from fleetqueue.embedded.kueue.scheduling.readiness import problems
 
 UNKNOWN = kueue.ClusterQueueSpec()
 
@@ -61,11 +61,11 @@ class ClusterConfiguration:
 
     def set_flavor(self, flavor: kueue.ResourceFlavor) -> list[str]:
         self.flavors[flavor.name] = flavor
-        return self._judge_those(lambda queue: flavor.name in flavor_names(queue))
+        return self._judge_those(lambda queue: flavor.name in queue.flavors)
 
     def drop_flavor(self, name: str) -> list[str]:
         self.flavors.pop(name, None)
-        return self._judge_those(lambda queue: name in flavor_names(queue))
+        return self._judge_those(lambda queue: name in queue.flavors)
 
     def set_check(self, check: kueue.AdmissionCheck) -> list[str]:
         old = self._checks.get(check.name)

@@ -21,14 +21,10 @@ def problems(queue: kueue.ClusterQueue, flavor: Flavor, check: Check) -> Sequenc
     return [*_stopped(queue), *_of_flavors(queue, flavor), *_of_checks(queue, check), *_not_served(queue, flavor)]
 
 
-def flavor_names(queue: kueue.ClusterQueue) -> list[str]:
-    return [flavor.name for group in queue.spec.resource_groups for flavor in group.flavors]
-
-
 def required_checks(queue: kueue.ClusterQueue, flavors: set[str]) -> list[str]:
     """Return the checks that a Workload with some flavors must pass."""
     listed = queue.spec.admission_checks_strategy.admission_checks
-    everywhere = flavor_names(queue)
+    everywhere = queue.flavors
     return sorted(one.name for one in listed if not flavors.isdisjoint(one.on_flavors or everywhere))
 
 
@@ -38,7 +34,7 @@ def _stopped(queue: kueue.ClusterQueue) -> Iterator[InactiveReason]:
 
 
 def _of_flavors(queue: kueue.ClusterQueue, flavor: Flavor) -> Iterator[InactiveReason]:
-    if missing := [name for name in flavor_names(queue) if flavor(name) is None]:
+    if missing := [name for name in queue.flavors if flavor(name) is None]:
         yield InactiveReason("FlavorNotFound", f"references missing ResourceFlavor(s): {','.join(missing)}")
 
 
@@ -53,7 +49,7 @@ def _of_checks(queue: kueue.ClusterQueue, check: Check) -> Iterator[InactiveReas
         yield InactiveReason("AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {','.join(inactive)}")
     multikueue = _of(admission_checks, kueue.MULTIKUEUE_CONTROLLER)
     provisioning = _of(admission_checks, kueue.PROVISIONING_CONTROLLER)
-    everywhere = set(flavor_names(queue))
+    everywhere = set(queue.flavors)
     yield from _of_multikueue(
         multikueue,
         per_flavor=[name for name in multikueue if set(listed[name].on_flavors or everywhere) != everywhere],
@@ -85,7 +81,7 @@ def _of_multikueue(
 def _not_served(queue: kueue.ClusterQueue, flavor: Flavor) -> Iterator[InactiveReason]:
     if queue.spec.admission_scope.admission_mode == FAIR_SHARING:
         yield InactiveReason(NOT_SERVED, "asks for admission fair sharing, which is not served here")
-    for name in flavor_names(queue):
+    for name in queue.flavors:
         resource_flavor = flavor(name)
         if resource_flavor is not None and resource_flavor.spec.topology_name:
             yield InactiveReason(NOT_SERVED, f"flavor {name} asks for a topology, which is not served here")

@@ -90,12 +90,14 @@ class JobDefaults:
         return bool(job_fields.queue_name(job)) or self.context.settings.manages_jobs_without_queue
 
     def _with_manager(self, job: Manifest) -> Manifest:
-        """Give a job to MultiKueue where its queue has a MultiKueue check."""
+        """Give a job to MultiKueue where its queue has a MultiKueue check; of a stopped one Kueue does not know."""
         queue_name, look_up = job_fields.queue_name(job), self.context.look_up
         if not queue_name:
             return job
         queue = look_up(kueue.LocalQueue, queue_name, job["metadata"]["namespace"])
-        target = look_up(kueue.ClusterQueue, queue["spec"]["clusterQueue"]) if queue is not None else None
+        if queue is None or kueue.LocalQueue.view(queue).is_stopped:
+            return job
+        target = look_up(kueue.ClusterQueue, queue["spec"]["clusterQueue"])
         checks = ((target or {}).get("spec", {}).get("admissionChecksStrategy") or {}).get("admissionChecks") or ()
         admission_checks = [look_up(kueue.AdmissionCheck, check["name"]) for check in checks]
         if not any(

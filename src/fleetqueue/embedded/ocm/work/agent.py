@@ -28,7 +28,7 @@ class AgentController(Controller):
     def subscribe(self) -> None:
         super().subscribe()
         for watch in self.worker_watches():
-            self.worker.informer(watch.kind).subscribe(self._waker(watch))
+            self.subscribe_to(self.worker, watch)
 
     async def work(self) -> None:
         await self.worker.synced()

@@ -24,13 +24,13 @@ BOT = ("ns", "bot", "uid-of-bot")
 @pytest.fixture
 def uids():
     """The objects that there are."""
-    return {("serviceaccounts", "ns", "bot"): "uid-of-bot", ("secrets", "ns", "s"): "uid-of-s"}
+    return {"/core/serviceaccounts/ns/bot": "uid-of-bot", "/core/secrets/ns/s": "uid-of-s"}
 
 
 @pytest.fixture
 def accounts(uids):
     key = ec.generate_private_key(ec.SECP256R1())
-    return ServiceAccountTokens(key, ISSUER, lambda *where: uids.get(where))
+    return ServiceAccountTokens(key, ISSUER, uids.get)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_token_for_somebody_else_is_none_here(accounts):
 @pytest.mark.parametrize("now", [None, "another-uid"], ids=["deleted", "made anew"])
 def test_a_token_dies_with_its_account(accounts, uids, now):
     token = sign(accounts)
-    uids["serviceaccounts", "ns", "bot"] = now
+    uids["/core/serviceaccounts/ns/bot"] = now
 
     with pytest.raises(TokenError, match="is gone"):
         accounts.verify(token, [ISSUER])
@@ -95,7 +95,7 @@ def test_a_token_dies_with_its_account(accounts, uids, now):
 def test_a_token_dies_with_the_object_that_it_is_bound_to(accounts, uids):
     token = sign(accounts, bound=Bound("secrets", "s", "uid-of-s"))
     accounts.verify(token, [ISSUER])
-    del uids["secrets", "ns", "s"]
+    del uids["/core/secrets/ns/s"]
 
     with pytest.raises(TokenError, match="its secrets is gone"):
         accounts.verify(token, [ISSUER])

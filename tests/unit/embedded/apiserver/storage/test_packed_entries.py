@@ -1,7 +1,10 @@
 """What nobody has read for a while is packed, and nobody notices."""
 
+import asyncio
+
 import pytest
 
+from fleetqueue.api import packing
 from fleetqueue.embedded.apiserver.storage import state
 from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
@@ -10,8 +13,9 @@ from .conftest import MAPS, config_map, create, key, names, update
 
 @pytest.fixture(autouse=True)
 def two_unpacked(monkeypatch):
-    """A storage has two objects at hand."""
+    """A storage has two objects at hand, and packs at once what comes behind them."""
     monkeypatch.setattr(state, "UNPACKED", 2)
+    monkeypatch.setattr(state, "MOST_UNPACKED", 2)
 
 
 def is_packed(entry: StorageEntry) -> bool:
@@ -98,3 +102,16 @@ async def test_a_writer_builds_on_a_packed_object(storage):
 
     assert storage.get(key("a")).object["data"] == {"color": "red"}
     assert names(storage.list(MAPS)) == ["a", "b", "c", "d"]
+
+
+async def test_what_a_burst_brings_is_packed_later(storage, monkeypatch):
+    monkeypatch.setattr(state, "MOST_UNPACKED", 1000)
+    monkeypatch.setattr(packing, "DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(packing, "PAUSE_SECONDS", 0.0)
+    entries = [await create(storage, f"map-{number}") for number in range(packing.AT_ONCE + 4)]
+    assert not is_packed(entries[-3])
+
+    while not is_packed(entries[-3]):  # noqa: ASYNC110 - it has no event for what nobody waits for
+        await asyncio.sleep(0)
+
+    assert [is_packed(entry) for entry in entries[-3:]] == [True, False, False]

@@ -20,7 +20,7 @@ async def test_a_reader_sees_nothing_of_a_pending_change(held, held_storage):
     assert not writing.done()
     assert names(held_storage.list(MAPS)) == []
     assert held_storage.revision == before
-    assert await watch.read(timeout=0) == []
+    assert await watch.read(until=0) == []
     assert watch.revision == before
     with pytest.raises(errors.NotFound):
         held_storage.get(key("a"))

@@ -101,7 +101,7 @@ class StorageMachine(RuleBasedStateMachine):
     def read_watch(self, pick, limit):
         seen = self.seen[pick % len(self.seen)]
         try:
-            changes = self.run(seen.watch.read(limit=limit, timeout=0))
+            changes = self.run(seen.watch.read(limit=limit, until=0))
         except errors.Gone:
             missed = [event for event in self.events if seen.watch.revision < event.revision <= self.storage.compacted]
             assert missed, "nothing was forgotten that this watch still wanted"
@@ -148,7 +148,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     async def reading(self, seen):
         try:
-            changes = await seen.watch.read(timeout=0)
+            changes = await seen.watch.read(until=0)
         except errors.Gone:
             seen.events = self.wanted(seen.prefix, seen.since)
             return False

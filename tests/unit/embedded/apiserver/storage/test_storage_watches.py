@@ -6,6 +6,7 @@ import weakref
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 
 from .conftest import MAPS, config_map, create, delete, started, told, update
@@ -86,10 +87,10 @@ async def test_a_watch_is_an_iterator(storage):
 async def test_a_watch_without_news_returns_nothing_after_its_timeout(storage):
     watch = storage.watch(MAPS, since=storage.revision)
 
-    assert await watch.read(timeout=0.01) == []
+    assert await watch.read(until=clock.monotonic() + 0.01) == []
 
     await create(storage, "a")
-    assert told(await watch.read(timeout=0.01)) == [("ADDED", "a")]
+    assert told(await watch.read(until=clock.monotonic() + 0.01)) == [("ADDED", "a")]
 
 
 async def test_a_reader_that_is_cancelled_misses_nothing(storage):

@@ -14,7 +14,7 @@ from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.fleets.faults import Failure
 from fleetqueue.testing.virtual_time import advance
 from tests.unit.embedded.kueue.job_objects import job_manifest
-from tests.unit.embedded.kueue.scheduling.objects import NAMESPACE
+from tests.unit.embedded.kueue.scheduling.objects import NAMESPACE, queue_manifest
 
 from .objects import ask, is_gated, pods
 from .stateful_sets import make_pods, pod_of, stateful_set, the_workload
@@ -241,3 +241,27 @@ def test_a_pod_makes_place_for_another_revision(status, is_outdated):
     made["metadata"]["uid"] = "u"
 
     assert parent_pods.is_outdated(pod_of(made, 0), made) is is_outdated
+
+
+@pytest.mark.parametrize(
+    ("controller", "queue", "goes_on"),
+    [
+        pytest.param("example.com/check", "q", True, id="its queue only asks others"),
+        pytest.param(kueue.MULTIKUEUE_CONTROLLER, "q", False, id="its queue sends"),
+        pytest.param("", "q", False, id="nobody knows what a check of its queue is"),
+        pytest.param("example.com/check", "other", False, id="nobody knows its queue"),
+    ],
+)
+async def test_pods_of_an_older_revision_wait_on_where_their_workload_may_be_sent(asked, controller, queue, goes_on):
+    async with asked.managed(SETTINGS):
+        if controller:
+            await asked.add(kueue.AdmissionCheck.manifest("c", spec={"controllerName": controller}))
+        strategy = {"admissionChecks": [{"name": "c"}]}
+        await asked.change(queue_manifest(), spec={"admissionChecksStrategy": strategy})
+        made = stateful_set(queue=queue)
+        await add(asked, made)
+        containers = [{**one, "image": "other"} for one in made["spec"]["template"]["spec"]["containers"]]
+        await change(asked, spec={"template": {"spec": {"containers": containers}}})
+
+    images = [raw["spec"]["containers"][0]["image"] for raw in (await pods(asked)).values()]
+    assert images == ["other" if goes_on else made["spec"]["template"]["spec"]["containers"][0]["image"], "other"]

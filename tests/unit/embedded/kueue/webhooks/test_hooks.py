@@ -55,11 +55,13 @@ async def test_a_job_gets_the_default_queue(asked):
 async def test_a_job_of_a_queue_with_multikueue_is_given_to_it(asked):
     check = kueue.AdmissionCheck.manifest("mk", spec={"controllerName": kueue.MULTIKUEUE_CONTROLLER})
     listed = {"admissionChecksStrategy": {"admissionChecks": [{"name": "mk"}]}}
-    await asked.add(check, queue_manifest("far", **listed), local_queue_manifest("far"))
-    await asked.add(job_manifest("a", queue="far"), job_manifest("b"))
+    stopped = local_queue_manifest("stopped", to="far", stop="Hold")
+    await asked.add(check, queue_manifest("far", **listed), local_queue_manifest("far"), stopped)
+    await asked.add(job_manifest("a", queue="far"), job_manifest("b"), job_manifest("c", queue="stopped"))
 
     assert (await asked.get("Job", "a", NAMESPACE))["spec"]["managedBy"] == kueue.MULTIKUEUE_CONTROLLER
     assert "managedBy" not in (await asked.get("Job", "b", NAMESPACE))["spec"]
+    assert "managedBy" not in (await asked.get("Job", "c", NAMESPACE))["spec"]
 
 
 async def test_queues_and_flavors_are_held_from_the_beginning(asked):

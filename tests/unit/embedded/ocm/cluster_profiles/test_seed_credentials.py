@@ -109,7 +109,7 @@ def test_nothing_else_of_the_definition_changes():
 
 
 @pytest.mark.checklist("ENV-6")
-@pytest.mark.fleet(workers=0, parts=False)
+@pytest.mark.fleet(workers=0, scenario="api")
 async def test_who_fills_profiles_finds_the_field_and_the_server_keeps_it(fleet):
     client = Client(fleet.hub)
     name = definition()["metadata"]["name"]

@@ -13,7 +13,7 @@ from fleetqueue.api.managed_service_account_v1beta1 import AGENT_NAMESPACE, MANA
 from .conftest import CLUSTER, NAME, account_manifest
 
 REPORTED = [("SecretCreated", "True", "SecretCreated", ""), ("TokenReported", "True", "TokenReported", "")]
-pytestmark = pytest.mark.fleet(parts=False)
+pytestmark = pytest.mark.fleet(scenario="api")
 
 
 async def user_of(env, token):

@@ -22,7 +22,7 @@ async def test_account_its_secret_and_its_twin_on_the_worker_go_at_their_time(en
         assert env.hub.get(Secret, NAME, CLUSTER) is None
 
 
-@pytest.mark.fleet(parts=False)
+@pytest.mark.fleet(scenario="api")
 async def test_account_without_an_end_stays(env):
     env.hub.add(account_manifest())
 
@@ -33,7 +33,7 @@ async def test_account_without_an_end_stays(env):
         assert env.hub.writes == []
 
 
-@pytest.mark.fleet(parts=False)
+@pytest.mark.fleet(scenario="api")
 async def test_end_that_is_moved_counts_from_the_creation(env):
     env.hub.add(account_manifest(ttlSecondsAfterCreation=600))
 
@@ -47,7 +47,7 @@ async def test_end_that_is_moved_counts_from_the_creation(env):
         assert env.account() is None
 
 
-@pytest.mark.fleet(parts=False)
+@pytest.mark.fleet(scenario="api")
 async def test_account_whose_time_was_over_before_the_start_goes_at_once(env):
     env.hub.add(account_manifest(ttlSecondsAfterCreation=10))
     await env.fleet.advance(60)
@@ -56,7 +56,7 @@ async def test_account_whose_time_was_over_before_the_start_goes_at_once(env):
         assert env.account() is None
 
 
-@pytest.mark.fleet(parts=False)
+@pytest.mark.fleet(scenario="api")
 async def test_nothing_ends_where_the_feature_is_off(env):
     env.hub.add(account_manifest(ttlSecondsAfterCreation=10))
 

@@ -15,7 +15,7 @@ from fleetqueue.api.managed_service_account_v1beta1 import (
 from .conftest import CLUSTER, NAME, account_manifest, profile_manifest
 
 COPY = f"{CLUSTER}-{NAME}"
-pytestmark = pytest.mark.fleet(workers=1, parts=False)
+pytestmark = pytest.mark.fleet(workers=1, scenario="api")
 
 
 def report(env, token="token-1", name=NAME):

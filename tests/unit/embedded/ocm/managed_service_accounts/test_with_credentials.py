@@ -40,7 +40,7 @@ from .conftest import CLUSTER, profile_manifest
 
 ACCOUNT = f"kueue-admin-{CLUSTER}"
 V1 = "client.authentication.k8s.io/v1"
-pytestmark = pytest.mark.fleet(workers=1, parts=False)
+pytestmark = pytest.mark.fleet(workers=1, scenario="api")
 
 
 @pytest.fixture

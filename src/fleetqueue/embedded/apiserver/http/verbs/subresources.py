@@ -7,9 +7,10 @@ from typing import Any, Final
 from fleetqueue.api import errors
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.apiserver.auth.authentication import Authentication
-from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse
+from fleetqueue.embedded.apiserver.http.exchange import RequestContext, ServerResponse, TextStream
 from fleetqueue.embedded.apiserver.http.non_resource_paths import not_allowed
 from fleetqueue.embedded.apiserver.http.request_info import RequestInfo
+from fleetqueue.embedded.apiserver.http.verbs.pod_logs import PodLogs
 from fleetqueue.embedded.apiserver.http.verbs.pod_ports import PodPorts
 from fleetqueue.embedded.apiserver.http.verbs.tokens import Tokens
 from fleetqueue.embedded.apiserver.http.verbs.write_verbs import patcher, shown_patch, write_of
@@ -23,12 +24,12 @@ from fleetqueue.embedded.apiserver.registry.shaping import check_has_name, with_
 from fleetqueue.embedded.apiserver.registry.store import RegistryStore
 from fleetqueue.embedded.apiserver.registry.writes import Write, typed
 
-Ask = Callable[[RequestContext], Awaitable[ServerResponse]]
-Verb = Callable[[Served, RequestContext], Awaitable[ServerResponse]]
+Ask = Callable[[RequestContext], Awaitable[ServerResponse | TextStream]]
+Verb = Callable[[Served, RequestContext], Awaitable[ServerResponse | TextStream]]
 
 SUCCESS: Final[Manifest] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 PODS, BINDINGS = ("", "v1", "pods"), ("", "bindings", "")
-WORDS: Final = {"attach": "attach to", "exec": "run a command in", "log": "read", "portforward": "connect to"}
+WORDS: Final = {"attach": "attach to", "exec": "run a command in", "portforward": "connect to"}
 """What people want of a container, by the subresource for it."""
 STREAMED: Final = ("attach", "exec", "portforward")
 """Those whose requests have no body: their options are in the query, and streams would follow."""
@@ -51,7 +52,7 @@ class Subresources:
             ("", "pods", "binding"): {"create": self._bind},
             ("", "pods", "eviction"): {"create": self._evict},
             ("", "serviceaccounts", "token"): {"create": Tokens(resources, store, authentication).create},
-            ("", "pods", "log"): {"get": self._reach_into},
+            ("", "pods", "log"): {"get": PodLogs(store.storage).get},
             ("", "pods", "proxy"): {"get": self.pod_ports.get},
             **{("", "pods", part): {"create": self._reach_into, "get": self._reach_into} for part in STREAMED},
             **{(*resource, "scale"): self._scale for resource in scaling.SCALED},

@@ -96,7 +96,7 @@ class CertificateController(Controller):
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(CertificateSigningRequest, lambda request: (QUEUE_KEY,), labels=self.labels)
         if self.is_known:
-            yield Watch(ManagedCluster, lambda cluster: (), fields=only(self.settings.cluster))
+            yield Watch(ManagedCluster, fields=only(self.settings.cluster))
 
     def subscribe(self) -> None:
         super().subscribe()

@@ -98,7 +98,7 @@ class ClockController(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         """Only a renewal tells the time: see `subscribe`."""
-        yield Watch(ManagedCluster, lambda cluster: ())
+        yield Watch(ManagedCluster)
 
     def subscribe(self) -> None:
         super().subscribe()

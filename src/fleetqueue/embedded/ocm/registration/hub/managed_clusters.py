@@ -49,7 +49,7 @@ class ManagedClusterController(Controller):
         yield Watch(ManagedCluster, by_key)
         for kind in (ClusterRole, ClusterRoleBinding, RoleBinding):
             yield Watch(kind, cluster_of, labels=OF_CLUSTERS)
-        yield Watch(Namespace, lambda namespace: (), labels=OF_CLUSTERS)
+        yield Watch(Namespace, labels=OF_CLUSTERS)
         yield Watch(RemainingWork, self._leaving_cluster)
 
     async def reconcile(self, key: str) -> None:

@@ -10,7 +10,7 @@ CONTAINERS = [{"name": "main", "image": "example.com/sleep"}]
 
 @pytest.mark.parametrize(
     ("part", "wanted"),
-    [("log", "read"), ("exec", "run a command in"), ("attach", "attach to"), ("portforward", "connect to")],
+    [("exec", "run a command in"), ("attach", "attach to"), ("portforward", "connect to")],
 )
 async def test_a_pod_without_containers_says_so(client, part, wanted):
     await client.create(Pod.resource, Pod.manifest("p", "default", spec={"containers": CONTAINERS}))

@@ -1,7 +1,4 @@
-"""Rules of kinds of jobs, each made wrong in one way, and the scenarios that must then end otherwise than recorded."""
-
-from dataclasses import dataclass
-from typing import Any
+"""Rules that jobs of all kinds go by, and what each kind says of itself."""
 
 from fleetqueue.embedded.kueue.jobs import kubeflow, ray, template_jobs
 from fleetqueue.embedded.kueue.jobs.controller import JobReconciler
@@ -13,38 +10,9 @@ from fleetqueue.embedded.kueue.jobs.workload_following import WorkloadFollowing
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.webhooks import hooks, job_rules
 
+from .mutation import Mutation, always, kept_workload, nothing, unchanged
+
 KUBEFLOW = ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob")
-
-
-@dataclass(frozen=True)
-class Mutation:
-    rule: str
-    """What is not so any more."""
-    of: Any
-    """The module or class that has the rule."""
-    name: str
-    instead: Any
-    noticed: tuple[str, ...]
-    """Patterns of the names of the scenarios that are about it."""
-
-
-def always(value: Any) -> Any:
-    """Return a method that says the same of everything."""
-    return lambda *args, **more: value
-
-
-def unchanged(*args: Any, **more: Any) -> Any:
-    """Return what a method of an object is given first."""
-    return args[1]
-
-
-async def nothing(*args: Any, **more: Any) -> None:
-    """Leave out what a method does."""
-
-
-async def kept_workload(self: Any, job: Any, workload: Any) -> Any:
-    """Leave a Workload as it is."""
-    return workload
 
 
 def each(pattern: str, *kinds: str) -> tuple[str, ...]:
