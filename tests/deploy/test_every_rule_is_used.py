@@ -54,8 +54,10 @@ USES: dict[str, dict[tuple[str, str, str], dict[str, str]]] = {
             "watch": LISTED_AND_WATCHED,
             "patch": "fences: _mark",
         },
-        ("batch", "jobs", ""): {"get": "evictions: _finish reads the raw Job"},
+        ("batch", "jobs", ""): {"get": "evictions: _finish reads the raw Job; earlier_workloads: _job"},
         ("batch", "jobs/status", ""): {"patch": "evictions: _finish"},
+        ("apps", "statefulsets", ""): {"get": "earlier_workloads: _job"},
+        ("leaderworkerset.x-k8s.io", "leaderworkersets", ""): {"get": "earlier_workloads: _job"},
         (OCM, "managedclusters", ""): {"list": LISTED_AND_WATCHED, "watch": LISTED_AND_WATCHED},
         (OCM, "addonplacementscores", ""): {
             "list": LISTED_AND_WATCHED,

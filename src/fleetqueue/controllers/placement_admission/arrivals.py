@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import Amounts, add
-from fleetqueue.runtime.controller import is_news
+from fleetqueue.runtime.informer import is_news
 
 
 @dataclass(slots=True, eq=False)

@@ -75,8 +75,12 @@ class Copies:
         return await self._seconds_until_stopped(workload, member, config) <= 0
 
     def past(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[str]:
-        """Return the members that an evicted Workload has been on, or may have been on where that is not known."""
-        return self.past_clusters.of(workload, lambda: self.objects.once_listed(config))
+        """Return the members that an evicted Workload has been on, or may have been on where that is not known.
+
+        What must not run twice waits also for what another Workload of its job has left, which somebody deleted.
+        """
+        is_careful = not self.policies.is_rerun(workload)
+        return self.past_clusters.of(workload, lambda: self.objects.once_listed(config), with_deleted=is_careful)
 
     def is_gone(self, member: str, config: kueue.MultiKueueConfig) -> bool:
         """Tell whether nothing would ever connect a member again, or an administrator has given it up."""
@@ -103,7 +107,7 @@ class Copies:
     def _may_be_on(self, workload: kueue.Workload, member: str) -> bool:
         if workload.clusters:
             return member in workload.clusters
-        return member in self.past_clusters.of(workload, lambda: [member])
+        return member in self.past_clusters.of(workload, lambda: [member], with_deleted=True)
 
     async def _seconds_until_stopped(
         self, workload: kueue.Workload, member: str, config: kueue.MultiKueueConfig

@@ -1,7 +1,7 @@
 """Nominate clusters for every MultiKueue Workload of the hub: best first for our configs, all at once for others.
 
 Reads:   Workload, AdmissionCheck, MultiKueueConfig, MultiKueueCluster, Placement, AddOnPlacementScore, the kubeconfig
-         secrets, and what the workers' queues have left
+         secrets, what the workers' queues have left, and how old the job is of a Workload that must not run twice
 Writes:  Workload status.nominatedClusterNames, as Kueue's own dispatchers do, and in the same write Ready for our own
          checks: every write of a Workload makes Kueue ask each listed worker for its copy; and why nobody can be
          nominated, as the message of our own checks, since Events are kept for an hour; and Retry for one of them, to
@@ -38,6 +38,7 @@ from fleetqueue.controllers.placement_admission.check_entries import (
     tell_checks,
 )
 from fleetqueue.controllers.placement_admission.copies import Copies, WaitsForCluster
+from fleetqueue.controllers.placement_admission.earlier_workloads import EarlierWorkloads
 from fleetqueue.controllers.placement_admission.hub_objects import HubObjects, is_unplaced, standing
 from fleetqueue.controllers.placement_admission.metrics import PlacementAdmissionMetrics
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
@@ -91,6 +92,7 @@ class DispatcherController(Controller):
         self.admission_metrics = admission_metrics
         self.copies = copies
         self.past_clusters = copies.past_clusters
+        self.earlier_workloads = EarlierWorkloads(objects, self.past_clusters)
         self.sent_records = SentRecords(hub, copies)
         self.arrivals = Arrivals(self.settings.settle)
         self.candidates = CandidateLookup(objects, workers, sent_nominations, self.arrivals)
@@ -146,7 +148,10 @@ class DispatcherController(Controller):
         if left := self.sent_nominations.seconds_left(key):
             raise errors.RetryLater(left, "a nomination is under way")
         stuck = Stuck()
-        is_one_at_a_time = is_ours(config) or not self.copies.policies.is_rerun(workload)
+        is_careful = not self.copies.policies.is_rerun(workload)
+        is_one_at_a_time = is_ours(config) or is_careful
+        if is_careful:
+            await self.earlier_workloads.look(workload)
         if is_one_at_a_time:
             try:
                 if member := await self.safety.overlooked(workload, config):

@@ -6,7 +6,8 @@ Writes:  Job status
 Kueue 0.19 may remove the copy of an evicted job before its last status has reached the hub. The hub's Job then counts
 pods that are gone and does not say that it is suspended, so that Kubernetes 1.36 refuses what Kueue wants to reset in
 it: the job holds its quota for ever and never runs again. Once no cluster has a copy, that status is known all the
-same, and Kueue goes on by itself when it is written. See kubernetes-sigs/kueue#15380.
+same, and Kueue goes on by itself when it is written. See kubernetes-sigs/kueue#15380. A Workload that somebody deletes
+while its job runs leaves a Job behind that is stuck in the same way.
 
 Of a job that must not run twice the eviction is ended while its cluster does not answer: it then waits for its cluster
 with quota, and goes on there when it answers.
@@ -58,16 +59,20 @@ class EvictionController(Controller):
         self.admission_metrics = admission_metrics
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return (Watch(kueue.Workload, lambda workload: (workload.key,) if workload.is_leaving else ()),)
+        return (Watch(kueue.Workload, lambda workload: (workload.key,) if _is_concerned(workload) else ()),)
 
     async def reconcile(self, key: str) -> None:
         namespace, _, name = key.partition("/")
         workload = self.hub.get(kueue.Workload, name, namespace)
-        if workload is None or not workload.is_leaving or not self._is_ours_to_finish(workload):
+        if workload is None or not _is_concerned(workload) or not self._is_ours_to_finish(workload):
             return
         if (left := _seconds_left(workload)) > 0:
             raise errors.RetryLater(left, "Kueue has time to end the eviction")
         config = self.objects.config(self.objects.config_of(workload))
+        if workload.is_deleting:
+            if config is not None and await self._is_nowhere(workload, config):
+                await self._finish(workload, messages.deletion_finished())
+            raise errors.RetryLater(KUEUE_SECONDS, "the deletion has not ended")
         try:
             # Without a config nobody knows where to look; Kueue waits for it as well.
             unasked = await self._unasked(workload, config) if config is not None else None
@@ -112,6 +117,17 @@ class EvictionController(Controller):
             raise waiting
         return unasked
 
+    async def _is_nowhere(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> bool:
+        """Tell whether all clusters have answered that they have no copy; raises WaitsForCluster.
+
+        Nobody is given up: for a job that may run twice, the next Workload does not ask where this one has been.
+        """
+        for member in sorted({*workload.clusters, *self.objects.once_listed(config)}):
+            copy = await self.copies.ask(workload, member, config)
+            if copy is not None or self.copies.silent_members.is_silent(member):
+                return False
+        return True
+
     def _is_held_elsewhere(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> bool:
         """Tell whether our dispatcher keeps a Workload from being started anew, also when its eviction has ended.
 
@@ -147,11 +163,18 @@ def lacking(raw: Manifest, now: datetime) -> Manifest:
     return changes(raw.get("status") or {}, last_status(raw, now))
 
 
+def _is_concerned(workload: kueue.Workload) -> bool:
+    """Tell whether a Workload is being evicted; or deleted, while its Job holds it."""
+    is_held = workload.is_deleting and workload.is_true(kueue.QUOTA_RESERVED) and not workload.is_finished
+    return workload.is_leaving or (is_held and _is_job(workload))
+
+
 def _seconds_left(workload: kueue.Workload) -> float:
     evicted = find(workload.status.conditions, kueue.EVICTED)
-    if evicted is None or evicted.last_transition_time is None:
+    since = workload.metadata.deletion_timestamp or (evicted.last_transition_time if evicted is not None else None)
+    if since is None:
         return 0.0
-    return (evicted.last_transition_time + timedelta(seconds=KUEUE_SECONDS) - clock.now()).total_seconds()
+    return (since + timedelta(seconds=KUEUE_SECONDS) - clock.now()).total_seconds()
 
 
 def _is_job(workload: kueue.Workload) -> bool:

@@ -332,6 +332,10 @@ def eviction_finished(unasked: Sequence[str]) -> str:
     )
 
 
+def deletion_finished() -> str:
+    return "no cluster has a copy any more, and its Job says so: Kueue can let it go, and queue the Job again"
+
+
 def eviction_ended_early() -> str:
     return "its cluster does not answer; its Job says that it has stopped, so that it can go on there when it answers"
 

@@ -3,6 +3,7 @@
 Reads: Workload, MultiKueueConfig, MultiKueueCluster, and the copies on workers
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf
@@ -139,10 +140,10 @@ class SecondNomination:
         and a copy stays, or arrives. Raises RetryLater while it may be removed, or one may arrive.
         """
         past, since = self._past(workload, config), _quota_since(workload)
-        for member in past:
-            copy = await self._copies.ask(workload, member, config)
+        copies = {member: await self._copies.ask(workload, member, config) for member in past}
+        await self._wait_for_pods(workload, [member for member, copy in copies.items() if copy is None])
+        for member, copy in copies.items():
             if copy is None:
-                self._wait_for_pods(workload, member)
                 continue
             has_arrived = copy.created is not None and copy.created > since
             is_usable = member in config.spec.clusters and self._objects.is_connected(member)
@@ -156,22 +157,23 @@ class SecondNomination:
             raise errors.RetryLater(REMOVAL_SECONDS, f"Kueue may be bringing its copy to {', '.join(past)}")
         return ""
 
-    def _wait_for_pods(self, workload: kueue.Workload, member: str) -> None:
-        """Raise WaitsForCluster while pods of a job that must not run twice may be stopping, after its copy has gone.
+    async def _wait_for_pods(self, workload: kueue.Workload, members: Sequence[str]) -> None:
+        """Raise WaitsForCluster while pods of a job that must not run twice may be stopping, its copies being gone.
 
         A cluster that does not answer was waited for long enough.
         """
-        if self._copies.policies.is_rerun(workload) or self._copies.silent_members.is_silent(member):
+        if self._copies.policies.is_rerun(workload):
             return
         uid, gone = self._gone.setdefault(workload.key, (workload.uid, {}))
         if uid != workload.uid:
             self._gone[workload.key] = (workload.uid, gone := {})
-        left = (
-            gone.setdefault(member, clock.monotonic()) + workload.termination_grace + PODS_SECONDS - clock.monotonic()
-        )
-        if left > 0:
-            note = f"its pods on {member} may still be stopping"
-            raise WaitsForCluster(left, note, lasting=note)
+        now, seconds = clock.monotonic(), workload.termination_grace + PODS_SECONDS
+        answering = [member for member in members if not self._copies.silent_members.is_silent(member)]
+        left = {member: gone.setdefault(member, now) + seconds - now for member in answering}
+        if stopping := [member for member in answering if left[member] > 0]:
+            note = f"its pods on {', '.join(stopping)} may still be stopping"
+            await self._objects.hub.events.normal(workload, "WaitingForCluster", note)
+            raise WaitsForCluster(min(left[member] for member in stopping), note, lasting=note)
 
     def _past(self, workload: kueue.Workload, config: kueue.MultiKueueConfig) -> list[str]:
         """Return the clusters, not nominated now, that may have a copy from before.

@@ -68,7 +68,7 @@ def recomputed_scores(
     most of these clusters. Steady and Balance are about selections, and do not order jobs.
     """
     totals = dict.fromkeys(names, 0)
-    for add_on, weight in _add_ons(placement):
+    for add_on, weight in add_on_prioritizers(placement):
         for name in names:
             totals[name] += weight * (score_of(name, add_on.resource_name, add_on.score_name) or 0)
     for resource, weight in _allocatable(placement).items():
@@ -79,7 +79,8 @@ def recomputed_scores(
     return totals
 
 
-def _add_ons(placement: cluster.Placement) -> list[tuple[cluster.AddOnScore, int]]:
+def add_on_prioritizers(placement: cluster.Placement) -> list[tuple[cluster.AddOnScore, int]]:
+    """Return the AddOn scores that order a Placement's clusters, with their weights."""
     configurations = placement.spec.prioritizer_policy.configurations
     return [(add_on, c.weight) for c in configurations if (add_on := c.score_coordinate.add_on) is not None]
 
@@ -93,7 +94,7 @@ def _allocatable(placement: cluster.Placement) -> dict[str, int]:
 
 def add_on_scores(placement: cluster.Placement) -> list[tuple[str, int]]:
     """Return the names and weights of the AddOn scores that order a Placement's clusters."""
-    return [(add_on.score_name, weight) for add_on, weight in _add_ons(placement)]
+    return [(add_on.score_name, weight) for add_on, weight in add_on_prioritizers(placement)]
 
 
 HOUR = 3600.0

@@ -21,7 +21,7 @@ from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection, KubeconfigError, parse
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.runtime.cluster import Cluster
-from fleetqueue.runtime.controller import is_news
+from fleetqueue.runtime.informer import is_news
 from fleetqueue.runtime.logs import Log
 from fleetqueue.runtime.metrics import Metrics
 

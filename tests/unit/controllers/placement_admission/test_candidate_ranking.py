@@ -192,7 +192,8 @@ def burst(candidates, jobs, requests, strategy=SPREAD):
     return counts
 
 
-sizes = st.integers(1, 5).map(Decimal) | st.sampled_from([Decimal("0.5"), Decimal("0.1"), Decimal(7) / 3])
+sizes = st.integers(1, 5).map(Decimal) | st.sampled_from([Decimal(text) for text in ("0.5", "0.1", "2.333333333")])
+"""A quantity has at most nine digits after its point."""
 
 
 @given(workers=st.integers(1, 6), room=st.integers(1, 20), size=sizes, data=st.data())

@@ -95,6 +95,44 @@ async def test_the_job_gets_its_last_status_and_the_user_a_reason(env):
         assert heart.evictions.admission_metrics.evictions_finished._value.get() == 1
 
 
+@pytest.fixture
+async def deleted(env):
+    """A job that ran on c1, whose Workload somebody deletes; Kueue has stopped it on the hub."""
+    env.fleet("c1", "c2")
+    env.placement("gpu", "c1", "c2")
+    env.check()
+    env.api.add(job_manifest())
+    uid = env.api.get(Job, "job", "team-a").uid
+    env.workload(checks={"mk": "Ready", "ac": "Ready"}, on="gpu-c1", owner="Job", owner_uid=uid, deleting=True)
+
+
+@pytest.mark.usefixtures("deleted")
+async def test_a_job_whose_workload_is_deleted_gets_its_last_status_once_no_cluster_has_a_copy(env):
+    env.copy("c1")
+
+    async with env.beating():
+        await advance(60)
+        assert counted(env) == 1
+        env.remove_copy("c1")
+        await advance(12)
+
+        assert counted(env) == 0
+        assert "queue the Job again" in env.events("EvictionFinished")[0]
+
+
+@pytest.mark.usefixtures("deleted")
+async def test_no_cluster_is_given_up_for_a_workload_that_is_deleted(env):
+    env.workers["c1"].cut()
+
+    async with env.beating():
+        await advance(7200)
+        assert counted(env) == 1
+        env.workers["c1"].heal()
+        await advance(60)
+
+        assert counted(env) == 0
+
+
 @pytest.mark.usefixtures("evicted")
 async def test_the_second_time_it_is_quiet(env):
     async with env.beating():

@@ -304,6 +304,29 @@ class TestWait:
 
             assert env.nominated() == ["gpu-c2"]
 
+    async def test_what_a_deleted_workload_has_left_is_waited_for(self, env):
+        """Somebody deletes the Workload while its cluster is lost, and Kueue makes another one for the same job."""
+        async with lost_job(env, "wait"):
+            env.api.remove(kueue.Workload, "job", "team-a")
+            await advance(5)
+            env.workload(pod_annotations=asks_for("wait"), checks={"mk": "Pending", "ac": "Pending"})
+            await advance(3600)
+            assert env.nominated() == []
+            assert "waits for gpu-c1" in check_message(env)
+
+            env.workers["c1"].heal()
+            await advance(80)
+            assert env.nominated() == ["gpu-c2"]
+
+    async def test_of_a_job_that_may_run_twice_nothing_is_waited_for_then(self, env):
+        async with lost_job(env, "rerun"):
+            env.api.remove(kueue.Workload, "job", "team-a")
+            await settle()
+            env.workload(pod_annotations=asks_for("rerun"))
+            await settle()
+
+            assert env.nominated() == ["gpu-c2"]
+
     async def test_it_ends_when_an_administrator_gives_the_cluster_up(self, env):
         async with lost_job(env, "wait"):
             await advance(600)

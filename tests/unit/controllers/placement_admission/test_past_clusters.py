@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from fleetqueue.controllers.placement_admission.past_clusters import PastClusters
+from fleetqueue.api.fence import SENT_TO
+from fleetqueue.controllers.placement_admission.past_clusters import DELETED_SECONDS, PastClusters
 from fleetqueue.testing.virtual_time import advance
 
 pytestmark = pytest.mark.virtual_time
@@ -11,7 +12,7 @@ LISTED = ["gpu-c1", "gpu-c2", "gpu-c3"]
 
 
 @pytest.fixture
-def past_clusters():
+async def past_clusters():
     return PastClusters()
 
 
@@ -72,6 +73,91 @@ async def test_a_new_workload_of_the_same_name_has_its_own_past(past_clusters, a
     evicted = a_workload(evicted=False)
 
     assert past_clusters.of(msgspec.structs.replace(evicted, metadata=new.metadata), lambda: LISTED) == []
+
+
+def made_anew(workload, **said):
+    """Return a Workload of the same name that is another one."""
+    return msgspec.structs.replace(workload, metadata=msgspec.structs.replace(workload.metadata, uid="another"), **said)
+
+
+@pytest.mark.parametrize("is_seen_gone", [True, False], ids=["seen to have gone", "seen when the next was there"])
+async def test_where_a_deleted_workload_was_counts_for_who_asks_for_that(past_clusters, a_workload, is_seen_gone):
+    old, new = a_workload(on="gpu-c1"), made_anew(a_workload())
+    past_clusters.seen(None, old)
+    if is_seen_gone:
+        past_clusters.seen(old, None)
+    past_clusters.seen(None if is_seen_gone else old, new)
+
+    assert past_clusters.of(new, lambda: LISTED, with_deleted=True) == ["gpu-c1"]
+    assert past_clusters.of(new, lambda: LISTED) == []
+
+
+async def test_it_counts_also_after_a_second_deletion(past_clusters, a_workload):
+    old, new = a_workload(on="gpu-c1"), made_anew(a_workload())
+    for one in (old, new):
+        past_clusters.seen(None, one)
+        past_clusters.seen(one, None)
+
+    past_clusters.seen(None, old)
+
+    assert past_clusters.of(a_workload(), lambda: LISTED, with_deleted=True) == ["gpu-c1"]
+
+
+async def test_where_a_finished_workload_was_does_not_count(past_clusters, a_workload):
+    old, over = a_workload(on="gpu-c1"), a_workload(finished=True)
+    past_clusters.seen(None, old)
+    past_clusters.seen(old, over)
+    past_clusters.seen(over, None)
+    past_clusters.seen(None, made_anew(a_workload()))
+
+    assert past_clusters.of(made_anew(a_workload()), lambda: LISTED, with_deleted=True) == []
+
+
+async def test_deleted_workloads_are_forgotten_in_time(past_clusters, a_workload):
+    for name in ("a", "b"):
+        one = a_workload(name, on="gpu-c1")
+        past_clusters.seen(None, one)
+        past_clusters.seen(one, None)
+        await advance(DELETED_SECONDS)
+
+    assert [key for key, _ in past_clusters._deleted.items()] == ["team-a/b"]
+
+
+async def test_what_may_follow_one_that_nobody_saw_may_be_anywhere_until_it_is_sent(past_clusters, a_workload):
+    past_clusters.seen(None, a_workload())
+    past_clusters.note_earlier(a_workload(), follows_unseen=True)
+    sent = a_workload(annotations={SENT_TO: '{"gpu-c1":""}'})
+
+    assert past_clusters.of(a_workload(), lambda: LISTED, with_deleted=True) == LISTED
+    assert past_clusters.of(a_workload(), lambda: LISTED) == []
+    assert past_clusters.of(sent, lambda: LISTED, with_deleted=True) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "is_open"),
+    [
+        pytest.param({}, True, id="it was sent nowhere"),
+        pytest.param({"nominated": ["gpu-c1"]}, False, id="it is nominated"),
+        pytest.param({"on": "gpu-c1"}, False, id="it is on a cluster"),
+        pytest.param({"evicted": False}, False, id="it was evicted"),
+        pytest.param({"annotations": {SENT_TO: '{"gpu-c1":""}'}}, False, id="it is noted where it was sent"),
+    ],
+)
+async def test_whether_one_before_it_was_deleted_is_asked_only_of_what_was_sent_nowhere(
+    past_clusters, a_workload, options, is_open
+):
+    past_clusters.seen(None, a_workload(**options))
+
+    assert past_clusters.is_open(a_workload(**options)) is is_open
+
+
+async def test_whether_one_before_it_was_deleted_is_asked_once(past_clusters, a_workload):
+    past_clusters.seen(None, a_workload())
+    past_clusters.note_earlier(a_workload(), follows_unseen=False)
+
+    assert not past_clusters.is_open(a_workload())
+    past_clusters.seen(a_workload(), made_anew(a_workload()))
+    assert past_clusters.is_open(made_anew(a_workload()))
 
 
 @pytest.mark.parametrize(
