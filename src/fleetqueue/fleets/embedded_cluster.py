@@ -31,6 +31,7 @@ from fleetqueue.embedded.nodes import wiring as nodes
 from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings
 from fleetqueue.fleets.faults import FaultyDoor, Way
 from fleetqueue.fleets.in_process import InProcessDoor
+from fleetqueue.fleets.inert_kinds import InertKindWarnings
 from fleetqueue.fleets.pods.images import connect, programs
 from fleetqueue.fleets.pods.options import Dial
 from fleetqueue.manifests import ocm_versions as ocm
@@ -107,7 +108,8 @@ NewDoor = Callable[[ApiServer, RequestCredentials], Door]
 
 async def new_server(secrets: Secrets, storage: Storage | None = None) -> ApiServer:
     """Start an API server that has what every cluster begins with; in memory, unless a storage is given."""
-    server = ApiServer(storage or await ClusterStorage.open(MemoryLog()), secrets, CONVERTERS)
+    own = storage or await ClusterStorage.open(MemoryLog())
+    server = ApiServer(own, secrets, CONVERTERS, [InertKindWarnings()])
     await server.start()
     return server
 

@@ -19,7 +19,7 @@ from fleetqueue.embedded.apiserver.storage.log import LogError, StorageLog
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 from fleetqueue.embedded.nodes.crash_back_off import BackOff
 from fleetqueue.fleets.embedded_cluster import ADMIN, EmbeddedCluster, new_server
-from fleetqueue.fleets.pods import kueue
+from fleetqueue.fleets.pods import kueue, operators
 from fleetqueue.fleets.pods.options import Dial
 from fleetqueue.lab import kubeconfigs, ports
 from fleetqueue.lab.errors import EngineError
@@ -78,6 +78,7 @@ class EmbeddedEndpoint(EmbeddedCluster):
         self._open.push_async_callback(storage.close)
         self.server = await new_server(Secrets(_signing_key(self.pki / "sa.key"), {self.admin_token: ADMIN}), storage)
         kueue.expect_webhooks(self.server)
+        operators.expect_webhooks(self.server)
         self._keep(self.server.run, "API")
         self._keep(lambda: self.parts(dial).run(), "parts")
         self._front_end = FrontEnd(self.server.handler, self.server.authentication)

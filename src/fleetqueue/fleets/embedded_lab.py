@@ -111,18 +111,22 @@ class EmbeddedLab:
         return dial(self.endpoints.values(), connection) or connect(connection)
 
     async def restart(self, name: str) -> None:
-        cluster = name.partition("/")[0]
-        if cluster not in self.endpoints:
-            raise NoProcess(f'there is no cluster "{cluster}"; there are: {", ".join(self.endpoints)}')
+        cluster = self._known(name)
         raise EngineError(
             f"{_shares_its_process('restarted', name)}; a part of it is restarted as `kubectl --context {cluster} -n "
             f"{KUEUE_NAMESPACE} rollout restart deployment kueue-controller-manager` restarts Kueue"
         )
 
     def pause(self, name: str) -> None:
-        raise EngineError(_shares_its_process("paused", name))
+        cluster = self._known(name)
+        freeze = "" if cluster == HUB else f"; `fleetqueue cut {cluster} --how hang` freezes the way to all of it"
+        raise EngineError(
+            f"{_shares_its_process('paused', name)}; a part of it is stopped as `kubectl --context {cluster} -n "
+            f"{KUEUE_NAMESPACE} scale deployment kueue-controller-manager --replicas=0` stops Kueue{freeze}"
+        )
 
     def resume(self, name: str) -> None:
+        self._known(name)
         raise EngineError(_shares_its_process("resumed", name))
 
     async def _set_up(self) -> None:
@@ -132,10 +136,17 @@ class EmbeddedLab:
             hub, *workers = self.endpoints.values()
             await embedded_environment.set_up(hub, workers, self.report)
 
+    def _known(self, name: str) -> str:
+        """Return the cluster that a process is named by; raises NoProcess."""
+        cluster = name.partition("/")[0]
+        if cluster not in self.endpoints:
+            raise NoProcess(f'there is no cluster "{cluster}"; there are: {", ".join(self.endpoints)}')
+        return cluster
+
     def _worker(self, cluster: str) -> EmbeddedEndpoint:
         if cluster == HUB or cluster not in self.endpoints:
             workers = ", ".join(name for name in self.endpoints if name != HUB)
-            raise EngineError(f'only workers can be cut, and "{cluster}" is none; they are: {workers}')
+            raise NoProcess(f'only workers can be cut, and "{cluster}" is none; they are: {workers}')
         return self.endpoints[cluster]
 
     def _place(self) -> dict[str, EmbeddedEndpoint]:

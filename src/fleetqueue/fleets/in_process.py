@@ -1,9 +1,11 @@
 """The way into an embedded API server without sockets: a door as over HTTP, without TLS, bytes and media types."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from functools import partial
+from types import coroutine
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
 import orjson
@@ -13,11 +15,12 @@ from fleetqueue.api.requests import Request, Response
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.door import Stream
 from fleetqueue.embedded.apiserver.auth.authentication import RequestCredentials
-from fleetqueue.embedded.apiserver.http.exchange import ServerResponse, WatchStream, status_of
+from fleetqueue.embedded.apiserver.http.exchange import ServerResponse, TextStream, WatchStream, status_of
 from fleetqueue.embedded.apiserver.server import ApiServer
 from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 AGENT: Final = "fleetqueue"
+T = TypeVar("T")
 
 
 class InProcessDoor:
@@ -29,8 +32,7 @@ class InProcessDoor:
 
     async def request(self, request: Request, *, timeout: float) -> Response:
         try:
-            async with asyncio.timeout(timeout):
-                return await self.answer(request)
+            return await _within(timeout, self.answer(request))
         except TimeoutError:
             raise errors.Unreachable(f"{request}: no answer within {timeout:g} s") from None
 
@@ -50,16 +52,17 @@ class InProcessDoor:
         except errors.ApiError as error:
             yield RefusedStream(error.code, status_of(error))
             return
-        assert isinstance(answer, WatchStream)
+        if isinstance(answer, ServerResponse):
+            answer = TextStream(_lines_of(str(answer.body)))  # a log that is not followed
         try:
-            yield InProcessStream(answer)
+            yield InProcessText(answer) if isinstance(answer, TextStream) else InProcessStream(answer)
         finally:
             await answer.events.aclose()
 
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def _ask(self, request: Request) -> ServerResponse | WatchStream:
+    async def _ask(self, request: Request) -> ServerResponse | TextStream | WatchStream:
         return await self.server.answer(
             request.method,
             unquote(request.path),
@@ -86,6 +89,30 @@ class InProcessStream:
         async for kind, obj in self._events.events:
             yield {"type": kind, "object": obj.object if isinstance(obj, StorageEntry) else obj}
 
+    async def text(self) -> AsyncIterator[str]:
+        raise AssertionError("a watch has no text")
+        yield ""
+
+
+class InProcessText:
+    """The log of a pod."""
+
+    status = 200
+
+    def __init__(self, log: TextStream) -> None:
+        self._log = log
+
+    async def body(self) -> Any:
+        return None
+
+    async def lines(self) -> AsyncIterator[Manifest]:
+        raise AssertionError("a log has no events")
+        yield {}
+
+    async def text(self) -> AsyncIterator[str]:
+        async for line in self._log.events:
+            yield line.removesuffix("\n")
+
 
 class RefusedStream:
     """An error that comes instead of a stream."""
@@ -100,6 +127,53 @@ class RefusedStream:
     async def lines(self) -> AsyncIterator[Manifest]:
         raise AssertionError("an error has no lines")
         yield {}
+
+    async def text(self) -> AsyncIterator[str]:
+        raise AssertionError("an error has no lines")
+        yield ""
+
+
+async def _lines_of(text: str) -> AsyncGenerator[str]:
+    for line in text.splitlines():
+        yield line
+
+
+@coroutine
+def _within(seconds: float, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+    """Do something within a time. Most of it is done at once: only what has to wait is given a timer."""
+    try:
+        awaited = work.send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+    return (yield from _timed(seconds, BegunWork(work, awaited)).__await__())
+
+
+async def _timed(seconds: float, work: Awaitable[T]) -> T:
+    async with asyncio.timeout(seconds):
+        return await work
+
+
+class BegunWork(Generic[T]):
+    """The rest of something that waits."""
+
+    def __init__(self, work: Coroutine[Any, Any, T], awaited: Any) -> None:
+        self._work = work
+        self._awaited = awaited
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        step: Callable[[], Any]
+        awaited = self._awaited
+        while True:
+            try:
+                sent = yield awaited
+            except BaseException as error:
+                step = partial(self._work.throw, error)
+            else:
+                step = partial(self._work.send, sent)
+            try:
+                awaited = step()
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
 
 
 def _own(body: Any) -> Any:

@@ -14,7 +14,7 @@ from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_environment import install_worker, set_up
 from fleetqueue.fleets.systems.parts import DEPLOYMENTS, create_all
 from fleetqueue.manifests import shipped
-from fleetqueue.testing.arranged_api import resource_of
+from fleetqueue.testing.arranged_objects import resource_of
 from fleetqueue.testing.virtual_time import advance
 
 pytestmark = pytest.mark.virtual_time

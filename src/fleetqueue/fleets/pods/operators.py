@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Final, NamedTuple
 
 from fleetqueue.api.admission_hooks import AdmissionHook
 from fleetqueue.embedded.apiserver.server import ApiServer
@@ -14,6 +15,18 @@ from fleetqueue.runtime.controller import Controller
 from fleetqueue.runtime.metrics import Metrics
 
 Make = Callable[[Cluster, Metrics], Sequence[Controller]]
+
+
+class Asked(NamedTuple):
+    """An operator that has a say in writes."""
+
+    owner: str
+    namespace: str
+    deployment: str
+
+
+JOBSET: Final = Asked("jobset", "jobset-system", "jobset-controller-manager")
+LEADER_WORKER_SETS: Final = Asked("lws", "lws-system", "lws-controller-manager")
 
 
 def programs(server: ApiServer) -> dict[str, Program]:
@@ -30,17 +43,33 @@ def programs(server: ApiServer) -> dict[str, Program]:
     }
 
 
+def expect_webhooks(server: ApiServer) -> None:
+    """Let nothing past the operators that a stored cluster has, until their pods run."""
+    if _is_stored(server, JOBSET):
+        from fleetqueue.embedded.jobset import defaults
+
+        _webhooks(server, JOBSET).expect(defaults.hooks())
+    if _is_stored(server, LEADER_WORKER_SETS):
+        from fleetqueue.embedded.operators import leader_worker_sets
+
+        _webhooks(server, LEADER_WORKER_SETS).expect(leader_worker_sets.hooks())
+
+
+def _is_stored(server: ApiServer, operator: Asked) -> bool:
+    return server.find("apps", "deployments", operator.namespace, operator.deployment) is not None
+
+
 async def _jobset(server: ApiServer, context: ProgramContext) -> None:
     from fleetqueue.embedded.jobset import defaults, wiring
 
-    with _webhooks(server, context, "jobset", "jobset-controller-manager", defaults.hooks()):
+    with _asking(_webhooks(server, JOBSET, context.namespace), defaults.hooks()):
         await _operate(context, "jobset", wiring.controllers)
 
 
 async def _leader_worker_sets(server: ApiServer, context: ProgramContext) -> None:
     from fleetqueue.embedded.operators.leader_worker_sets import LeaderWorkerSetController, hooks
 
-    with _webhooks(server, context, "lws", "lws-controller-manager", hooks()):
+    with _asking(_webhooks(server, LEADER_WORKER_SETS, context.namespace), hooks()):
         await _operate(context, "lws", _only(LeaderWorkerSetController))
 
 
@@ -89,11 +118,13 @@ async def _operate(context: ProgramContext, name: str, make: Make) -> None:
     await run_controllers(context, cluster, make(cluster, metrics))
 
 
+def _webhooks(server: ApiServer, operator: Asked, namespace: str = "") -> PodWebhooks:
+    where = namespace or operator.namespace
+    return PodWebhooks(server, operator.owner, namespace=where, deployment=operator.deployment)
+
+
 @contextmanager
-def _webhooks(
-    server: ApiServer, context: ProgramContext, owner: str, deployment: str, hooks: Sequence[AdmissionHook]
-) -> Iterator[None]:
-    webhooks = PodWebhooks(server, owner, namespace=context.namespace, deployment=deployment)
+def _asking(webhooks: PodWebhooks, hooks: Sequence[AdmissionHook]) -> Iterator[None]:
     webhooks.install(hooks)
     try:
         yield

@@ -10,6 +10,7 @@ from typing import Final
 from fleetqueue.api.addon_v1alpha1 import ClusterManagementAddOn
 from fleetqueue.api.cluster_v1 import ManagedClusterSetBinding, Placement
 from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.fleetqueue import DRAIN_TAINT
 from fleetqueue.api.meta import owner_reference
 from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.api.scheme import Manifest
@@ -149,8 +150,12 @@ def scores_add_on(*arguments: str) -> Iterable[Manifest]:
 
 
 _TOLERATIONS: Final = [
-    {"key": f"cluster.open-cluster-management.io/{taint}", "operator": "Exists"}
-    for taint in ("unreachable", "unavailable")
+    {"key": key, "operator": "Exists"}
+    for key in (
+        "cluster.open-cluster-management.io/unreachable",
+        "cluster.open-cluster-management.io/unavailable",
+        DRAIN_TAINT,
+    )
 ]
 
 

@@ -5,16 +5,23 @@ import pytest
 from fleetqueue.api import errors
 from fleetqueue.api.admission_hooks import AdmissionHook
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.api.core_v1 import ConfigMap, Pod
+from fleetqueue.api.jobset_v1alpha2 import JobSet
+from fleetqueue.api.leaderworkerset_v1 import SET_NAME
 from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
+from fleetqueue.fleets.pods import operators
 from fleetqueue.fleets.pods.kueue import expect_webhooks
 from fleetqueue.fleets.pods.webhooks import PodWebhooks
 from fleetqueue.fleets.systems import kueue
-from fleetqueue.fleets.systems.parts import DEPLOYMENTS, SystemPart, create_all, install
+from fleetqueue.fleets.systems.operators import LEADER_WORKER_SETS
+from fleetqueue.fleets.systems.parts import DEPLOYMENTS, SystemPart, create_all, install, install_kinds
+from fleetqueue.testing.arranged_objects import resource_of
 from fleetqueue.testing.builders import pod_template
+from fleetqueue.testing.virtual_time import advance, running
 
 pytestmark = pytest.mark.virtual_time
 
+POD_OF_A_SET = Pod.manifest("p", "default", labels={SET_NAME: "s"}, spec=pod_template()["spec"])
 PART = SystemPart("part", "default", image="part", args=(), account="part", rules=())
 
 
@@ -110,9 +117,31 @@ async def test_a_kueue_that_is_stored_lets_nothing_past_before_its_pod_runs():
     await install(client, kueue.KUEUE)  # what is there is found all the same
 
 
-async def test_where_no_kueue_is_stored_nobody_is_asked():
+@pytest.mark.parametrize(
+    ("part", "made", "hook"),
+    [
+        pytest.param(kueue.JOBSET, JobSet.manifest("j", "default", spec={}), "mjobset.kb.io", id="JobSet"),
+        pytest.param(LEADER_WORKER_SETS, POD_OF_A_SET, "mpod.lws.kb.io", id="LeaderWorkerSet"),
+    ],
+)
+async def test_an_operator_that_is_stored_lets_nothing_past_before_its_pod_runs(part, made, hook):
+    cluster = await InProcessCluster.new("c")
+    client = cluster.client()
+    await install(client, part)
+    async with running(cluster.server.run()):
+        await install_kinds(client, "jobset")
+        await advance(2)
+
+        operators.expect_webhooks(cluster.server)
+
+        with pytest.raises(errors.ServerError, match=f'failed calling webhook "{hook}"'):
+            await client.create(resource_of(made), made)
+
+
+async def test_where_none_is_stored_nobody_is_asked():
     cluster = await InProcessCluster.new("c")
 
     expect_webhooks(cluster.server)
+    operators.expect_webhooks(cluster.server)
 
     assert cluster.server.webhooks.hooks == []
