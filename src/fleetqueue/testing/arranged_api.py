@@ -7,19 +7,17 @@ administrator, and by the server's rules: what no server accepts cannot be arran
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from fleetqueue.api import errors
-from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.api.meta import O, Object
-from fleetqueue.api.requests import APPLY_PATCH, JSON, MERGE_PATCH, Request, Response
-from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.api.requests import Request, Response
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.door import Door, Stream
 from fleetqueue.embedded.apiserver.http.exchange import status_of
 from fleetqueue.fleets.faults import FaultyDoor, Way
 from fleetqueue.fleets.in_process import RefusedStream
 from fleetqueue.fleets.targets import target_of
-from fleetqueue.testing.frozen import thaw
+from fleetqueue.testing.arranged_objects import ArrangedObjects
 
 
 class Server(Protocol):
@@ -49,15 +47,11 @@ class Server(Protocol):
 
 
 Answer = Manifest | str | Callable[[Request], Any]
-ADDRESS_REPAIR: Final = "ipallocator-repair-controller"
-SOMEBODY: Final = "somebody"
-SERVERS_OWN: Final = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
-"""What no client can choose."""
-DELETE_OPTIONS: Final = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
 
 
-class ArrangedApi:
+class ArrangedApi(ArrangedObjects):
     def __init__(self, server: Server, way: Way | None = None) -> None:
+        super().__init__(server.ask, server.namespaces)
         self.server = server
         self.way = way or Way()
         self.writes: list[str] = []
@@ -67,60 +61,9 @@ class ArrangedApi:
         self.answers: dict[str, Answer] = {}
         """What `POST /apis/…/tokenreviews`, `GET /version` and the like are answered instead of the server's own."""
         self.serves_watch_lists = True
-        self.changes = 0
-        """How often anything was written, by whomever: another number means another state."""
         self.way.arrived = self.requests.append
         self.way.answered = self._answered
         self._door = FaultyDoor(_Inside(self), self.way)
-        self._namespaces = set(server.namespaces)
-        """Those of which we know that they are there."""
-
-    # What the test arranges and looks at
-
-    def add(self, *manifests: Manifest) -> None:
-        """Create objects as somebody else, then their status; one with a deletionTimestamp is then deleted."""
-        for manifest in manifests:
-            self._add(manifest)
-
-    def change(self, kind: type[Object], name: str, namespace: str = "", **patch: Any) -> None:
-        """Merge into an object as somebody else: `change(Placement, "p", "ns", spec={"clusterSets": ["a"]})`."""
-        self._patch(kind.resource, name, namespace, patch, MERGE_PATCH, SOMEBODY)
-
-    def apply_as(self, manager: str, kind: type[Object], name: str, namespace: str = "", **fields: Any) -> None:
-        """Apply fields to an object as another manager, the status as its own part."""
-        self._patch(kind.resource, name, namespace, fields, APPLY_PATCH, manager)
-
-    def remove(self, kind: type[Object], name: str, namespace: str = "") -> None:
-        """Delete as somebody else; finalizers still hold the object."""
-        self._ask("DELETE", kind.resource.path(namespace, name), DELETE_OPTIONS)
-
-    def namespace(self, *names: str) -> None:
-        """Make namespaces, unless they are there."""
-        for name in names:
-            if name not in self._namespaces:
-                response = self.server.ask(Request("POST", Namespace.resource.path(), {}, Namespace.manifest(name)))
-                assert response.status in (201, 409), response.body
-                self._namespaces.add(name)
-
-    def get(self, kind: type[O], name: str, namespace: str = "") -> O | None:
-        try:
-            return kind.view(self._ask("GET", kind.resource.path(namespace, name)))
-        except errors.NotFound:
-            return None
-
-    def raw(self, kind: type[Object], name: str, namespace: str = "") -> Manifest:
-        manifest: Manifest = thaw(self._ask("GET", kind.resource.path(namespace, name)))
-        return manifest
-
-    def list(self, kind: type[O]) -> list[O]:
-        """Return all of a kind, but for Events by which a real API server tells of its own addresses."""
-        items = self._ask("GET", kind.resource.path())["items"]
-        return [kind.view(item) for item in items if item.get("reportingController") != ADDRESS_REPAIR]
-
-    @property
-    def revision(self) -> str:
-        """The resourceVersion of the newest state."""
-        return str(self._ask("GET", Namespace.resource.path())["metadata"]["resourceVersion"])
 
     @property
     def open_watches(self) -> int:
@@ -183,50 +126,6 @@ class ArrangedApi:
             self.writes.append(str(target))
             self.changes += 1
 
-    # Arranging
-
-    def _add(self, manifest: Manifest) -> None:
-        resource, metadata = resource_of(manifest), dict(manifest["metadata"])
-        chosen = [name for name in SERVERS_OWN if name in metadata]
-        if chosen:
-            raise ValueError(f"{resource.kind} {metadata.get('name')}: no client can choose its {', '.join(chosen)}")
-        namespace = metadata.get("namespace", "")
-        if namespace:
-            self.namespace(namespace)
-        is_deleted = metadata.pop("deletionTimestamp", None) is not None
-        made = self._ask("POST", resource.path(namespace), {**manifest, "metadata": metadata}, manager=SOMEBODY)
-        name, status = made["metadata"]["name"], manifest.get("status")
-        if status and made.get("status") != status:  # else the kind has no status of its own
-            patch = {"status": status}
-            self._ask("PATCH", resource.path(namespace, name, "status"), patch, MERGE_PATCH, manager=SOMEBODY)
-        if is_deleted:
-            self._ask("DELETE", resource.path(namespace, name), DELETE_OPTIONS)
-
-    def _patch(
-        self, resource: Resource, name: str, namespace: str, patch: Manifest, content_type: str, manager: str
-    ) -> None:
-        rest = {field: value for field, value in patch.items() if field != "status"}
-        parts = [("", rest)] if rest else []
-        if "status" in patch:
-            parts.append(("status", {"status": patch["status"]}))
-        for subresource, body in parts:
-            if content_type == APPLY_PATCH:
-                body = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
-            self._ask("PATCH", resource.path(namespace, name, subresource), body, content_type, manager=manager)
-
-    def _ask(
-        self, method: str, path: str, body: Any = None, content_type: str = JSON, *, manager: str = ""
-    ) -> Manifest:
-        query = {"fieldManager": manager} if manager else {}
-        if content_type == APPLY_PATCH:
-            query["force"] = "true"
-        response = self.server.ask(Request(method, path, query, body, content_type))
-        if response.status >= 400:
-            raise errors.from_status(response.status, response.body)
-        self.changes += method != "GET"
-        answer: Manifest = response.body
-        return answer
-
 
 class _Inside:
     """What is behind the faults: the server, and the test's own answers."""
@@ -259,16 +158,3 @@ def _fixed(answer: Answer, request: Request) -> Response:
         return Response(200, answer(request) if callable(answer) else answer)
     except errors.ApiError as error:
         return Response(error.code, status_of(error))
-
-
-def resource_of(manifest: Manifest) -> Resource:
-    """Find where the kind of an object lives, among all kinds that we model."""
-    known = [Object]
-    while known:
-        kind = known.pop()
-        known += kind.__subclasses__()
-        resource = getattr(kind, "resource", None)
-        if resource is not None and (resource.kind, resource.api_version) == (manifest["kind"], manifest["apiVersion"]):
-            match: Resource = resource
-            return match
-    raise LookupError(f"no view models {manifest['kind']} of {manifest['apiVersion']}")

@@ -1,28 +1,62 @@
 """A fleet that a test owns: a hub and workers in this process, on a clock that the test moves.
 
-async def test_my_controller(fleet):
-    fleet.hub.add(...)                      # arrange, as an administrator
-    async with running(my_controller(fleet.hub.client())):
-        await fleet.advance("3h")           # three hours later
-        fleet.cut("cluster1")               # faults
-    assert fleet.hub.get(...)               # look
+@pytest.mark.fleet(scenario="multikueue")
+async def test_my_jobs_run(fleet):
+    fleet.add(Path("queue.yaml"), Path("job.yaml"))                               # on the hub, as an administrator
+    await fleet.until(lambda: fleet["cluster1"].list("Pod", "default"))           # some virtual time later
+    fleet.cut("cluster1")                                                         # faults
+    await fleet.advance("1h")
+    assert is_true(fleet.get("Job", "train"), "Complete")                         # look
 """
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from typing import Self
+import gc
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
+from typing import Final, Self, TypeVar
 
+from fleetqueue import clock
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.fleets.crashes import Life
 from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
-from fleetqueue.lab.cluster_names import HUB, cluster_names
-from fleetqueue.rules.run_times import duration
+from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.arranged_api import ArrangedApi
 from fleetqueue.testing.embedded_server import EmbeddedServer
 from fleetqueue.testing.frozen import FreezingDoor
-from fleetqueue.testing.templates import template
+from fleetqueue.testing.manifest_sources import ManifestSource
+from fleetqueue.testing.scenarios import Scenario, clusters_of
+from fleetqueue.testing.virtual_time import VirtualClock
+from fleetqueue.testing.waiting import Look, seconds_of
+
+GARBAGE: Final = (10_000, 20, 20)
+T = TypeVar("T")
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Let Python look for garbage as rarely as in a fleet that runs; at its usual pace it takes a sixth of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(*GARBAGE)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+@contextmanager
+def only_warnings() -> Iterator[None]:
+    """Let the parts of the fleet say only what may be wrong, whatever a program under test does to the root logger."""
+    log = logging.getLogger("fleetqueue")
+    before = log.level
+    log.setLevel(before or logging.WARNING)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 class FleetCluster(ArrangedApi):
@@ -40,34 +74,41 @@ class FleetCluster(ArrangedApi):
 
 
 class Fleet:
+    """A hub and workers. What is added, looked at or removed without naming a cluster is on the hub."""
+
     def __init__(self, clusters: EmbeddedFleet) -> None:
         self._fleet = clusters
         self._clusters = {name: FleetCluster(cluster) for name, cluster in clusters.clusters.items()}
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, workers: int = 2, *, parts: bool = True) -> AsyncIterator[Self]:
+    async def open(cls, workers: int = 2, *, scenario: Scenario = "none", seed: int = 0) -> AsyncIterator[Self]:
         """Start a fleet, on a loop whose time jumps.
 
         Args:
             workers: how many clusters there are beside the hub: `cluster1`, `cluster2`, ...
-            parts: whether Kubernetes' own controllers, a scheduler and a node run in each cluster.
+            scenario: what is on them: `none` (nothing; they are whole clusters all the same), `multikueue` (Kueue, OCM
+                and fleetqueue at work), or `api` (not even Kubernetes' own controllers and a node).
+            seed: that of all chance in the fleet.
         """
-        started = [await InProcessCluster.new(name, template().copy) for name in cluster_names(workers)]
-        embedded = EmbeddedFleet(started, FreezingDoor)
-        async with embedded.living(with_parts=parts):
-            fleet = cls(embedded)
-            await fleet.settle()
-            yield fleet
-        for cluster in fleet:
-            cluster.server.end()
+        virtual = VirtualClock(seed)
+        with clock.use(virtual), rarely_collected(), only_warnings():
+            started, begins = await clusters_of(scenario, workers)
+            virtual.start = begins - timedelta(seconds=clock.monotonic())
+            embedded = EmbeddedFleet(started, FreezingDoor)
+            async with embedded.living(with_parts=scenario != "api"):
+                fleet = cls(embedded)
+                await fleet.settle()
+                yield fleet
+            for cluster in fleet:
+                cluster.server.end()
 
     @property
     def hub(self) -> FleetCluster:
         return self._clusters[HUB]
 
     @property
-    def workers(self) -> list[FleetCluster]:
+    def workers(self) -> Sequence[FleetCluster]:
         return [cluster for cluster in self if cluster.name != HUB]
 
     def __getitem__(self, name: str) -> FleetCluster:
@@ -80,6 +121,24 @@ class Fleet:
         """Open a client by a kubeconfig, as controllers do that are given one: its credential is verified."""
         return self._fleet.dial(connection)
 
+    # Objects of the hub
+
+    def add(self, *manifests: ManifestSource) -> None:
+        """Create objects on the hub: dictionaries, YAML text, or files (a `pathlib.Path`)."""
+        self.hub.add(*manifests)
+
+    def get(self, kind: str, name: str, namespace: str = "") -> Manifest | None:
+        """Return an object of the hub, or None."""
+        return self.hub.get(kind, name, namespace)
+
+    def list(self, kind: str, namespace: str = "") -> Sequence[Manifest]:
+        """Return all of a kind on the hub, in all namespaces or in one."""
+        return self.hub.list(kind, namespace)
+
+    def remove(self, kind: str, name: str, namespace: str = "") -> None:
+        """Delete an object of the hub; finalizers still hold it."""
+        self.hub.remove(kind, name, namespace)
+
     # Time
 
     async def settle(self) -> None:
@@ -88,10 +147,21 @@ class Fleet:
 
     async def advance(self, time: float | str) -> None:
         """Let time pass, with all that happens in it: seconds, or `90s`, `3h`, `1h30m`."""
-        seconds = duration(time) if isinstance(time, str) else time
-        if seconds is None:
-            raise ValueError(f"{time!r} is no time: write it as 90s, 3h or 1h30m")
-        await virtual_time.advance(seconds)
+        await virtual_time.advance(seconds_of(time))
+
+    async def until(self, check: Callable[[], T], *, within: float | str = "10m") -> T:
+        """Let time pass until something holds, and return what the check said.
+
+        The check is asked every second. A field or an object that is not there yet is no error: it does not hold.
+        """
+        look, seconds = Look(check), seconds_of(within)
+        ends = clock.monotonic() + seconds
+        await self.settle()
+        while not look():
+            if clock.monotonic() >= ends:
+                raise AssertionError(look.why_not(within))
+            await self.advance(min(1.0, max(ends - clock.monotonic(), 0.001)))
+        return look.said
 
     # Faults
 

@@ -98,6 +98,7 @@ class FreezingStream:
     def __init__(self, stream: Stream, door: FreezingDoor) -> None:
         self.status = stream.status
         self.body = stream.body
+        self.text = stream.text
         self._stream = stream
         self._door = door
 

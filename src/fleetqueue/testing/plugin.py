@@ -1,30 +1,33 @@
-"""The pytest plugin: the fixture `fleet`, and virtual time for the tests that use it.
+"""The pytest plugin: the fixtures `fleet` (virtual time, no sockets) and `live_fleet` (real time, over TLS).
 
 It comes with the package. What it needs is imported by the first test that asks for a fleet.
 """
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
     from fleetqueue.testing.fleet import Fleet
+    from fleetqueue.testing.live_fleet import LiveFleet
 
-MISSING = "the fixture `fleet` needs pytest-asyncio 1.4 or newer: pip install 'pytest-asyncio>=1.4'"
-NOT_ASYNC = "a test that uses the fixture `fleet` must be `async def`"
+MISSING: Final = "the fixture `fleet` needs pytest-asyncio 1.4 or newer: pip install 'pytest-asyncio>=1.4'"
+NOT_ASYNC: Final = "a test that uses the fixture `fleet` must be `async def`; `live_fleet` is for others"
 HAS_ASYNCIO = find_spec("pytest_asyncio") is not None
+OPTIONS: Final[Mapping[str, Any]] = {"workers": 2, "scenario": "none", "seed": 0}
+"""What the marker can say, and what is so without it."""
 LoopFactories = Mapping[str, Callable[[], asyncio.AbstractEventLoop]]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "fleet(workers=2, seed=0, parts=True): how many workers the fixture `fleet` has, the seed of all chance in it, "
-        "and whether Kubernetes' own controllers and a node run in each cluster",
+        "fleet(workers=2, scenario='none', seed=0): how many workers the fixtures `fleet` and `live_fleet` have, what "
+        "is on them ('none', 'multikueue'; for `fleet` also 'api'), and the seed of all chance in `fleet`",
     )
 
 
@@ -51,24 +54,37 @@ def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> G
 @pytest.fixture
 def fleet_seed(request: pytest.FixtureRequest) -> int:
     """The seed of all chance in the fleet. Parametrize it to try several: `parametrize("fleet_seed", range(9))`."""
-    return int(_options(request).get("seed", 0))
+    return int(_options(request, "api", "none", "multikueue")["seed"])
 
 
 async def _fleet(request: pytest.FixtureRequest, fleet_seed: int) -> AsyncIterator["Fleet"]:
     """A hub and two workers in this process, with nothing on them, on a clock that the test moves.
 
-    `@pytest.mark.fleet(workers=9, seed=3, parts=False)` makes it another one.
+    `@pytest.mark.fleet(workers=9, scenario="multikueue", seed=3)` makes it another one.
     """
-    from fleetqueue import clock
     from fleetqueue.testing.fleet import Fleet
-    from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop
+    from fleetqueue.testing.virtual_time import VirtualTimeLoop
 
     if not isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
         pytest.fail(MISSING if inspect.iscoroutinefunction(request.function) else NOT_ASYNC, pytrace=False)
-    options = _options(request)
-    with clock.use(VirtualClock(fleet_seed)):
-        async with Fleet.open(options.get("workers", 2), parts=options.get("parts", True)) as fleet:
-            yield fleet
+    options = _options(request, "api", "none", "multikueue")
+    async with Fleet.open(options["workers"], scenario=options["scenario"], seed=fleet_seed) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def live_fleet(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator["LiveFleet"]:
+    """A hub and two workers in a process of their own, over TLS and in real time, for any client and any program.
+
+    `@pytest.mark.fleet(workers=9, scenario="multikueue")` makes it another one. KUBECONFIG is that of the fleet while
+    the test runs.
+    """
+    from fleetqueue.testing.live_fleet import LiveFleet
+
+    options = _options(request, "none", "multikueue")
+    with LiveFleet.open(options["workers"], scenario=options["scenario"]) as fleet:
+        monkeypatch.setenv("KUBECONFIG", str(fleet.kubeconfig))
+        yield fleet
 
 
 def _is_ours(node: pytest.Collector | pytest.Item) -> bool:
@@ -77,9 +93,16 @@ def _is_ours(node: pytest.Collector | pytest.Item) -> bool:
     return any(definition.func.__module__ == __name__ for definition in definitions[-1:])
 
 
-def _options(request: pytest.FixtureRequest) -> Mapping[str, Any]:
-    marker = request.node.get_closest_marker("fleet")
-    return marker.kwargs if marker is not None else {}
+def _options(request: pytest.FixtureRequest, *scenarios: str) -> Mapping[str, Any]:
+    """Return what the markers of a test say, of its class and its module too; the nearest one counts."""
+    options = dict(OPTIONS)
+    for marker in reversed(list(request.node.iter_markers("fleet"))):
+        if marker.args or marker.kwargs.keys() - OPTIONS.keys():
+            pytest.fail(f"@pytest.mark.fleet takes these options by name: {', '.join(OPTIONS)}", pytrace=False)
+        options.update(marker.kwargs)
+    if options["scenario"] not in scenarios:
+        pytest.fail(f"there is no scenario {options['scenario']!r} here, only {', '.join(scenarios)}", pytrace=False)
+    return options
 
 
 if HAS_ASYNCIO:

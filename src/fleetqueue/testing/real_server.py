@@ -2,20 +2,18 @@
 
 import http.client
 import socket
-import ssl
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlencode
 
 import orjson
 
 from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.api.requests import JSON, MERGE_PATCH, Request, Response
+from fleetqueue.api.requests import MERGE_PATCH, Request, Response
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.client.transport import decoded
 from fleetqueue.embedded.apiserver.registry.resources import Resources
 from fleetqueue.real.cluster import RealCluster
+from fleetqueue.testing.blocking_connection import BlockingConnection
 from fleetqueue.testing.deliveries import Deliveries
 from fleetqueue.testing.real_door import RealDoor
 
@@ -29,7 +27,7 @@ class RealServer:
     """One test's hold of a server that all tests share."""
 
     def __init__(
-        self, cluster: RealCluster, connection: "BlockingConnection", resources: Resources, namespaces: Sequence[str]
+        self, cluster: RealCluster, connection: BlockingConnection, resources: Resources, namespaces: Sequence[str]
     ) -> None:
         self.namespaces = namespaces
         self.deliveries = Deliveries()
@@ -59,32 +57,6 @@ class RealServer:
         for path in sorted(made, key=lambda path: path == NAMESPACES):  # which are the last to go
             _remove(self._connection, path, made[path])
         self.deliveries.objects.clear()
-
-
-class BlockingConnection:
-    """A connection to an API server that waits for its answers, whatever a loop does meanwhile."""
-
-    def __init__(self, cluster: RealCluster) -> None:
-        context = ssl.create_default_context(cafile=str(cluster.pki / "ca.crt"))
-        context.load_cert_chain(cluster.pki / "admin.crt", cluster.pki / "admin.key")
-        host, _, port = cluster.server.removeprefix("https://").partition(":")
-        self._http = http.client.HTTPSConnection(host, int(port), context=context, timeout=30)
-
-    def ask(self, request: Request) -> Response:
-        path = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
-        body = None if request.body is None else orjson.dumps(request.body)
-        headers = {"Content-Type": request.content_type, "Accept": JSON}
-        try:
-            self._http.request(request.method, path, body, headers)
-            response = self._http.getresponse()
-        except (http.client.HTTPException, OSError):
-            self._http.close()  # it was idle for too long
-            self._http.request(request.method, path, body, headers)
-            response = self._http.getresponse()
-        return Response(response.status, decoded(response.read()))
-
-    def close(self) -> None:
-        self._http.close()
 
 
 class _UnixConnection(http.client.HTTPConnection):

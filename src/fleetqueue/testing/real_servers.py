@@ -20,7 +20,8 @@ from fleetqueue.real import control_plane
 from fleetqueue.real.cluster import RealCluster
 from fleetqueue.real.cluster_api import ClusterApi
 from fleetqueue.real.layout import Layout
-from fleetqueue.testing.real_server import BlockingConnection, RealServer
+from fleetqueue.testing.blocking_connection import BlockingConnection
+from fleetqueue.testing.real_server import RealServer
 from fleetqueue.testing.templates import SYSTEMS, at_once, template
 
 ADMISSION: Final = "--disable-admission-plugins="
@@ -71,7 +72,7 @@ class RealServers:
         """Give a test its hold of a server, which is started when it is first asked for."""
         while len(self._started) <= number:
             cluster = self._do(self._start(f"server{len(self._started)}"))
-            self._started.append((cluster, BlockingConnection(cluster)))
+            self._started.append((cluster, BlockingConnection(cluster.server, cluster.pki)))
         return RealServer(*self._started[number], self._resources, self.namespaces)
 
     def stop(self) -> None:

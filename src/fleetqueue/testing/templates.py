@@ -56,7 +56,7 @@ class Template:
 def template(systems: tuple[str, ...] = SYSTEMS) -> Template:
     """Start a cluster with the custom kinds of some systems, and keep what it is then."""
     with clock.use(VirtualClock()):
-        return _elsewhere(_start(systems))
+        return elsewhere(_start(systems))
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:
@@ -64,7 +64,7 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _elsewhere(work)
+        return elsewhere(work)
     try:
         work.send(None)
     except StopIteration as done:
@@ -95,7 +95,7 @@ def _anew(entry: StorageEntry) -> StorageEntry:
     return StorageEntry(entry.key, {**entry.object, "metadata": metadata}, entry.revision)
 
 
-def _elsewhere(work: Coroutine[Any, Any, T]) -> T:
+def elsewhere(work: Coroutine[Any, Any, T]) -> T:
     """Run on a loop of its own in a thread of its own, since one may be running in this thread."""
     context = copy_context()
 

@@ -25,7 +25,7 @@ class Chronicle:
 
     async def go_on(self):
         for name, watch in self._watches.items():
-            while changes := await watch.read(timeout=0):
+            while changes := await watch.read(until=clock.monotonic()):
                 for change in changes:
                     self._note(name, change)
 
@@ -41,9 +41,9 @@ def job(name):
     return Job.manifest(name, "default", spec={"template": template})
 
 
-async def hour():
+async def hour(seed):
     """Let a job arrive somewhere every minute; return the digest, the number of changes and of jobs that ended."""
-    async with Fleet.open(WORKERS) as fleet:
+    async with Fleet.open(WORKERS, seed=seed) as fleet:
         chronicle = Chronicle(fleet)
         for minute in range(60):
             worker = fleet.workers[int(clock.between(0, WORKERS))]
@@ -55,7 +55,7 @@ async def hour():
 
 
 def history(seed):
-    return run(hour(), seed=seed)
+    return run(hour(seed))
 
 
 if __name__ == "__main__":

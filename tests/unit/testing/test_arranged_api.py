@@ -162,8 +162,8 @@ async def test_paths_that_store_nothing_are_answered_by_the_test(api, client):
     assert api.writes == []
 
 
-async def test_a_kind_that_nobody_models_cannot_be_arranged(api):
-    with pytest.raises(LookupError, match="no view models Unknown of example/v1"):
+async def test_a_kind_that_is_not_served_cannot_be_arranged(api):
+    with pytest.raises(LookupError, match="no kind Unknown of example/v1 is served here"):
         api.add({"apiVersion": "example/v1", "kind": "Unknown", "metadata": {"name": "x"}})
 
 

@@ -20,9 +20,9 @@ from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.builders import pod_template
 from fleetqueue.testing.fleet import Fleet
-from fleetqueue.testing.virtual_time import START, VirtualClock, running
+from fleetqueue.testing.virtual_time import START, running
 
-ALONE = pytest.mark.fleet(workers=1, parts=False)
+ALONE = pytest.mark.fleet(workers=1, scenario="api")
 
 
 def a_map(name="a", **data):
@@ -35,7 +35,7 @@ async def test_a_fleet_is_a_hub_and_two_workers(fleet):
     assert fleet.workers == [fleet["cluster1"], fleet["cluster2"]]
 
 
-@pytest.mark.fleet(workers=4, parts=False)
+@pytest.mark.fleet(workers=4, scenario="api")
 async def test_it_has_as_many_workers_as_the_test_wants(fleet):
     assert len(fleet.workers) == 4
 
@@ -207,9 +207,8 @@ async def test_a_process_dies_between_two_writes_and_its_successor_ends_the_work
 
 
 async def first_uid(seed):
-    with clock.use(VirtualClock(seed)):
-        async with Fleet.open(1, parts=False) as fleet:
-            return fleet.hub.get(Namespace, "default").uid
+    async with Fleet.open(1, scenario="api", seed=seed) as fleet:
+        return fleet.hub.get(Namespace, "default").uid
 
 
 @ALONE
