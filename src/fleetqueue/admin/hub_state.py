@@ -4,18 +4,22 @@ Who may not see a kind gets what the others say: what is not known is never told
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from fleetqueue import clock
+from fleetqueue.admin.placement_verdicts import FleetObjects
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apps_v1 import StatefulSet
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.events_v1 import Event
-from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
+from fleetqueue.api.fence import LEASE as FENCE_LEASE
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, KUEUE_NAMESPACE
 from fleetqueue.api.meta import O, key_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
@@ -25,6 +29,8 @@ from fleetqueue.runtime.leader_election import LeaseSettings
 
 EXPLAINING: Final = ("NominationRefused", "NoClusterToNominate", "WaitingForCluster")
 """The Events by which the dispatcher says why a Workload is not sent anywhere, or not any further."""
+NOMINATED: Final = "Nominated"
+"""The Event of a nomination."""
 SILENT_SECONDS: Final = 60.0
 """A controller renews its lease every two seconds; the clock here and the controller's may differ a little."""
 LEASE: Final = LeaseSettings()
@@ -34,81 +40,100 @@ LEASE: Final = LeaseSettings()
 class HubState:
     checks: Mapping[str, kueue.AdmissionCheck] | None = None
     """None where they cannot be seen."""
-    queues: Mapping[str, kueue.ClusterQueue] = field(default_factory=dict)
-    """By the keys of LocalQueues."""
-    troubles: Mapping[str, str] | None = None
-    """What is wrong with each MultiKueueCluster, empty where nothing is; None where they cannot be seen."""
+    local_queues: Mapping[str, kueue.LocalQueue] | None = None
+    """By key; None where they cannot be seen."""
+    cluster_queues: Mapping[str, kueue.ClusterQueue] | None = None
+    """By name; None where they cannot be seen."""
+    flavors: Collection[str] | None = None
+    """The names of ResourceFlavors; None where they cannot be seen."""
+    configs: Mapping[str, kueue.MultiKueueConfig] | None = None
+    """By name; None where they cannot be seen."""
+    members: Mapping[str, kueue.MultiKueueCluster] | None = None
+    """By name; None where they cannot be seen."""
+    fleet: FleetObjects = field(default_factory=FleetObjects)
     notes: Mapping[str, str] = field(default_factory=dict)
-    """The dispatcher's last words, by the uid of their Workload."""
+    """Why the dispatcher did not send a Workload anywhere, or not any further, by the Workload's uid."""
+    nominations: Mapping[str, str] = field(default_factory=dict)
+    """What the dispatcher said of all clusters when it last nominated one, by the Workload's uid."""
     jobs: Mapping[str, Job] = field(default_factory=dict)
     """By uid."""
+    rolling_out: Collection[str] = ()
+    """The keys of StatefulSets whose template was changed; that of a LeaderWorkerSet's leaders is called as that is."""
+    kueue_namespace: str = KUEUE_NAMESPACE
+    now: datetime = field(default_factory=clock.now)
     silence: str = ""
     """Why nobody seems to answer for our checks; empty where somebody does, or nothing is known."""
 
-    def inactive(self, names: Iterable[str]) -> str:
-        """Say which of these checks lets nothing start, and why; one of ours goes first: it has the better reason."""
-        if self.checks is None:
-            return ""
-        lines = [
-            (not _is_ours(check), f"check {name} {trouble}")
-            for name in names
-            if (trouble := self._trouble_of(check := self.checks.get(name)))
-        ]
-        return min(lines)[1] if lines else ""
-
-    def unanswered(self, names: Iterable[str]) -> str:
-        """Say why nobody seems to answer for these checks; empty where somebody does, or none of them is ours."""
-        ours = any(_is_ours((self.checks or {}).get(name)) for name in names)
-        return f"nobody answers: {self.silence}" if ours and self.silence else ""
+    def queue_of(self, workload: kueue.Workload) -> kueue.ClusterQueue | None:
+        """Return the ClusterQueue that a Workload waits in; None where there is none, or it cannot be seen."""
+        local = (self.local_queues or {}).get(key_of(workload.namespace, workload.spec.queue_name))
+        return (self.cluster_queues or {}).get(local.spec.cluster_queue) if local is not None else None
 
     def lacks_multikueue(self, names: Iterable[str]) -> bool:
         """Tell whether one of these checks is ours and none is MultiKueue's; False where not all can be seen."""
         found = [(self.checks or {}).get(name) for name in names]
         are_others = (check is not None and not check.is_multikueue for check in found)
-        return any(_is_ours(check) for check in found) and all(are_others)
+        return any(map(is_placement_check, found)) and all(are_others)
 
     def trouble(self, member: str) -> str:
-        """Say what is wrong with a MultiKueueCluster."""
-        return "" if self.troubles is None else self.troubles.get(member, "its MultiKueueCluster is gone")
-
-    def _trouble_of(self, check: kueue.AdmissionCheck | None) -> str:
-        if check is None:
-            return "does not exist"
-        if check.is_active:
+        """Say what is wrong with a MultiKueueCluster; empty where nothing is, or nobody can tell."""
+        if self.members is None:
             return ""
-        active = conditions.find(check.status.conditions, kueue.ACTIVE)
-        if active is not None:
-            return f"is not Active: {active.reason}: {active.message}"
-        unanswered = f": {self.silence}" if self.silence and _is_ours(check) else ""
-        return f"was not looked at yet by {check.spec.controller_name}{unanswered}"
+        found = self.members.get(member)
+        return trouble_of(found, self.fleet.clusters_by_name) if found is not None else "its MultiKueueCluster is gone"
 
 
-async def look(hub: Client, namespace: str = "") -> HubState:
+async def look(hub: Client, namespace: str = "", *, kueue_namespace: str = KUEUE_NAMESPACE) -> HubState:
     """See what there is around the jobs of a namespace, or of all."""
-    jobs = await seen(hub, Job, namespace)
-    checks, local, cluster_queues, troubles, notes, silence = await asyncio.gather(
+    jobs, stateful_sets, events, silence = await asyncio.gather(
+        seen(hub, Job, namespace), seen(hub, StatefulSet, namespace), _events(hub, namespace), controller_silence(hub)
+    )
+    checks, local, cluster_queues, flavors, configs, members = await asyncio.gather(
         seen(hub, kueue.AdmissionCheck),
         seen(hub, kueue.LocalQueue, namespace),
         seen(hub, kueue.ClusterQueue),
-        _troubles(hub),
-        _notes(hub, namespace),
-        _silence(hub),
+        seen(hub, kueue.ResourceFlavor),
+        seen(hub, kueue.MultiKueueConfig),
+        seen(hub, kueue.MultiKueueCluster),
     )
-    queues = {queue.name: queue for queue in cluster_queues or ()}
     return HubState(
-        checks=None if checks is None else {check.name: check for check in checks},
-        queues={q.key: queues[q.spec.cluster_queue] for q in local or () if q.spec.cluster_queue in queues},
-        troubles=troubles,
-        notes=notes,
+        checks=_by_key(checks),
+        local_queues=_by_key(local),
+        cluster_queues=_by_key(cluster_queues),
+        flavors=_by_key(flavors),
+        configs=_by_key(configs),
+        members=_by_key(members),
+        fleet=await fleet_objects(hub),
+        notes=last_notes(events),
+        nominations=last_notes(events, (NOMINATED,)),
+        kueue_namespace=kueue_namespace,
         jobs={job.uid: job for job in jobs or ()},
+        rolling_out={one.key for one in stateful_sets or () if one.is_rolling_out},
         silence=silence,
     )
 
 
-def last_notes(events: Iterable[Manifest]) -> dict[str, str]:
-    """Return, by the uid of each object, what its newest Event says; nothing where that explains no waiting."""
+async def fleet_objects(hub: Client) -> FleetObjects:
+    """See what decides over the choice of Placements."""
+    clusters, sets, bindings, placements, decisions, scores = await asyncio.gather(
+        seen(hub, cluster.ManagedCluster),
+        seen(hub, cluster.ManagedClusterSet),
+        seen(hub, cluster.ManagedClusterSetBinding),
+        seen(hub, cluster.Placement),
+        seen(hub, cluster.PlacementDecision),
+        seen(hub, cluster.AddOnPlacementScore),
+    )
+    return FleetObjects(clusters, sets, bindings, placements, decisions, scores)
+
+
+def _by_key(objects: list[O] | None) -> dict[str, O] | None:
+    return None if objects is None else {one.key: one for one in objects}
+
+
+def last_notes(events: Iterable[Manifest], reasons: Collection[str] = EXPLAINING) -> dict[str, str]:
+    """Return, by the uid of each object, what its newest Event says; nothing where that has another reason."""
     newest = {str((event.get("regarding") or {}).get("uid")): event for event in sorted(events, key=_time)}
-    return {uid: str(event.get("note") or "") for uid, event in newest.items() if event.get("reason") in EXPLAINING}
+    return {uid: str(event.get("note") or "") for uid, event in newest.items() if event.get("reason") in reasons}
 
 
 def trouble_of(member: kueue.MultiKueueCluster, managed: Mapping[str, cluster.ManagedCluster] | None) -> str:
@@ -148,31 +173,27 @@ async def seen(hub: Client, kind: type[O], namespace: str = "") -> list[O] | Non
         return None
 
 
-async def _troubles(hub: Client) -> dict[str, str] | None:
-    members, managed = await asyncio.gather(seen(hub, kueue.MultiKueueCluster), seen(hub, cluster.ManagedCluster))
-    if members is None:
-        return None
-    by_name = None if managed is None else {managed_cluster.name: managed_cluster for managed_cluster in managed}
-    return {member.name: trouble_of(member, by_name) for member in members}
-
-
-async def _notes(hub: Client, namespace: str) -> dict[str, str]:
+async def _events(hub: Client, namespace: str) -> list[Manifest]:
+    """List what our controller says of Workloads; who may not list Events still sees the objects themselves."""
     fields = f"reportingController={COMPONENT},regarding.kind={kueue.Workload.resource.kind}"
     try:
-        return last_notes((await hub.list(Event.resource, namespace, fields=fields)).items)
+        return list((await hub.list(Event.resource, namespace, fields=fields)).items)
     except errors.Forbidden:
-        return {}  # the objects themselves still say how far each job has come
+        return []
 
 
-async def _silence(hub: Client) -> str:
-    """The chart gives the lease the name and namespace of its release, so it is known by its label.
+async def controller_silence(hub: Client) -> str:
+    """Say why no controller of ours seems to run; empty where one does, or that is not known.
+
+    The chart gives the lease the name and namespace of its release, so it is known by its label.
 
     Who may not list leases sees the one of the usual name; that there is none tells nothing then.
     """
     labelled: list[Lease] | None
     try:
         page = await hub.list(Lease.resource, labels=LABELLED_OURS)
-        labelled = [Lease.view(raw) for raw in page.items]
+        leases = map(Lease.view, page.items)
+        labelled = [lease for lease in leases if lease.name != FENCE_LEASE]  # those are the agents'
     except errors.Forbidden:
         labelled = None
     if labelled:
@@ -186,7 +207,8 @@ async def _silence(hub: Client) -> str:
     return silence_of(lease)
 
 
-def _is_ours(check: kueue.AdmissionCheck | None) -> bool:
+def is_placement_check(check: kueue.AdmissionCheck | None) -> bool:
+    """Tell whether a check is ours to serve."""
     return check is not None and check.spec.controller_name == CHECK_CONTROLLER
 
 

@@ -1,15 +1,26 @@
 """What `get` shows: rows about the fleet, made from objects of the hub."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
-from fleetqueue.admin.hub_state import HubState, look
-from fleetqueue.admin.job_reasons import why
+from fleetqueue import clock
+from fleetqueue.admin.hub_state import HubState, fleet_objects, look
+from fleetqueue.admin.job_causes import cause_of
+from fleetqueue.admin.job_details import JobSurroundings, job_details, look_up
+from fleetqueue.admin.placement_verdicts import ClusterVerdict, part_text, verdicts
+from fleetqueue.admin.unqueued_jobs import unqueued_jobs
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, KUEUE_NAMESPACE, REFUSED, credentials_secret, placement_of
+from fleetqueue.api.fleetqueue import (
+    CLUSTER_LABEL,
+    DRAIN_TAINT,
+    KUEUE_NAMESPACE,
+    REFUSED,
+    credentials_secret,
+    placement_of,
+)
 from fleetqueue.api.kueue_pods import OWNER_GVK, OWNER_NAME
 from fleetqueue.api.meta import O
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
@@ -18,6 +29,9 @@ from fleetqueue.controllers.credentials.secret_content import read as read_crede
 from fleetqueue.controllers.placement_admission.messages import why_left_out
 
 Row = dict[str, Any]
+PENDING: Final = "Pending"
+"""The state of a job that has no quota."""
+NOTHING_AROUND: Final = JobSurroundings()
 
 
 async def listed(hub: Client, kind: type[O], namespace: str = "") -> list[O]:
@@ -61,6 +75,7 @@ def cluster_row(
         "accepted": member.spec.hub_accepts_client,
         "joined": status(member.status.conditions, cluster.JOINED),
         "available": status(member.status.conditions, cluster.AVAILABLE),
+        "draining": any(taint.key == DRAIN_TAINT for taint in member.spec.taints),
         "set": member.metadata.labels.get(cluster.CLUSTER_SET_LABEL, ""),
         "urls": [config.url for config in member.spec.managed_cluster_client_configs],
         "credentials_until": conditions.timestamp(credential.expires) if credential else "",
@@ -167,6 +182,27 @@ def chosen(placement: cluster.Placement, decisions: Iterable[cluster.PlacementDe
     )
 
 
+async def placement_verdicts(hub: Client) -> list[Row]:
+    """Tell of each Placement and each cluster which rule dropped it, or how it was scored."""
+    fleet, now = await fleet_objects(hub), clock.now()
+    return [
+        {"namespace": placement.namespace, "name": placement.name, **verdict_row(verdict)}
+        for placement in sorted(fleet.placements or (), key=lambda placement: placement.key)
+        for verdict in verdicts(placement, fleet, now)
+    ]
+
+
+def verdict_row(verdict: ClusterVerdict) -> Row:
+    return {
+        "cluster": verdict.cluster,
+        "rule": verdict.rule,
+        "rank": verdict.rank,
+        "score": verdict.score,
+        "scores": [part_text(part) for part in verdict.parts],
+        "why": verdict.why,
+    }
+
+
 async def scores(hub: Client, resource: str = SCORE_RESOURCE) -> list[Row]:
     """Tell each cluster's scores, and whether somebody measures them."""
     placement_scores = await listed(hub, cluster.AddOnPlacementScore)
@@ -182,21 +218,36 @@ def score_row(score: cluster.AddOnPlacementScore) -> Row:
     }
 
 
-async def jobs(hub: Client, namespace: str = "") -> list[Row]:
-    """Tell of each job of a namespace, or of all, how far it has come, where, and why."""
+async def jobs(hub: Client, namespace: str = "", name: str = "") -> list[Row]:
+    """Tell of each job of a namespace, or of all, how far it has come, where, and why; `name` chooses one."""
     workloads = await listed(hub, kueue.Workload, namespace)
-    hub_state = await look(hub, namespace)
-    return [job_row(workload, hub_state) for workload in workloads]
+    unqueued = await unqueued_jobs(hub, namespace, workloads)
+    workloads = [workload for workload in workloads if is_called(job_name(workload), name)]
+    hub_state, around = await look(hub, namespace), await look_up(hub, workloads)
+    rows = [job_row(workload, hub_state, around) for workload in workloads]
+    return [*rows, *(row for row in unqueued if is_called(row["job"], name))]
 
 
-def job_row(workload: kueue.Workload, hub_state: HubState) -> Row:
+def is_called(job: str, name: str) -> bool:
+    """Tell whether a job, `Kind/name`, is meant by a name with its kind or without; an empty one means every job."""
+    kind, _, own_name = job.partition("/")
+    wanted, slash, rest = name.partition("/")
+    return name in ("", own_name) or bool(slash and rest == own_name and wanted.lower() == kind.lower())
+
+
+def job_row(workload: kueue.Workload, hub_state: HubState, around: JobSurroundings = NOTHING_AROUND) -> Row:
+    state, cause = job_state(workload), cause_of(workload, hub_state)
+    # A set of no pods has no quota any more, and its Workload still says where it was.
+    members = workload.clusters if state != PENDING else ()
     return {
         "namespace": workload.namespace,
         "job": job_name(workload),
         "queue": workload.spec.queue_name,
-        "state": job_state(workload),
-        "clusters": list(workload.clusters),
-        "why": why(workload, hub_state),
+        "state": state,
+        **job_details(workload, members, around),
+        "cause": cause.code,
+        "why": cause.sentence,
+        "step": cause.step,
         "created": workload.metadata.creation_timestamp,
     }
 
@@ -215,7 +266,7 @@ def job_name(workload: kueue.Workload) -> str:
 def job_state(workload: kueue.Workload) -> str:
     """Name how far a job has come: the last of Kueue's conditions that is true."""
     reached = (kueue.FINISHED, kueue.ADMITTED, kueue.QUOTA_RESERVED)
-    return next((state for state in reached if workload.is_true(state)), "Pending")
+    return next((state for state in reached if workload.is_true(state)), PENDING)
 
 
 def status(condition_list: Iterable[conditions.Condition], kind: str) -> str:

@@ -13,6 +13,7 @@ from fleetqueue import clock
 from fleetqueue.admin import worker_identity
 from fleetqueue.admin.cluster_sets import create_set
 from fleetqueue.admin.creation import ensure_namespace
+from fleetqueue.admin.hub_state import controller_silence
 from fleetqueue.admin.portable_kubeconfig import CannotJoin, encoded, self_contained
 from fleetqueue.admin.waiting import NotInTime, Observed
 from fleetqueue.api import core_v1 as core
@@ -44,6 +45,11 @@ from fleetqueue.runtime.cluster import OURS, is_ours
 
 LEASE_SECONDS: Final = 60
 """How often an OCM agent, should one come later, renews its lease; OCM's own default."""
+
+AT_WORK: Final = (
+    "the controller is at work; where the hub serves ManagedServiceAccounts, it gives OCM's agents 30 s before it uses"
+    " the kubeconfig; see `fleetqueue get clusters`, or run this again with a longer --timeout"
+)
 
 Report = Callable[[str], None]
 
@@ -113,7 +119,8 @@ async def wait_for_credentials(hub: Client, newcomer: Newcomer, *, limit: float)
         except NotInTime as late:
             failure = await _last_failure(hub, newcomer.name)
             hint = await _hint_of_address(hub, newcomer) if NOT_ACCEPTED in failure else ""
-            raise NotInTime(f"{late}; {failure or 'is `fleetqueue controller` running on this hub?'}{hint}") from None
+            reason = f"{failure}{hint}" or await controller_silence(hub) or AT_WORK
+            raise NotInTime(f"the worker is registered, but Kueue has no credentials yet: {late}; {reason}") from None
     return f"{credential.expires:%Y-%m-%d %H:%M:%S} UTC"
 
 

@@ -1,17 +1,24 @@
 """What `fleetqueue get` prints about a hub."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from fleetqueue import clock
 from fleetqueue.admin import inventory
 from fleetqueue.admin.inventory import Row
-from fleetqueue.admin.table_text import age, heading, written
+from fleetqueue.admin.job_watching import job_changes
+from fleetqueue.admin.table_text import age, document, duration, heading, lines, widths, written
 from fleetqueue.api.conditions import TRUE
+from fleetqueue.api.errors import NotFound
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.client import Client
 
-TABLE: Final = "table"
+TABLE, WIDE = "table", "wide"
+JOB_COLUMNS: Final = ("namespace", "job", "queue", "state", "position", "clusters", "waited", "ran", "why")
+WIDE_JOB_COLUMNS: Final = (
+    *("namespace", "job", "queue", "state", "position", "local_position", "clusters", "waited", "ran", "age"),
+    *("members", "workload", "why"),
+)
 SHORT: Final = {
     "cpu": "cpuClusterAvailable",
     "memory": "memClusterAvailable",
@@ -27,7 +34,7 @@ async def clusters(hub: Client, output: str = TABLE, *, kueue_namespace: str = K
         rows = [{**row, "connected": _connected(row), "credentials_until": _until(row)} for row in rows]
     columns = ("name", "accepted", "joined", "available", "connected", "set", "urls", "credentials_until", "age")
     table = written(rows, columns, output, empty="no clusters; bring one in with `fleetqueue join`")
-    return "\n".join([table, *_left_out(rows), *_unread(rows)]) if output == TABLE else table
+    return "\n".join([table, *_draining(rows), *_left_out(rows), *_unread(rows)]) if output == TABLE else table
 
 
 async def cluster_sets(hub: Client, output: str = TABLE, *, tree: bool = False) -> str:
@@ -37,16 +44,57 @@ async def cluster_sets(hub: Client, output: str = TABLE, *, tree: bool = False) 
     return written(rows, ("name", "bound_namespaces", "status", "clusters"), output, empty="no cluster sets")
 
 
-async def placements(hub: Client, output: str = TABLE) -> str:
+async def placements(hub: Client, output: str = TABLE, *, why: bool = False) -> str:
+    """List the Placements; with `why`, what each of them makes of each cluster."""
+    if why:
+        columns: tuple[str, ...] = ("namespace", "name", "cluster", "rule", "rank", "score", "scores", "why")
+        return written(await inventory.placement_verdicts(hub), columns, output, empty="no placements")
     columns = ("namespace", "name", "succeeded", "reason", "selected", "clusters")
     return written(await inventory.placements(hub), columns, output, empty="no placements")
 
 
-async def jobs(hub: Client, output: str = TABLE, *, namespace: str = "") -> str:
-    """List the jobs of one namespace, or of all."""
-    rows = _aged(await inventory.jobs(hub, namespace), output)
-    columns = ("namespace", "job", "queue", "state", "clusters", "age", "why")
-    return written(rows, columns, output, empty=f"no jobs in namespace {namespace}" if namespace else "no jobs")
+async def jobs(hub: Client, output: str = TABLE, *, namespace: str = "", name: str = "") -> str:
+    """List the jobs of one namespace, or of all; raises NotFound where a named one is not there."""
+    rows = await inventory.jobs(hub, namespace, name)
+    if name and not rows:
+        raise NotFound(f'there is no job "{name}" {_in(namespace)}; `fleetqueue get jobs` shows those that are')
+    return job_text(rows, output, empty=f"no jobs {_in(namespace)}".rstrip())
+
+
+async def watched_jobs(hub: Client, output: str = TABLE, *, namespace: str = "", name: str = "") -> AsyncIterator[str]:
+    """List the jobs, then each that changes: a table that grows, or a JSON object or YAML document for each job."""
+    layout: Sequence[int] = ()
+    async for rows in job_changes(hub, namespace, name):
+        if output not in (TABLE, WIDE):
+            for row in rows:
+                yield document(row, output)
+            continue
+        table = lines(_told(rows), _columns(output), at_least=layout)
+        yield "\n".join(table[1:] if layout else table)
+        layout = layout or widths(_told(rows), _columns(output))
+
+
+def job_text(rows: Sequence[Row], output: str, *, empty: str = "") -> str:
+    """Write jobs for people, in few columns or many, or for programs."""
+    if output not in (TABLE, WIDE):
+        return written(rows, (), output)
+    return written(_told(rows), _columns(output), TABLE, empty=empty)
+
+
+def _columns(output: str) -> Sequence[str]:
+    return JOB_COLUMNS if output == TABLE else WIDE_JOB_COLUMNS
+
+
+def _told(rows: Sequence[Row]) -> list[Row]:
+    return [{**row, **_times(row)} for row in _aged(rows, TABLE)]
+
+
+def _in(namespace: str) -> str:
+    return f"in namespace {namespace}" if namespace else ""
+
+
+def _times(row: Row) -> Row:
+    return {name: duration(row[f"{name}_seconds"]) for name in ("waited", "ran")}
 
 
 async def scores(hub: Client, output: str = TABLE) -> str:
@@ -66,6 +114,12 @@ def _connected(row: Row) -> list[str]:
         for c in row["connections"]
     }
     return sorted(states, reverse=True)
+
+
+def _draining(rows: Sequence[Row]) -> list[str]:
+    """Say which clusters serve no new jobs because somebody drains them."""
+    drained = [row["name"] for row in rows if row["draining"]]
+    return [f"note: {name} is drained; `fleetqueue undrain {name}` lets it serve again" for name in drained]
 
 
 def _left_out(rows: Sequence[Row]) -> list[str]:

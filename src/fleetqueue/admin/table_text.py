@@ -30,12 +30,31 @@ def plain(value: Any) -> str:
     return conditions.timestamp(value) if isinstance(value, datetime) else str(value)
 
 
-def lines(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
-    """Lay rows out under headings, as kubectl does."""
-    cells = [[heading(column) for column in columns]]
-    cells += [[text(row.get(column)) for column in columns] for row in rows]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    return [GAP.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+def document(row: Row, output: str) -> str:
+    """Write one row of a list without an end: a line of JSON, or a document of YAML."""
+    whole = json.dumps(dict(row), default=plain)
+    if output == "json":
+        return whole
+    import yaml
+
+    return "---\n" + str(yaml.safe_dump(json.loads(whole), sort_keys=False)).rstrip("\n")
+
+
+def lines(rows: Sequence[Row], columns: Sequence[str], at_least: Sequence[int] = ()) -> list[str]:
+    """Lay rows out under headings, as kubectl does; columns may have to be as wide as those of an earlier table."""
+    found = [max(pair) for pair in zip(widths(rows, columns), at_least or [0] * len(columns), strict=True)]
+    return [
+        GAP.join(cell.ljust(width) for cell, width in zip(line, found, strict=True)).rstrip()
+        for line in _cells(rows, columns)
+    ]
+
+
+def widths(rows: Sequence[Row], columns: Sequence[str]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*_cells(rows, columns), strict=True)]
+
+
+def _cells(rows: Sequence[Row], columns: Sequence[str]) -> list[list[str]]:
+    return [[heading(column) for column in columns], *([text(row.get(column)) for column in columns] for row in rows)]
 
 
 def heading(column: str) -> str:
@@ -55,9 +74,13 @@ def text(value: Any) -> str:
 
 def age(since: datetime | None, now: datetime) -> str:
     """Write how long ago something was, as kubectl does: 45s, 9m13s, 22m, 5h2m, 3d."""
-    if since is None:
+    return duration(None if since is None else max(int((now - since).total_seconds()), 0))
+
+
+def duration(seconds: int | None) -> str:
+    """Write a time in the same way."""
+    if seconds is None:
         return ""
-    seconds = max(int((now - since).total_seconds()), 0)
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
     if seconds < 120:
         return f"{seconds}s"

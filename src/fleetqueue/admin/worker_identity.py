@@ -1,7 +1,7 @@
 """Which cluster a kubeconfig given at `join` opens, beside what the hub knows: by the uid of the namespace kube-system.
 
-A cluster that was rebuilt at its address may come again under its name, and a cluster may have two names; the
-controllers know how to treat both. What is refused can only be a mistake, or would not work.
+A cluster that was rebuilt at its address may come again under its name: the controllers know how to treat it. What is
+refused can only be a mistake, or would not work. A second name for a member is one: no job would be sent by it.
 """
 
 from fleetqueue.admin.portable_kubeconfig import CannotJoin
@@ -27,19 +27,17 @@ async def check(hub: Client, name: str, server: str, uid: str, *, kueue_namespac
             " give an administrator's kubeconfig of the worker"
         )
     raw = await hub.find(ManagedCluster.resource, name)
-    if raw is None:
-        return ""
-    cluster = ManagedCluster.view(raw)
     known = await _known_uids(hub, kueue_namespace)
     own = known.pop(name, "")
     others = sorted(other for other, its in known.items() if its == uid)
     if own == uid or not (own or others):
         return ""
-    is_moved = not is_same_server(advertised(cluster), server)
+    url = advertised(ManagedCluster.view(raw)) if raw is not None else ""
+    is_moved = raw is not None and not is_same_server(url, server)
     if is_moved or (own and others):
-        raise CannotJoin(_mistaken(name, advertised(cluster), server, uid, own, others))
-    if not own:
-        return ""
+        raise CannotJoin(_mistaken(name, url, server, uid, own, others))
+    if others:
+        raise CannotJoin(_member_already(name, uid, others[0]))
     return f'"{name}" is another cluster than before: what runs on the old one is drained first'
 
 
@@ -57,6 +55,13 @@ async def _known_uids(hub: Client, kueue_namespace: str) -> dict[str, str]:
         secret.metadata.labels.get(CLUSTER_LABEL, ""): secret.metadata.annotations.get(CLUSTER_UID, "")
         for secret in secrets
     }
+
+
+def _member_already(name: str, uid: str, other: str) -> str:
+    return (
+        f'the kubeconfig for "{name}" opens "{other}", which is in the fleet already: {IDENTITY_NAMESPACE} of both has'
+        f" uid {uid}; give a kubeconfig of another cluster, or, to rename it, run `fleetqueue unjoin {other}` first"
+    )
 
 
 def _mistaken(name: str, url: str, server: str, uid: str, own: str, others: list[str]) -> str:

@@ -1,5 +1,6 @@
 """`fleetqueue demo`: the three stories, told and judged."""
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -50,7 +51,7 @@ def demo(
       fleetqueue demo 2 --step --keep
       fleetqueue demo --engine kubernetes
     """
-    from fleetqueue.cli.story_terminal import Terminal
+    from fleetqueue.cli.story_terminal import Terminal, may_be_pressed
     from fleetqueue.demo.story_order import Which, expected
     from fleetqueue.lab.state import default_data_dir
 
@@ -58,6 +59,10 @@ def demo(
         wanted = Which(which)
     except ValueError:
         raise CommandFailure(f'there is no story "{which}"; there are 1, 2, 3 and all', Code.USAGE) from None
+    if step and not may_be_pressed(sys.stdin):
+        raise CommandFailure(
+            "--step waits for Enter, and standard input is neither a terminal nor a pipe; leave --step out", Code.USAGE
+        )
     where = usable_folder((data_dir or default_data_dir("demo")).absolute())
     printer, is_embedded = Terminal(step=step), engine is Engine.EMBEDDED
     fleet = embedded(where, keep=keep) if is_embedded else real(where, ocm, keep=keep)

@@ -1,7 +1,4 @@
-"""Run what a command asks for, and turn what goes wrong into one line and an exit code.
-
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or not in time.
-"""
+"""Run what a command asks for, and turn what goes wrong into one line and an exit code."""
 
 import os
 import sys
@@ -18,9 +15,13 @@ DEBUG: Final = "FLEETQUEUE_DEBUG"
 NO_PAGE: Final = "404 page not found"
 """What an API server answers where it does not know the kind that is asked for."""
 NO_HUB: Final = (
-    "this cluster is no hub: it lacks kinds of Kueue or of Open Cluster Management; name the hub by its kubeconfig and "
-    "context"
+    "this cluster is no hub: it lacks kinds of Kueue or of Open Cluster Management, and so has no clusters or checks; "
+    "name the hub with --kubeconfig or --context"
 )
+
+
+NO_CONNECTION: Final = "is the cluster up, and does the kubeconfig name it?"
+WRONG_CERTIFICATES: Final = "do the certificates of the kubeconfig belong to this cluster?"
 
 
 class Code(IntEnum):
@@ -30,6 +31,21 @@ class Code(IntEnum):
     FAILED = 1
     USAGE = 2
     NOT_FOUND = 3
+    ERRORS_FOUND = 4
+    WARNINGS_FOUND = 5
+    INTERRUPTED = 130
+
+
+MEANINGS: Final = {
+    Code.DONE: "done",
+    Code.FAILED: "failed",
+    Code.USAGE: "wrong usage",
+    Code.NOT_FOUND: "not found or not in time",
+    Code.ERRORS_FOUND: "doctor found errors",
+    Code.WARNINGS_FOUND: "doctor found warnings only",
+    Code.INTERRUPTED: "interrupted",
+}
+"""Scripts rely on them: a code keeps its meaning. `--help` and the reference of the commands list them."""
 
 
 class CommandFailure(Exception):
@@ -53,7 +69,7 @@ def report(error: BaseException) -> int:
         return report(error.exceptions[0])
     if isinstance(error, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)
-        return 128 + 2
+        return Code.INTERRUPTED
     message, code = explain(error)
     print(f"error: {message}", file=sys.stderr)
     return code
@@ -62,9 +78,11 @@ def report(error: BaseException) -> int:
 def explain(error: BaseException) -> tuple[str, Code]:
     """Return what to tell the user about an error, and the exit code."""
     from fleetqueue.admin.dispatcher import NoKueueConfig
+    from fleetqueue.admin.job_location import NoPods
+    from fleetqueue.admin.submitting import CannotSubmit
     from fleetqueue.admin.waiting import NotInTime
     from fleetqueue.api import errors
-    from fleetqueue.client.kubeconfig import KubeconfigError
+    from fleetqueue.client.kubeconfig import KubeconfigError, KubeconfigNotFound
     from fleetqueue.controllers.processes.settings_file import SettingsError
     from fleetqueue.lab.errors import NoFleet, NoProcess
 
@@ -72,14 +90,14 @@ def explain(error: BaseException) -> tuple[str, Code]:
         return str(error), error.code
     if isinstance(error, errors.NotFound):
         return NO_HUB if str(error) == NO_PAGE else str(error), Code.NOT_FOUND
-    if isinstance(error, NoFleet | NoKueueConfig | NoProcess):
+    if isinstance(error, KubeconfigNotFound | NoFleet | NoKueueConfig | NoPods | NoProcess):
         return str(error), Code.NOT_FOUND
     if isinstance(error, NotInTime | TimeoutError):
         return str(error) or "it took too long", Code.NOT_FOUND
-    if isinstance(error, KubeconfigError | SettingsError):
+    if isinstance(error, CannotSubmit | KubeconfigError | SettingsError):
         return str(error), Code.USAGE
     if isinstance(error, errors.Unreachable):
-        return f"{error}; is the cluster up, and does the kubeconfig name it?", Code.FAILED
+        return f"{error}; {WRONG_CERTIFICATES if _is_of_tls(error) else NO_CONNECTION}", Code.FAILED
     if isinstance(error, errors.Unauthorized):
         return f"{error}; the token or certificate of the kubeconfig is not accepted: has it expired?", Code.FAILED
     if isinstance(error, errors.Forbidden):
@@ -89,12 +107,20 @@ def explain(error: BaseException) -> tuple[str, Code]:
     return f"{type(error).__name__}: {error}; run it again with --debug for the details", Code.FAILED
 
 
+def _is_of_tls(error: BaseException) -> bool:
+    """Tell whether a cluster could not be asked because of certificates."""
+    import ssl
+
+    return isinstance(error.__cause__, ssl.SSLError)
+
+
 def wants_traceback() -> bool:
     return bool(os.environ.get(DEBUG)) or "--debug" in sys.argv
 
 
 def _spoken() -> tuple[type[Exception], ...]:
     """Return our errors whose text is written for users."""
+    from fleetqueue.admin.cluster_draining import WouldDropMore
     from fleetqueue.admin.cluster_sets import ChosenByLabels
     from fleetqueue.admin.portable_kubeconfig import CannotJoin
     from fleetqueue.admin.waiting import NoAnswer
@@ -102,6 +128,7 @@ def _spoken() -> tuple[type[Exception], ...]:
     from fleetqueue.controllers.credentials.problems import CredentialProblem
     from fleetqueue.controllers.processes.capabilities import NotInstalled
     from fleetqueue.controllers.processes.probes import ProbesCannotListen
+    from fleetqueue.dashboard.server import DashboardCannotListen
     from fleetqueue.lab.errors import EngineError
     from fleetqueue.real.kubectl import KubectlFailed
     from fleetqueue.runtime.leader_election import LeadershipLost
@@ -111,10 +138,12 @@ def _spoken() -> tuple[type[Exception], ...]:
         CannotJoin,
         ChosenByLabels,
         CredentialProblem,
+        DashboardCannotListen,
         EngineError,
         KubectlFailed,
         LeadershipLost,
         NoAnswer,
         NotInstalled,
         ProbesCannotListen,
+        WouldDropMore,
     )

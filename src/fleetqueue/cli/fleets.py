@@ -42,6 +42,7 @@ def folder(data_dir: Path | None) -> Path:
 
 def usable_folder(where: Path) -> Path:
     """Make the folder of a fleet that is to start; refuse one that holds other things, since `down` may delete it."""
+    from fleetqueue.lab.folders import remember
     from fleetqueue.lab.state import refuse_foreign
 
     try:
@@ -56,21 +57,24 @@ def usable_folder(where: Path) -> Path:
             f"{where} cannot be the folder of a fleet: {why}; choose another one with --data-dir", Code.USAGE
         )
     refuse_foreign(where)
+    remember(where)
     return where
 
 
 def how_to_go_on(data_dir: Path, *, is_detached: bool, is_bare: bool = False) -> str:
     """Say what a person can do with a fleet that is up."""
+    import shlex
+
     from fleetqueue.lab.state import option
 
     chosen = option(data_dir)
-    look = BARE_LOOK if is_bare else ("kubectl get managedclusters", "fleetqueue get clusters")
+    look = BARE_LOOK if is_bare else ("kubectl get managedclusters", "fleetqueue get clusters", "fleetqueue dashboard")
     end = f"fleetqueue down{chosen}" if is_detached else "press Ctrl-C"
     return "\n".join(
         [
             "",
             "The fleet is up. To use it:",
-            f"  export KUBECONFIG={data_dir / 'kubeconfig'}",
+            f"  export KUBECONFIG={shlex.quote(str(data_dir / 'kubeconfig'))}",
             *(f"  {line}" for line in look),
             "The contexts are hub, cluster1, ...; kind-hub, kind-cluster1, ... are other names for them.",
             f"To look at it: fleetqueue status{chosen}. To end it: {end}",

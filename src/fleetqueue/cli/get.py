@@ -1,11 +1,23 @@
 """`fleetqueue get`: what the fleet looks like."""
 
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.exit_codes import CommandFailure
-from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Output, OutputFormat, show
+from fleetqueue.cli.exit_codes import NO_HUB, Code, CommandFailure
+from fleetqueue.cli.options import (
+    Context,
+    JobOutput,
+    JobOutputFormat,
+    Kubeconfig,
+    KueueNamespace,
+    Output,
+    OutputFormat,
+    show,
+    show_each,
+)
 
 if TYPE_CHECKING:
     from fleetqueue.client import Client
@@ -63,20 +75,29 @@ def clustersets(
 
 
 @app.command(short_help="Show the Placements and what they chose.")
-def placements(kubeconfig: Kubeconfig = None, context: Context = "", output: Output = OutputFormat.TABLE) -> None:
+def placements(
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    output: Output = OutputFormat.TABLE,
+    why: Annotated[
+        bool, typer.Option("--why", help="A row for each cluster: the rule that dropped it, or its scores.")
+    ] = False,
+) -> None:
     """Show the Placements and the clusters that they chose.
 
     \b
     Example:
       fleetqueue get placements
+      fleetqueue get placements --why
     """
     from fleetqueue.admin import listings
 
-    show(kubeconfig, context, lambda hub: listings.placements(hub, output.value))
+    show(kubeconfig, context, lambda hub: listings.placements(hub, output.value, why=why))
 
 
 @app.command(short_help="Show the jobs: how far, where, and why.")
 def jobs(
+    name: Annotated[str, typer.Argument(help="A job, such as train or Job/train.", show_default="all of them")] = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     namespace: Annotated[
@@ -85,28 +106,62 @@ def jobs(
     all_namespaces: Annotated[
         bool, typer.Option("--all-namespaces", "-A", help="The jobs of all namespaces, also where -n is given.")
     ] = False,
-    output: Output = OutputFormat.TABLE,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on with every job that changes.")] = False,
+    output: JobOutput = JobOutputFormat.TABLE,
 ) -> None:
     """Show the jobs of the hub: how far each has come, on which cluster, and what it waits for.
 
-    Unlike kubectl it shows all namespaces unless one is named; who may list only one of them must name it.
+    POSITION is its place among all that wait for the same ClusterQueue, where Kueue's visibility API tells it; 1 is the
+    next. WAITED is the time from its creation to its admission, RAN that from there to its end. A job that names a
+    queue and has no Workload is NotQueued. Unlike kubectl it shows all namespaces unless one is named; who may list
+    only one of them must name it. With -w, each change is a further line, and with -o json a line of JSON.
 
     \b
     Example:
       fleetqueue get jobs
-      fleetqueue get jobs -n team-a
+      fleetqueue get jobs train -n team-a -w
+      fleetqueue get jobs -o wide
     """
     chosen = "" if all_namespaces else namespace
-    show(kubeconfig, context, lambda hub: list_jobs(hub, output, chosen))
+    if watch:
+        show_each(kubeconfig, context, lambda hub: watch_jobs(hub, output, chosen, name))
+    else:
+        show(kubeconfig, context, lambda hub: list_jobs(hub, output, chosen, name))
 
 
-async def list_jobs(hub: "Client", output: OutputFormat, namespace: str) -> str:
+async def list_jobs(hub: "Client", output: JobOutputFormat, namespace: str, name: str = "") -> str:
     """List the jobs; raises CommandFailure where only those of single namespaces may be listed."""
     from fleetqueue.admin import listings
+
+    await refuse_other_than_hub(hub)
+    with explained(namespace):
+        return await listings.jobs(hub, output.value, namespace=namespace, name=name)
+
+
+async def watch_jobs(hub: "Client", output: JobOutputFormat, namespace: str, name: str) -> AsyncIterator[str]:
+    from fleetqueue.admin.listings import watched_jobs
+
+    await refuse_other_than_hub(hub)
+    with explained(namespace):
+        async for text in watched_jobs(hub, output.value, namespace=namespace, name=name):
+            yield text
+
+
+async def refuse_other_than_hub(hub: "Client") -> None:
+    """Raise CommandFailure for a worker: it has Kueue as well, and would be said to have no jobs."""
+    from fleetqueue.api.cluster_v1 import ManagedCluster
+
+    if not await hub.serves(ManagedCluster.resource):
+        raise CommandFailure(NO_HUB, Code.NOT_FOUND)
+
+
+@contextmanager
+def explained(namespace: str) -> Iterator[None]:
+    """Tell who may not list the jobs of all namespaces to name one."""
     from fleetqueue.api import errors
 
     try:
-        return await listings.jobs(hub, output.value, namespace=namespace)
+        yield
     except errors.Forbidden as error:
         if namespace:
             raise

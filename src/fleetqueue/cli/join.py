@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from fleetqueue.cli.exit_codes import Code, CommandFailure, run
-from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Timeout, opened
+from fleetqueue.cli.options import Context, HubContext, HubKubeconfig, Kubeconfig, KueueNamespace, Timeout, opened
 from fleetqueue.cli.progress import Progress
 
 NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -17,11 +17,9 @@ NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 def join(
     name: Annotated[str, typer.Argument(help="The name that the worker has, or shall have, as ManagedCluster.")],
     kubeconfig: Annotated[Path, typer.Option(help="An administrator's kubeconfig of the worker.")],
-    context: Annotated[str, typer.Option(help="The context in it; otherwise its current one.")] = "",
-    hub_kubeconfig: Annotated[
-        Path | None, typer.Option(help="The kubeconfig of the hub; otherwise $KUBECONFIG.")
-    ] = None,
-    hub_context: Annotated[str, typer.Option(help="The context in that.")] = "",
+    context: Context = "",
+    hub_kubeconfig: HubKubeconfig = None,
+    hub_context: HubContext = "",
     clusterset: Annotated[str, typer.Option(help="The cluster set to put it into; made if it is missing.")] = "",
     label: Annotated[
         list[str] | None, typer.Option(help="A label, such as accelerator=nvidia; may be given often.")

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from fleetqueue.cli.exit_codes import Code, CommandFailure, run
 from fleetqueue.cli.fleets import folder
-from fleetqueue.cli.options import Context, DataDir
+from fleetqueue.cli.options import AdminKubeconfig, Context, DataDir
 
 HELP = ("--help", "-h")
 
@@ -39,9 +39,21 @@ app = typer.Typer(
 )
 
 
+def clusters_in(where: Path) -> list[str]:
+    """Return the clusters of a fleet on this machine."""
+    return sorted(kubeconfig.parent.name for kubeconfig in where.glob("*/kubeconfig"))
+
+
+def completed(context: typer.Context, incomplete: str) -> list[str]:
+    return [name for name in clusters_in(folder(context.params.get("data_dir"))) if name.startswith(incomplete)]
+
+
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="The cluster; all of them in one file where none is named.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(help="The cluster; all of them in one file where none is named.", autocompletion=completed),
+    ] = "",
     merged: Annotated[bool, typer.Option("--merged", help="All clusters in one file.")] = False,
     path: Annotated[bool, typer.Option("--path", help="Print where the file is, not what is in it.")] = False,
     data_dir: DataDir = None,
@@ -58,24 +70,36 @@ def show(
     where = folder(data_dir)
     file = where / "kubeconfig" if merged or not name else where / name / "kubeconfig"
     if not file.is_file():
-        there = sorted(kubeconfig.parent.name for kubeconfig in where.glob("*/kubeconfig"))
+        there = clusters_in(where)
         known = f"known are: {', '.join(there)}" if there else f"start a fleet with `fleetqueue up{option(where)}`"
         raise CommandFailure(f"there is no {file}; {known}", Code.NOT_FOUND)
     sys.stdout.write(f"{file}\n" if path else file.read_text())
 
 
+def known_kinds(given: list[str] | None) -> list[str] | None:
+    """Refuse what is no kind of jobs before anything is made on the worker."""
+    if given:
+        from fleetqueue.controllers.credentials.worker_rules import JOB_KINDS, NEVER_DISPATCHED
+
+        if unknown := [kind for kind in given if kind not in {*JOB_KINDS, *NEVER_DISPATCHED}]:
+            raise CommandFailure(
+                f'there is no kind of jobs "{unknown[0]}"; known are {", ".join(sorted(JOB_KINDS))}', Code.USAGE
+            )
+    return given
+
+
 @app.command()
 def create(
-    kubeconfig: Annotated[Path | None, typer.Option(help="An administrator's kubeconfig of the worker.")] = None,
+    kubeconfig: AdminKubeconfig = None,
     context: Context = "",
     cluster: Annotated[str, typer.Option(help="What the cluster is called in the new file.")] = "",
-    lifetime: Annotated[
-        int, typer.Option(help="Seconds that its token is good for, 600 or more; nobody renews it.")
-    ] = 24 * 3600,
+    lifetime: Annotated[int, typer.Option(help="Seconds that its token is good for; nobody renews it.", min=600)] = 24
+    * 3600,
     job_kind: Annotated[
         list[str] | None,
         typer.Option(
             help="A kind of jobs, as Kueue names it; may be given often.",
+            callback=known_kinds,
             show_default="all of Kueue's kinds that the worker serves",
         ),
     ] = None,

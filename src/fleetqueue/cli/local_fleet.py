@@ -160,10 +160,11 @@ def keep_up(fleet: Callable[[], "SupervisedFleet"]) -> None:
     """Run a fleet in this terminal until Ctrl-C."""
     from fleetqueue.lab.supervisor import Supervisor
 
-    async def work() -> None:
-        await Supervisor(fleet()).run()
+    async def work() -> bool:
+        return await Supervisor(fleet()).run()
 
-    run(work())
+    if not run(work()):
+        raise CommandFailure("the fleet was ended before it was up", Code.INTERRUPTED)
 
 
 def down(
@@ -185,7 +186,6 @@ def down(
         print(f"there is no fleet in {where}")
         return
     refuse_foreign(where)
-    there = kept(where)
     is_running = run(control.ask_if_there(where, "status")) is not None
     with Progress() as report:
         if is_running:
@@ -193,9 +193,10 @@ def down(
         run(control.down(where, delete=delete))
     if delete:
         print(f"the fleet in {where} is gone")
-    else:
-        message = f"the fleet in {where} is stopped" if is_running else f"no fleet runs in {where}"
-        print(f"{message}; its state is kept" if there and not there.in_memory else message)
+        return
+    message = f"the fleet in {where} is stopped" if is_running else f"no fleet runs in {where}"
+    there = kept(where)  # now that it is stopped: what is remembered of it may be broken
+    print(f"{message}; its state is kept" if there and not there.in_memory else message)
 
 
 def status(data_dir: DataDir = None, output: Output = OutputFormat.TABLE) -> None:

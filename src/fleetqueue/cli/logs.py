@@ -1,94 +1,116 @@
-"""`fleetqueue logs`: what a process of a fleet said, or a part of embedded clusters, which all share one process."""
+"""`fleetqueue logs`: what the pods of a job said, or a part of a fleet on this machine."""
 
-import os
-import re
 import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.exit_codes import Code, CommandFailure
+from fleetqueue.cli.exit_codes import run
 from fleetqueue.cli.fleets import folder
-from fleetqueue.cli.options import DataDir
+from fleetqueue.cli.options import Context, DataDir, Kubeconfig, opened
+from fleetqueue.cli.part_logs import is_part, print_part
 
-POLL_SECONDS = 0.2
-SUPERVISOR = "supervisor"
+if TYPE_CHECKING:
+    from fleetqueue.admin.job_location import JobLocation
+    from fleetqueue.admin.job_logs import PodLine
+    from fleetqueue.client.kubeconfig import Connection
 
 
 def logs(
     name: Annotated[
         str,
         typer.Argument(
-            help="The process as `status` names it, such as hub/kueue; or `supervisor`, which starts and ends the "
-            "fleet. Of embedded clusters: a cluster, or a part of it by how its pods' names begin.",
-            show_default="say which there are",
+            metavar="[JOB]",
+            help="A job, such as train or Job/train. A name like hub/kueue, or that of a cluster of the fleet on this "
+            "machine, means the same as with --part.",
         ),
     ] = "",
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what it says from now on.")] = False,
+    part: Annotated[
+        str,
+        typer.Option(
+            help="A process as `status` names it, such as hub/kueue; or `supervisor`, which starts and ends the fleet. "
+            "Of embedded clusters: a cluster, or a part of it by how its pods' names begin."
+        ),
+    ] = "",
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="The namespace of the job; otherwise the context's.")
+    ] = "",
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what is said from now on; of a job, until it ends.")
+    ] = False,
+    container: Annotated[
+        str, typer.Option("--container", "-c", help="The container; otherwise each pod's first.")
+    ] = "",
     tail: Annotated[int, typer.Option(help="Only the last lines; 0 means all.", min=0)] = 0,
+    worker_context: Annotated[
+        str, typer.Option(help="Your context for the worker; otherwise one of your kubeconfig that leads there.")
+    ] = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
     data_dir: DataDir = None,
 ) -> None:
-    """Print what one process of the fleet on this machine said, or one part of embedded clusters.
+    """Print what the pods of a job said, on the worker that has them, or what one part of a fleet here said.
+
+    Each line has its pod before it. The pods are read with your own context for the worker, which is found by its
+    address; where there is none, the command says whom to ask. MultiKueue removes the pods of a job that has ended.
 
     \b
     Example:
-      fleetqueue logs hub/kueue -f
-      fleetqueue logs cluster1/kueue --tail 20
-      fleetqueue logs hub/fleetqueue-controller
+      fleetqueue logs train -n team-a -f
+      fleetqueue logs Job/train --worker-context cluster1 --tail 20
+      fleetqueue logs --part hub/kueue -f
     """
-    file, is_told = source(folder(data_dir), name)
-    with file.open(errors="replace") as lines:
-        sys.stdout.writelines([line for line in lines if is_told(line)][-tail:])
-        if follow:
-            sys.stdout.flush()
-            for line in filter(is_told, coming(file, lines)):
-                print(line, end="", flush=True)
+    where = folder(data_dir)
+    if part or is_part(where, name):
+        print_part(where, part or name, follow=follow, tail=tail)
+        return
+    location = run(found(kubeconfig, context, namespace, name, follow=follow))
+    print_job(location, worker_of(location, kubeconfig, context, worker_context), container, follow=follow, tail=tail)
 
 
-def source(where: Path, name: str) -> tuple[Path, Callable[[str], bool]]:
-    """Return where something is logged, and which lines of that are its own; or say which logs there are."""
-    from fleetqueue.fleets import embedded_log
-    from fleetqueue.lab.state import option
+async def found(kubeconfig: Path | None, context: str, namespace: str, name: str, *, follow: bool) -> "JobLocation":
+    """Find the worker of a job; who follows one that waits waits with it."""
+    from fleetqueue.admin.job_location import locate, locate_once_sent
+    from fleetqueue.client.kubeconfig import load
 
-    cluster, _, process = name.partition("/")
-    file = where / f"{SUPERVISOR}.log" if name == SUPERVISOR else where / cluster / "logs" / f"{process}.log"
-    if file.is_file():
-        return file, lambda line: True
-    shared = where / embedded_log.FILE
-    lines = shared.read_text(errors="replace").splitlines() if shared.is_file() else []
-    if name and any(map(embedded_log.LinesOf(name), lines)):
-        return shared, embedded_log.LinesOf(name)
-    known = [*known_files(where), *embedded_log.speakers(lines)]
-    if not known:
-        raise CommandFailure(
-            f"there is no fleet in {where}; start one with `fleetqueue up{option(where)}`", Code.NOT_FOUND
-        )
-    if not name:
-        raise CommandFailure(f"say whose log, such as {known[-1]}; known are: {near(known, '')}", Code.USAGE)
-    raise CommandFailure(f'there is no log of "{name}"; known are: {near(known, cluster)}', Code.NOT_FOUND)
+    where = namespace or load(kubeconfig, context).namespace
+    async with opened(kubeconfig, context) as hub:
+        if not follow:
+            return await locate(hub, where, name)
+        return await locate_once_sent(hub, where, name, lambda line: print(line, file=sys.stderr, flush=True))
 
 
-def near(known: list[str], cluster: str) -> str:
-    """List what is known of a cluster; without one, or where nothing is, only of which clusters something is."""
-    of_it = [name for name in known if name.startswith(f"{cluster}/")]
-    return ", ".join(of_it or sorted({re.sub("/.*", "/...", name) for name in known}))
+def worker_of(location: "JobLocation", kubeconfig: Path | None, context: str, worker_context: str) -> "Connection":
+    """Return the user's own way to the worker of a job."""
+    from fleetqueue.admin.job_location import context_for
+    from fleetqueue.client.kubeconfig import contexts, load
+
+    if worker_context or not location.cluster:
+        return load(kubeconfig, worker_context or context)
+    return context_for(location, contexts(kubeconfig).values())
 
 
-def known_files(where: Path) -> list[str]:
-    names = sorted(f"{log.parents[1].name}/{log.stem}" for log in where.glob("*/logs/*.log"))
-    return [SUPERVISOR, *names] if (where / f"{SUPERVISOR}.log").is_file() else names
+def print_job(location: "JobLocation", worker: "Connection", container: str, *, follow: bool, tail: int) -> None:
+    from fleetqueue.admin.job_location import NoPods
+    from fleetqueue.admin.job_logs import JobLogs
+    from fleetqueue.client.transport import connect
+
+    async def work() -> None:
+        client = connect(worker)
+        pods = set()
+        try:
+            async for line in JobLogs(client, location, container, tail or None).lines(follow=follow):
+                pods.add(line.pod)
+                print_line(line)
+        finally:
+            await client.close()
+        if not pods:
+            raise NoPods(location.without_pods)
+
+    run(work())
 
 
-def coming(file: Path, lines: TextIO) -> Iterator[str]:
-    """Wait for further lines, without an end; where a file is put aside for a new one, go on with that."""
-    while True:
-        if line := lines.readline():
-            yield line
-        elif not os.path.samestat(os.stat(lines.fileno()), file.stat()):
-            with file.open(errors="replace") as further:
-                yield from coming(file, further)
-        else:
-            time.sleep(POLL_SECONDS)
+def print_line(line: "PodLine") -> None:
+    """Print a line with the pod that said it; what is no line of a log goes where errors go."""
+    print(f"{line.pod}  {line.text}", file=sys.stderr if line.is_note else sys.stdout, flush=True)

@@ -22,11 +22,45 @@ class OutputFormat(StrEnum):
     YAML = "yaml"
 
 
-Kubeconfig = Annotated[
-    Path | None,
-    typer.Option(help="The kubeconfig of the hub; otherwise $KUBECONFIG, ~/.kube/config, or the pod's own account."),
+class JobOutputFormat(StrEnum):
+    """How jobs are printed, of which more is known than fits into a table."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+
+
+def contexts_of(parameter: str) -> Callable[[typer.Context, str], list[str]]:
+    """Return how a shell completes a context: from the kubeconfig that another option names, or the usual one."""
+
+    def names(context: typer.Context, incomplete: str) -> list[str]:
+        from fleetqueue.client.kubeconfig import KubeconfigError, context_names
+
+        try:
+            known = context_names(context.params.get(parameter))
+        except KubeconfigError:
+            return []
+        return [name for name in known if name.startswith(incomplete)]
+
+    return names
+
+
+OTHERWISE = "otherwise $KUBECONFIG, ~/.kube/config, or the pod's own account."
+
+Kubeconfig = Annotated[Path | None, typer.Option(help=f"The kubeconfig of the hub; {OTHERWISE}")]
+WorkerKubeconfig = Annotated[Path | None, typer.Option(help=f"The kubeconfig of the worker; {OTHERWISE}")]
+AdminKubeconfig = Annotated[Path | None, typer.Option(help=f"An administrator's kubeconfig of the worker; {OTHERWISE}")]
+Context = Annotated[
+    str,
+    typer.Option(help="The context in it; otherwise its current one.", autocompletion=contexts_of("kubeconfig")),
 ]
-Context = Annotated[str, typer.Option(help="The context in it; otherwise its current one.")]
+HubKubeconfig = Annotated[Path | None, typer.Option(help=f"The kubeconfig of the hub; {OTHERWISE}")]
+HubContext = Annotated[
+    str,
+    typer.Option(help="The context in that; otherwise its current one.", autocompletion=contexts_of("hub_kubeconfig")),
+]
+JobOutput = Annotated[JobOutputFormat, typer.Option("--output", "-o", help="How to print them.")]
 Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to print it.")]
 DataDir = Annotated[
     Path | None,
@@ -64,6 +98,17 @@ async def opened(kubeconfig: Path | None, context: str) -> AsyncIterator["Client
         yield client
     finally:
         await client.close()
+
+
+def show_each(kubeconfig: Path | None, context: str, command: Callable[["Client"], AsyncIterator[str]]) -> None:
+    """Print what a command on a cluster tells, piece by piece, for as long as it does."""
+
+    async def work() -> None:
+        async with opened(kubeconfig, context) as client:
+            async for text in command(client):
+                print(text, flush=True)
+
+    run(work())
 
 
 def show(kubeconfig: Path | None, context: str, command: Callable[["Client"], Awaitable[str]]) -> None:

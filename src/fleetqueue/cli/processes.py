@@ -1,12 +1,19 @@
 """`fleetqueue controller`, `fleetqueue score-agent`: the process on the hub, and that on a worker."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fleetqueue.cli.exit_codes import Code, CommandFailure, run
-from fleetqueue.cli.options import ConfigFile, Context, Kubeconfig, Overrides
+from fleetqueue.cli.options import (
+    ConfigFile,
+    Context,
+    HubContext,
+    HubKubeconfig,
+    Kubeconfig,
+    Overrides,
+    WorkerKubeconfig,
+)
 
 
 def controller(
@@ -51,12 +58,10 @@ def controller(
 
 def score_agent(
     cluster: Annotated[str, typer.Option(help="The name of the worker's ManagedCluster.")] = "",
-    kubeconfig: Annotated[
-        Path | None, typer.Option(help="The kubeconfig of the worker; otherwise as for all commands.")
-    ] = None,
-    context: Annotated[str, typer.Option(help="The context in it; otherwise its current one.")] = "",
-    hub_kubeconfig: Annotated[Path | None, typer.Option(help="The kubeconfig of the hub.")] = None,
-    hub_context: Annotated[str, typer.Option(help="The context in that.")] = "",
+    kubeconfig: WorkerKubeconfig = None,
+    context: Context = "",
+    hub_kubeconfig: HubKubeconfig = None,
+    hub_context: HubContext = "",
     config: ConfigFile = None,
     overrides: Overrides = None,
 ) -> None:

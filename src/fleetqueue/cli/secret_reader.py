@@ -1,21 +1,19 @@
 """`fleetqueue secret-reader`: the exec plugin with which Kueue reaches the cluster of a ClusterProfile."""
 
 import os
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from fleetqueue.cli.exit_codes import CommandFailure, run
+from fleetqueue.cli.options import Context, Kubeconfig
 
 EXEC_INFO: Final = "KUBERNETES_EXEC_INFO"
 
 
 def secret_reader(
-    kubeconfig: Annotated[
-        Path | None, typer.Option(help="The kubeconfig of the hub; otherwise as for all commands.")
-    ] = None,
-    context: Annotated[str, typer.Option(help="The context in it; otherwise its current one.")] = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
     namespace: Annotated[str, typer.Option(help="Where secrets are; otherwise the context's, or the pod's own.")] = "",
     managed_service_account: Annotated[
         str, typer.Option(help="Whose token is read where the profile only names its cluster.")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import stat
 import sys
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -97,6 +98,17 @@ def shortened(lines: list[str]) -> list[str]:
         return lines
     half = LONG_OUTPUT // 2
     return [*lines[:half], f"... {len(lines) - 2 * half} lines ...", *lines[-half:]]
+
+
+def may_be_pressed(stream: TextIO | None) -> bool:
+    """Tell whether Enter can come from a stream: from a person at a terminal, or from a program through a pipe."""
+    if stream is None or stream.closed:
+        return False
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except OSError:
+        return False
+    return stream.isatty() or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 async def enter() -> bool:

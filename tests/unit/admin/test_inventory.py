@@ -11,14 +11,17 @@ from fleetqueue.admin.hub_state import HubState, look
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apps_v1 import StatefulSet
 from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.fence import LEASE as FENCE_LEASE
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, REFUSED
+from fleetqueue.api.kueue_pods import OWNER_NAME
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials import secret_content
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.runtime.cluster import OURS
 from fleetqueue.runtime.events import Recorder
-from fleetqueue.testing.builders import by_secret, condition
+from fleetqueue.testing.builders import by_secret, condition, pod_template
 
 
 def member(name: str, cluster_set: str) -> dict[str, object]:
@@ -255,19 +258,21 @@ async def test_scores_of_other_add_ons_are_left_out(api):
 
 
 @pytest.mark.parametrize(
-    ("true", "state"),
+    ("true", "state", "clusters"),
     [
-        pytest.param((), "Pending", id="nobody has looked at it"),
-        pytest.param(("QuotaReserved",), "QuotaReserved", id="it has quota"),
-        pytest.param(("QuotaReserved", "Admitted"), "Admitted", id="it runs"),
-        pytest.param(("Admitted", "Finished"), "Finished", id="it has ended"),
+        pytest.param((), "Pending", [], id="it has no quota, or none any more"),
+        pytest.param(("QuotaReserved",), "QuotaReserved", ["c1"], id="it has quota"),
+        pytest.param(("QuotaReserved", "Admitted"), "Admitted", ["c1"], id="it runs"),
+        pytest.param(("Admitted", "Finished"), "Finished", ["c1"], id="it has ended"),
     ],
 )
-def test_a_job_tells_how_far_it_is(true, state):
-    status = {"conditions": [{"type": kind, "status": "True"} for kind in true]}
+def test_a_job_tells_how_far_it_is_and_where(true, state, clusters):
+    status = {"conditions": [{"type": kind, "status": "True"} for kind in true], "clusterName": "c1"}
     found = kueue.Workload.view(kueue.Workload.manifest("w", "default", status=status))
 
-    assert inventory.job_row(found, HubState())["state"] == state
+    row = inventory.job_row(found, HubState())
+
+    assert (row["state"], row["clusters"]) == (state, clusters)
 
 
 POD = {"apiVersion": "v1", "kind": "Pod", "name": "p-0", "uid": "p"}
@@ -307,12 +312,14 @@ async def test_a_job_tells_the_last_word_of_the_dispatcher(api):
 
     (row,) = await inventory.jobs(Client(api))
 
-    assert row["why"] == "mk is Pending: no cluster is nominated yet; gpu-c1: not connected"
+    assert (row["cause"], row["why"]) == ("ClusterNotConnected", "no cluster can take it: gpu-c1: not connected")
 
 
 def check(name: str, controller: str, *conditions: dict[str, object]) -> dict[str, object]:
     status = {"conditions": list(conditions) or [condition("Active")]}
-    return kueue.AdmissionCheck.manifest(name, spec={"controllerName": controller}, status=status)
+    parameters = {"apiGroup": cluster.GROUP, "kind": "Placement", "name": name}
+    spec = {"controllerName": controller, **({"parameters": parameters} if controller == CHECK_CONTROLLER else {})}
+    return kueue.AdmissionCheck.manifest(name, spec=spec, status=status)
 
 
 async def test_a_job_tells_why_its_queue_is_inactive(api):
@@ -328,8 +335,10 @@ async def test_a_job_tells_why_its_queue_is_inactive(api):
 
     (row,) = await inventory.jobs(Client(api))
 
-    assert row["why"] == (
-        "ClusterQueue cq is inactive; check gpu is not Active: PlacementNotFound: Placement gpu not found"
+    assert (row["cause"], row["why"]) == (
+        "PlacementMissing",
+        "ClusterQueue cq is inactive: there is no Placement gpu in namespace kueue-system; so AdmissionCheck gpu is not"
+        " Active",
     )
 
 
@@ -349,8 +358,8 @@ async def test_a_job_tells_that_its_worker_is_lost_and_that_nobody_answers(api):
 
     assert lost == "admitted; gpu-c1 may be lost: Kueue is not connected to it: ClientConnectionFailed: refused"
     assert unanswered == (
-        "gpu is Pending: no cluster is nominated yet; nobody answers: there is no lease"
-        " fleetqueue-system/fleetqueue-controller; does a fleetqueue controller run?"
+        "nobody answers for AdmissionCheck gpu: there is no lease fleetqueue-system/fleetqueue-controller; does a"
+        " fleetqueue controller run?"
     )
 
 
@@ -377,17 +386,44 @@ async def test_for_one_namespace_no_right_to_others_is_needed(api):
 
     (row,) = await inventory.jobs(Client(api), "team-a")
 
-    assert row["why"].endswith("; gpu-c1: not connected")
+    assert row["why"] == "no cluster can take it: gpu-c1: not connected"
+
+
+async def test_a_set_that_was_changed_after_it_was_sent_tells_what_to_do(api):
+    running = {"conditions": [condition("Admitted", message="admitted")], "clusterName": "gpu-c1"}
+    pods = {**pod_template(), "metadata": {"labels": {"app": "a"}}}
+    pods["spec"] = {**pods["spec"], "restartPolicy": "Always"}
+    spec = {"serviceName": "a", "selector": {"matchLabels": {"app": "a"}}, "template": pods}
+    for name, revision in (("old", "r-1"), ("new", "r-2")):
+        status = {"replicas": 1, "currentRevision": "r-1", "updateRevision": revision}
+        api.add(
+            StatefulSet.manifest(name, "a", spec=spec, status=status),
+            kueue.Workload.manifest(name, "a", annotations={OWNER_NAME: name}, spec={}, status=running),
+        )
+    api.add(kueue.MultiKueueCluster.manifest("gpu-c1", status={"conditions": [condition("Active")]}))
+
+    new, old = await inventory.jobs(Client(api))
+
+    assert new["why"].startswith("admitted; its template was changed")
+    assert old["why"] == "admitted"
 
 
 OTHERS = (
+    "statefulsets",
     "events",
     "leases",
     "admissionchecks",
     "localqueues",
     "clusterqueues",
+    "resourceflavors",
+    "multikueueconfigs",
     "multikueueclusters",
     "managedclusters",
+    "managedclustersets",
+    "managedclustersetbindings",
+    "placements",
+    "placementdecisions",
+    "addonplacementscores",
 )
 
 
@@ -413,6 +449,11 @@ def lease(name: str, renewed: str) -> dict[str, object]:
         pytest.param([("fq-controller", True)], "", id="it is kept"),
         pytest.param([("old", False), ("fq-controller", True)], "", id="one of two is kept"),
         pytest.param([("fq-controller", False)], "has not renewed the lease batch/fq-controller", id="it is not kept"),
+        pytest.param(
+            [("fq-controller", False), (FENCE_LEASE, True)],
+            "has not renewed the lease batch/fq-controller",
+            id="only an agent keeps its own",
+        ),
     ],
 )
 async def test_a_lease_of_another_name_is_found_by_its_label(api, leases, said):
@@ -438,7 +479,7 @@ async def test_who_may_not_read_events_still_sees_the_jobs(api):
 
     (row,) = await inventory.jobs(Client(api))
 
-    assert row["why"] == "no queue has looked at it yet"
+    assert row["why"] == "it names no queue"
 
 
 def decision(name: str, namespace: str, placement: str, names: list[str]) -> dict[str, object]:

@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.admin.joining import Newcomer, adoption, inspect, join, mark_refused, wait_for_credentials
 from fleetqueue.admin.portable_kubeconfig import CannotJoin
 from fleetqueue.admin.waiting import NotInTime
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSet
+from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Namespace, Secret
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.fleetqueue import CREDENTIALS_ANNOTATION, REFUSED, is_refused
@@ -131,8 +133,18 @@ async def test_a_worker_with_kueue_tells_its_version(api):
 
 
 async def test_without_a_controller_the_wait_ends_with_a_hint(api):
-    with pytest.raises(NotInTime, match="is `fleetqueue controller` running on this hub"):
+    with pytest.raises(NotInTime, match="does a fleetqueue controller run") as late:
         await wait_for_credentials(Client(api), NEWCOMER, limit=30)
+
+    assert 'Kueue has no credentials yet: secret "kueue-system/kueue-admin-cluster1-kubeconfig"' in str(late.value)
+
+
+async def test_a_short_wait_does_not_blame_a_controller_that_is_at_work(api):
+    spec = {"holderIdentity": "controller-0", "renewTime": f"{clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"}
+    api.add(Lease.manifest("any-name", "anywhere", labels=OURS, spec=spec))
+
+    with pytest.raises(NotInTime, match=r"not within 4 s; the controller is at work; .* longer --timeout"):
+        await wait_for_credentials(Client(api), NEWCOMER, limit=4)
 
 
 async def test_a_secret_that_nobody_renews_is_not_waited_for_in_vain(api):

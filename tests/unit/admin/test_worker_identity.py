@@ -101,9 +101,26 @@ async def test_what_may_be_right_is_joined(api, known, given, told):
     )
 
 
-async def test_a_second_name_for_a_worker_is_joined(api):
+async def test_a_second_name_for_a_member_is_refused(api):
     cluster(api, "c2", "two")
 
-    await join(Client(api), newcomer("two", "https://c2.example:6443"), lambda line: None)
+    said = await refusal(api, newcomer("two", "https://c2.example:6443"))
+
+    assert 'opens "c2", which is in the fleet already: kube-system of both has uid two' in said
+    assert "to rename it, run `fleetqueue unjoin c2` first" in said
+
+
+async def test_a_second_name_that_an_agent_has_registered_is_refused_as_well(api):
+    cluster(api, "c1")
+    cluster(api, "c2", "two")
+
+    assert 'opens "c2", which is in the fleet already' in await refusal(api, newcomer("two", URL))
+
+
+async def test_a_worker_that_has_two_names_from_before_may_be_joined_again_by_both(api):
+    cluster(api, "c1", "two")
+    cluster(api, "c2", "two")
+
+    await join(Client(api), newcomer("two"), lambda line: None)
 
     assert api.get(Secret, "c1-admin", "fleetqueue-system") is not None

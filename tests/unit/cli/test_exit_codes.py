@@ -1,12 +1,14 @@
 """Exit codes and error lines: one line that names the object and the next step, no traceback."""
 
+import ssl
+
 import pytest
 
 from fleetqueue.admin.dispatcher import NoKueueConfig
 from fleetqueue.admin.waiting import NoAnswer, NotInTime
 from fleetqueue.api import errors
 from fleetqueue.cli.exit_codes import Code, CommandFailure, explain, report
-from fleetqueue.client.kubeconfig import KubeconfigError
+from fleetqueue.client.kubeconfig import KubeconfigError, KubeconfigNotFound
 from fleetqueue.controllers.processes.capabilities import NotInstalled
 from fleetqueue.controllers.processes.settings_file import SettingsError
 from fleetqueue.lab.errors import EngineError, NoProcess
@@ -28,6 +30,7 @@ from fleetqueue.runtime.leader_election import LeadershipLost
         pytest.param(errors.ServerError("no"), Code.FAILED, id="any other answer"),
         pytest.param(LeadershipLost("no"), Code.FAILED, id="another replica leads"),
         pytest.param(KubeconfigError("no"), Code.USAGE, id="a kubeconfig that cannot be used"),
+        pytest.param(KubeconfigNotFound("no"), Code.NOT_FOUND, id="a kubeconfig that is not there"),
         pytest.param(NoProcess("no"), Code.NOT_FOUND, id="a process that is not there"),
         pytest.param(NoKueueConfig("no"), Code.NOT_FOUND, id="a configuration that is not there"),
         pytest.param(EngineError("no"), Code.FAILED, id="the engine"),
@@ -48,6 +51,14 @@ def test_a_credential_that_is_not_accepted_is_not_called_too_weak():
         "Unauthorized; the token or certificate of the kubeconfig is not accepted: has it expired?"
     )
     assert explain(errors.Forbidden("no"))[0] == "no; use a kubeconfig with more rights"
+
+
+def test_a_certificate_that_is_not_trusted_is_no_silent_cluster():
+    untrusted = errors.Unreachable("GET /")
+    untrusted.__cause__ = ssl.SSLCertVerificationError("self-signed")
+
+    assert explain(untrusted)[0] == "GET /; do the certificates of the kubeconfig belong to this cluster?"
+    assert explain(errors.Unreachable("GET /"))[0] == "GET /; is the cluster up, and does the kubeconfig name it?"
 
 
 def test_an_error_is_one_line(capsys):
@@ -75,7 +86,7 @@ def test_an_interrupt_has_the_code_of_shells(capsys):
         pytest.param(("get", "clusters", "-o", "xml"), 2, "xml", id="an unknown format"),
         pytest.param(("get", "clusters"), 2, "pass --kubeconfig, set KUBECONFIG", id="no cluster named"),
         pytest.param(("get", "jobs", "-n", "team-a", "-A"), 2, "pass --kubeconfig", id="namespaces, as in kubectl"),
-        pytest.param(("get", "clusters", "--kubeconfig", "/nope"), 2, "cannot read /nope", id="no such kubeconfig"),
+        pytest.param(("get", "clusters", "--kubeconfig", "/nope"), 3, "cannot read /nope", id="no such kubeconfig"),
         pytest.param(("status",), 3, "start one with `fleetqueue up`", id="no fleet"),
         pytest.param(("kubeconfig", "hub"), 3, "start a fleet with `fleetqueue up`", id="no kubeconfig"),
         pytest.param(("logs", "hub/kueue"), 3, "there is no fleet in", id="no log"),
@@ -83,16 +94,26 @@ def test_an_interrupt_has_the_code_of_shells(capsys):
         pytest.param(
             ("status", "--data-dir", "/nope"), 3, "start one with `fleetqueue up --data-dir /nope`", id="no fleet there"
         ),
+        pytest.param(("demo", "--step"), 2, "leave --step out", id="steps where nobody can press Enter"),
         pytest.param(("demo", "4"), 2, 'there is no story "4"', id="no such story"),
         pytest.param(("controller", "--set", "x=1"), 2, 'unknown setting "x"', id="an unknown setting"),
         pytest.param(("score-agent",), 2, "with --cluster", id="an agent without a name"),
         pytest.param(("score-agent", "--cluster", "c"), 2, "with --hub-kubeconfig", id="an agent without a hub"),
-        pytest.param(("join", "c", "--kubeconfig", "/nope"), 2, "cannot read /nope", id="a worker that cannot be read"),
+        pytest.param(("join", "c", "--kubeconfig", "/nope"), 3, "cannot read /nope", id="a worker that cannot be read"),
         pytest.param(
             ("join", "Cluster_3", "--kubeconfig", "/nope"),
             2,
             '"Cluster_3" cannot be the name of a cluster',
             id="a name that no cluster can have",
+        ),
+        pytest.param(
+            ("kubeconfig", "create", "--lifetime", "-5"), 2, "greater than or equal to 600", id="no time to live"
+        ),
+        pytest.param(
+            ("kubeconfig", "create", "--job-kind", "foo/bar"),
+            2,
+            'there is no kind of jobs "foo/bar"',
+            id="no such kind",
         ),
         pytest.param(("join", "c"), 2, "--kubeconfig", id="a worker that is not named"),
         pytest.param(("unjoin", "c", "--timeout", "0"), 2, "above 0, not 0", id="no time to leave"),

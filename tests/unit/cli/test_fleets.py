@@ -33,3 +33,21 @@ def test_ending_what_does_not_run_says_so(fleetqueue, tmp_path):
 
 def test_ending_a_fleet_that_never_was_says_so(fleetqueue, tmp_path):
     assert fleetqueue("down", "--data-dir", str(tmp_path / "x")).out == f"there is no fleet in {tmp_path / 'x'}\n"
+
+
+def test_a_fleet_whose_record_is_broken_can_be_forgotten(fleetqueue, tmp_path):
+    (tmp_path / "fleet.json").write_text("{")
+
+    result = fleetqueue("down", "--delete", "--data-dir", str(tmp_path))
+
+    assert (result.code, result.out) == (0, f"the fleet in {tmp_path} is gone\n")
+    assert not tmp_path.exists()
+
+
+def test_a_fleet_whose_record_is_broken_is_ended_and_told(fleetqueue, tmp_path):
+    (tmp_path / "fleet.json").write_text("{")
+
+    result = fleetqueue("down", "--data-dir", str(tmp_path))
+
+    assert result.code == 1
+    assert f"forget the fleet with `fleetqueue down --delete --data-dir {tmp_path}`" in result.err

@@ -116,3 +116,10 @@ def test_who_started_a_fleet_is_told_how_to_go_on(tmp_path, monkeypatch):
     assert "kubectl --context cluster1 create job hello" in text
     assert f"fleetqueue down --data-dir {tmp_path}" in text
     assert len(text.splitlines()) < 10
+
+
+def test_a_folder_with_a_space_is_printed_as_a_shell_reads_it(tmp_path):
+    text = how_to_go_on(tmp_path / "my fleet", is_detached=True)
+
+    assert f"export KUBECONFIG='{tmp_path}/my fleet/kubeconfig'" in text
+    assert f"fleetqueue down --data-dir '{tmp_path}/my fleet'" in text

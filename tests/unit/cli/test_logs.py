@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.cli.logs import coming
+from fleetqueue.cli.part_logs import coming
 
 
 def test_a_log_is_printed_as_far_as_asked(fleetqueue, tmp_path):

@@ -1,11 +1,18 @@
 """Help: every command has one that teaches, and it comes fast."""
 
+import re
+from io import BytesIO, TextIOWrapper
+
 import pytest
+
+from fleetqueue.cli.exit_codes import MEANINGS, Code
+from fleetqueue.cli.main import program, write_everywhere
 
 COMMANDS = [
     (),
     ("demo",),
     ("up",),
+    ("list",),
     ("status",),
     ("down",),
     ("logs",),
@@ -22,12 +29,27 @@ COMMANDS = [
     ("clusterset", "set"),
     ("clusterset", "bind"),
     ("clusterset", "unbind"),
+    ("explain",),
+    ("explain", "job"),
+    ("explain", "workload"),
+    ("explain", "queue"),
+    ("explain", "placement"),
+    ("explain", "cluster"),
+    ("doctor",),
     ("get",),
     ("get", "clusters"),
     ("get", "clustersets"),
     ("get", "placements"),
     ("get", "scores"),
     ("get", "jobs"),
+    ("dashboard",),
+    ("submit",),
+    ("drain",),
+    ("undrain",),
+    ("cut",),
+    ("heal",),
+    ("pause",),
+    ("resume",),
     ("manifests",),
     ("examples",),
     ("install",),
@@ -36,7 +58,14 @@ COMMANDS = [
     ("score-agent",),
     ("secret-reader",),
 ]
-LISTINGS = [("status",), *(command for command in COMMANDS if len(command) == 2 and command[0] == "get")]
+LISTINGS = [
+    ("list",),
+    ("status",),
+    ("submit",),
+    ("drain",),
+    ("undrain",),
+    *(command for command in COMMANDS if len(command) == 2 and command[0] in ("explain", "get")),
+]
 
 
 def named(command: tuple[str, ...]) -> str:
@@ -56,7 +85,7 @@ def test_help_has_an_example_that_begins_with_the_command(fleetqueue, command):
 def test_every_listing_can_be_printed_for_programs(fleetqueue, command):
     result = fleetqueue(*command, "--help")
 
-    assert "-o, --output <table|json|yaml>" in result.out
+    assert re.search(r"-o, --output <table\|(wide\|)?json\|yaml>", result.out)
 
 
 def test_every_command_is_in_this_list():
@@ -74,10 +103,34 @@ def test_every_command_is_in_this_list():
 
 
 def test_the_exit_codes_are_documented(fleetqueue):
-    assert "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or not in time." in fleetqueue("--help").out
+    listed = ", ".join(f"{code:d} {meaning}" for code, meaning in MEANINGS.items())
+
+    assert f"Exit codes: {listed}." in " ".join(fleetqueue("--help").out.split())
+    assert {*MEANINGS} == {*Code}
 
 
 def test_the_version_is_printed(fleetqueue):
     from fleetqueue import __version__
 
     assert fleetqueue("--version").out == f"fleetqueue {__version__}\n"
+
+
+def test_a_terminal_without_unicode_shows_the_numbers_of_signs():
+    stream = TextIOWrapper(BytesIO(), encoding="ascii")
+
+    write_everywhere(stream)
+    print("├── spoke", file=stream, flush=True)
+
+    assert stream.buffer.getvalue() == b"\\u251c\\u2500\\u2500 spoke\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        pytest.param("/usr/bin/fleetqueue", "fleetqueue", id="by itself"),
+        pytest.param("/usr/bin/kubectl-fleetqueue", "kubectl fleetqueue", id="as a plugin of kubectl"),
+        pytest.param("/src/fleetqueue/__main__.py", "fleetqueue", id="as a module"),
+    ],
+)
+def test_help_names_the_program_as_it_was_called(path, name):
+    assert program(path) == name

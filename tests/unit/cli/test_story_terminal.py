@@ -8,7 +8,7 @@ import pytest
 
 from fleetqueue.cli import story_terminal
 from fleetqueue.cli.progress import PATIENCE
-from fleetqueue.cli.story_terminal import LONG_OUTPUT, Terminal, end_of_line, shortened
+from fleetqueue.cli.story_terminal import LONG_OUTPUT, Terminal, end_of_line, may_be_pressed, shortened
 from fleetqueue.demo.expectations import ExpectationOutcome
 from fleetqueue.testing.virtual_time import advance
 
@@ -151,6 +151,13 @@ def nothing():
 
 async def test_where_nobody_can_press_it_nothing_is_waited_for(nothing):
     assert not await end_of_line(nothing)
+
+
+def test_enter_can_come_through_a_pipe_and_not_from_nothing(pipe, nothing):
+    assert may_be_pressed(os.fdopen(pipe[0], closefd=False))
+    assert not may_be_pressed(os.fdopen(nothing, closefd=False))
+    assert not may_be_pressed(io.StringIO())
+    assert not may_be_pressed(None)
 
 
 async def test_a_wait_can_be_interrupted(pipe):

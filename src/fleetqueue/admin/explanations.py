@@ -1,0 +1,196 @@
+"""What `explain` tells: the cause, the chain of objects that leads to it, and what is known of each cluster.
+
+Pure functions over what was seen of the hub.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fleetqueue.admin.causes import Cause
+from fleetqueue.admin.chains import (
+    ChainLink,
+    check_links,
+    cluster_links,
+    placement_link,
+    queue_links,
+    set_links,
+    worker_links,
+)
+from fleetqueue.admin.hub_state import HubState
+from fleetqueue.admin.inventory import verdict_row
+from fleetqueue.admin.job_causes import cause_of
+from fleetqueue.admin.placement_verdicts import ClusterVerdict, verdicts, why_none
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import conditions
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, placement_of
+from fleetqueue.api.meta import key_of
+from fleetqueue.controllers.placement_admission.hub_objects import marks_of
+
+LISTED: Final = "Listed"
+"""The rule of a cluster that a config lists by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    about: str
+    cause: Cause
+    chain: Sequence[ChainLink] = ()
+    clusters: Sequence[dict[str, Any]] = ()
+
+    def row(self) -> dict[str, Any]:
+        """Return it as programs get it."""
+        return {
+            "about": self.about,
+            "cause": self.cause.code,
+            "sentence": self.cause.sentence,
+            "step": self.cause.step,
+            "chain": [link.row() for link in self.chain],
+            "clusters": list(self.clusters),
+        }
+
+
+def of_workload(workload: kueue.Workload, hub: HubState, about: str) -> Explanation:
+    """Explain a job by its Workload."""
+    queue = hub.queue_of(workload)
+    checks = [check.name for check in workload.status.admission_checks] or _checks(queue)
+    links = [*queue_links(workload, hub), *check_links(checks, workload, hub), *worker_links(workload, hub)]
+    rows = cluster_rows(_placements(checks, hub), hub, workload) or member_rows(checks, hub, workload)
+    return Explanation(about, cause_of(workload, hub), links, rows)
+
+
+def of_placement(placement: cluster.Placement, hub: HubState) -> Explanation:
+    """Explain what a Placement chose, and why not the others."""
+    chosen = sorted(hub.fleet.chosen(placement))
+    none = why_none(placement.name, placement.namespace, hub.fleet, hub.now)
+    sentence = f"it has chosen {', '.join(chosen)}" if chosen else "nobody can tell what it chose"
+    cause = none or Cause("Decided", sentence)
+    links = [placement_link(placement.name, placement.namespace, hub), *set_links(placement, hub)]
+    return Explanation(f"Placement {placement.key}", cause, links, cluster_rows([placement], hub))
+
+
+def of_queue(name: str, namespace: str, hub: HubState) -> Explanation:
+    """Explain whether a job of this LocalQueue would get quota and a cluster."""
+    nobody = kueue.Workload.view(kueue.Workload.manifest("", namespace, spec={"queueName": name}))
+    found = of_workload(nobody, hub, f"LocalQueue {key_of(namespace, name)}")
+    if found.cause.code not in ("Queued", "NotLookedAt"):
+        return found
+    return Explanation(found.about, Cause("Open", "nothing keeps it from admitting jobs"), found.chain, found.clusters)
+
+
+def of_cluster(one: cluster.ManagedCluster, hub: HubState) -> Explanation:
+    """Explain whether jobs are sent to a cluster, and if not, why."""
+    rows = [
+        row
+        for placement in hub.fleet.placements or ()
+        for row in cluster_rows([placement], hub)
+        if row["cluster"] == one.name and placement.namespace == hub.kueue_namespace
+    ]
+    links = list(cluster_links(one, hub))
+    return Explanation(f"ManagedCluster {one.name}", _cluster_cause(one, rows, hub), links, rows)
+
+
+def cluster_rows(
+    placements: Iterable[cluster.Placement], hub: HubState, workload: kueue.Workload | None = None
+) -> list[dict[str, Any]]:
+    """Tell of each cluster what each Placement makes of it, and what is known of the way there."""
+    said = _said_of_members(workload, hub)
+    return [
+        _cluster_row(verdict, placement, hub, said)
+        for placement in placements
+        for verdict in verdicts(placement, hub.fleet, hub.now)
+    ]
+
+
+def member_rows(checks: Iterable[str], hub: HubState, workload: kueue.Workload) -> list[dict[str, Any]]:
+    """Tell of the clusters that configs of these checks list without a Placement, as somebody wrote them by hand."""
+    named = [check.config_name for name in checks if (check := (hub.checks or {}).get(name)) is not None]
+    configs = [config for name in named if name and (config := (hub.configs or {}).get(name)) is not None]
+    said = _said_of_members(workload, hub)
+    return [
+        {
+            "placement": "",
+            "cluster": member,
+            "rule": LISTED,
+            "rank": None,
+            "score": None,
+            "scores": [],
+            "why": f"MultiKueueConfig {config.name} lists it",
+            "connected": _connected(found) if (found := (hub.members or {}).get(member)) is not None else "",
+            "draining": False,
+            "dispatcher": said.get(member, ""),
+        }
+        for config in configs
+        for member in config.spec.clusters
+    ]
+
+
+def _cluster_row(
+    verdict: ClusterVerdict, placement: cluster.Placement, hub: HubState, said: dict[str, str]
+) -> dict[str, Any]:
+    member = _member_of(verdict.cluster, placement.name, hub)
+    config = (hub.configs or {}).get(placement.name)
+    return {
+        "placement": placement.name,
+        **verdict_row(verdict),
+        "connected": "" if member is None else _connected(member),
+        "draining": member is not None and member.name in marks_of(config),
+        "dispatcher": said.get(member.name, "") if member is not None else "",
+    }
+
+
+def _connected(member: kueue.MultiKueueCluster) -> str:
+    active = conditions.find(member.status.conditions, kueue.ACTIVE)
+    if active is None:
+        return "not tried yet"
+    return "yes" if active.is_true else f"no: {member.refusal}"
+
+
+def _member_of(name: str, placement: str, hub: HubState) -> kueue.MultiKueueCluster | None:
+    """Return the MultiKueueCluster by which a Placement's jobs reach a cluster."""
+    listed = set(config.spec.clusters) if (config := (hub.configs or {}).get(placement)) is not None else set()
+    found = (
+        member
+        for member in (hub.members or {}).values()
+        if member.metadata.labels.get(CLUSTER_LABEL) == name and member.name in listed
+    )
+    return next(found, None)
+
+
+def _said_of_members(workload: kueue.Workload | None, hub: HubState) -> dict[str, str]:
+    """Return what the dispatcher said of each member when it last looked at a job."""
+    if workload is None:
+        return {}
+    messages = (check.message for check in workload.status.admission_checks)
+    texts = [hub.nominations.get(workload.uid, ""), *messages, hub.notes.get(workload.uid, "")]
+    lines = [line.removeprefix("waiting: ") for text in texts for line in text.split("; ")]
+    parts = (line.partition(": ") for line in lines)
+    return {member: rest for member, found, rest in parts if found and member in (hub.members or {})}
+
+
+def _checks(queue: kueue.ClusterQueue | None) -> list[str]:
+    return [] if queue is None else [one.name for one in queue.spec.admission_checks_strategy.admission_checks]
+
+
+def _placements(checks: Iterable[str], hub: HubState) -> list[cluster.Placement]:
+    named = [placement_of(check) for name in checks if (check := (hub.checks or {}).get(name)) is not None]
+    found = (hub.fleet.placement(name, hub.kueue_namespace) for name in dict.fromkeys(named) if name)
+    return [placement for placement in found if placement is not None]
+
+
+def _cluster_cause(one: cluster.ManagedCluster, rows: Sequence[dict[str, Any]], hub: HubState) -> Cause:
+    if not one.spec.hub_accepts_client:
+        return Cause("NotAccepted", "the hub has not accepted it", f"fleetqueue join, or clusteradm accept {one.name}")
+    available = conditions.find(one.status.conditions, cluster.AVAILABLE)
+    if available is None or not available.is_true:
+        said = available.message if available is not None else "nothing was heard of it yet"
+        return Cause("ClusterUnavailable", f"it is not available: {said}", "see whether its registration agent runs")
+    chosen = [row for row in rows if row["rule"] == "Chosen"]
+    if not chosen:
+        why = f": {rows[0]['placement']}: {rows[0]['why']}" if rows else ""
+        return Cause("NotChosen", f"no Placement of {hub.kueue_namespace} chooses it{why}", "")
+    if lost := [row for row in chosen if row["connected"] != "yes"]:
+        why = lost[0]["connected"] or "no AdmissionCheck uses the Placement"
+        return Cause("ClusterNotConnected", f"Kueue does not reach it: {why}", "`fleetqueue get clusters` says more")
+    return Cause("Serving", f"jobs of {', '.join(str(row['placement']) for row in chosen)} are sent to it")

@@ -1,0 +1,118 @@
+"""Why a job is where it is: the one cause that comes first, over what was seen of the hub. Pure functions."""
+
+from fleetqueue.admin.causes import Cause
+from fleetqueue.admin.dispatch_causes import SEE_CLUSTERS, waits_for_lost, why_not_sent
+from fleetqueue.admin.hub_state import HubState
+from fleetqueue.admin.queue_causes import why_no_quota
+from fleetqueue.api import conditions
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import message_of
+from fleetqueue.api.kueue_pods import OWNER_NAME
+from fleetqueue.api.meta import key_of
+
+
+def cause_of(workload: kueue.Workload, hub: HubState) -> Cause:
+    """Say why a job is where it is; never nothing."""
+    if workload.is_finished:
+        return _how_it_ended(workload)
+    if workload.is_deleting:
+        return Cause("Deleting", "it is being deleted")
+    if workload.is_leaving:
+        return _why_it_leaves(workload, hub)
+    if workload.is_true(kueue.ADMITTED):
+        return _how_it_runs(workload, hub)
+    return why_not_sent(workload, hub) if workload.has_quota else why_no_quota(workload, hub)
+
+
+def _how_it_ended(workload: kueue.Workload) -> Cause:
+    """Tell a failure from a success; Kueue's message need not, and a failed Pod has none."""
+    finished = conditions.find(workload.status.conditions, kueue.FINISHED)
+    reason, message = (finished.reason, finished.message) if finished is not None else ("", "")
+    if reason == kueue.FAILED:
+        step = f"fleetqueue logs {workload.name} -n {workload.namespace}"
+        return Cause("Failed", f"it has failed: {message}" if message else "it has failed", step)
+    if reason == kueue.SUCCEEDED:
+        return Cause("Succeeded", message or "it has succeeded")
+    return Cause("Finished", message or "it has finished")
+
+
+def _why_it_leaves(workload: kueue.Workload, hub: HubState) -> Cause:
+    why = message_of(workload.status.conditions, kueue.EVICTED) or "Kueue does not say why"
+    note = hub.notes.get(workload.uid, "")
+    lost = waits_for_lost(note)
+    code, step = (lost.code, lost.step) if lost is not None else ("Evicted", "")
+    return Cause(code, f"it is being evicted: {why}", step).with_details(note)
+
+
+def _how_it_runs(workload: kueue.Workload, hub: HubState) -> Cause:
+    message = message_of(workload.status.conditions, kueue.ADMITTED) or "it is admitted"
+    problem = (
+        _unchecked(workload, hub)
+        or _lost(workload, hub)
+        or _on_hub(workload, hub)
+        or _changed(workload, hub)
+        or _not_ready(workload, hub)
+    )
+    if problem is None:
+        return Cause("Admitted", message)
+    return Cause(problem.code, f"{message}; {problem.sentence}", problem.step)
+
+
+def _unchecked(workload: kueue.Workload, hub: HubState) -> Cause | None:
+    """Say that Kueue has asked no check, since a job without requests gets no flavor to which checks apply."""
+    queue = hub.queue_of(workload)
+    listed = [] if queue is None else queue.spec.admission_checks_strategy.admission_checks
+    checks = [(hub.checks or {}).get(one.name) for one in listed]
+    if workload.status.admission_checks or not any(check is not None and check.is_multikueue for check in checks):
+        return None
+    return Cause(
+        "NotChecked",
+        "Kueue has asked no check about it, since it asks for nothing that its queue has a quota for: it is not sent",
+        "give its containers requests, and create it again",
+    )
+
+
+def _lost(workload: kueue.Workload, hub: HubState) -> Cause | None:
+    """Say which of a job's clusters cannot be reached."""
+    troubles = [f"{member} may be lost: {why}" for member in workload.clusters if (why := hub.trouble(member))]
+    return Cause("WorkerLost", "; ".join(troubles), SEE_CLUSTERS) if troubles else None
+
+
+def _on_hub(workload: kueue.Workload, hub: HubState) -> Cause | None:
+    """Say that a job runs on the hub though a Placement was to choose a cluster for it."""
+    if workload.clusters or not hub.lacks_multikueue(check.name for check in workload.status.admission_checks):
+        return None
+    return Cause(
+        "RunsOnHub",
+        "it runs on the hub: its ClusterQueue has a placement check and no MultiKueue check",
+        "add a MultiKueue check to the admissionChecksStrategy of the ClusterQueue",
+    )
+
+
+def _changed(workload: kueue.Workload, hub: HubState) -> Cause | None:
+    """Say that a set which was sent has another template on the hub: the copy has not, and Kueue may run both."""
+    key = key_of(workload.namespace, workload.metadata.annotations.get(OWNER_NAME, ""))
+    if not workload.clusters or key not in hub.rolling_out:
+        return None
+    return Cause(
+        "TemplateChanged",
+        "its template was changed, which its copy does not follow, and Kueue may run the hub's older pods, too",
+        "scale it to 0 and up again",
+    )
+
+
+def _not_ready(workload: kueue.Workload, hub: HubState) -> Cause | None:
+    """Say that no pod of an admitted job is ready, in Kueue's words where it watches for that.
+
+    Not of a set that was sent: Kueue looks for its pods on the hub, where they wait at the gate.
+    """
+    step = f"look at its pods on {workload.status.cluster_name or 'the hub'}"
+    ready = conditions.find(workload.status.conditions, kueue.PODS_READY)
+    if ready is not None:
+        is_noise = ready.is_true or (workload.clusters and OWNER_NAME in workload.metadata.annotations)
+        return None if is_noise else Cause("PodsNotReady", ready.message or "not all of its pods are ready", step)
+    owners = [owner.uid for owner in workload.metadata.owner_references if owner.controller]
+    job = hub.jobs.get(owners[0]) if owners else None
+    if job is None or job.has_ended or job.status.ready or (job.status.ready is None and job.status.active):
+        return None
+    return Cause("PodsNotReady", "its Job shows no ready pod", step)

@@ -1,0 +1,119 @@
+"""Why a job has no quota: its queue, the checks of its queue, or what others hold of it. Pure functions."""
+
+from typing import Final
+
+from fleetqueue.admin.causes import Cause
+from fleetqueue.admin.check_causes import first_inactive
+from fleetqueue.admin.hub_state import HubState
+from fleetqueue.api import conditions
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import message_of, timestamp
+from fleetqueue.api.meta import key_of
+
+DEACTIVATED: Final = "The workload is deactivated due to "
+"""How Kueue's message begins where it has deactivated a Workload itself."""
+ONE_OF_EQUALS: Final = "Kueue has not said why: of several equal jobs, it says so of the first alone"
+GO_ON: Final = '{"spec":{"stopPolicy":"None"}}'
+"""The patch that lets a stopped queue go on."""
+SAID_BY_KUEUE: Final = (
+    ("doesn't match ClusterQueue selector", "NamespaceNotAllowed", "change namespaceSelector of the ClusterQueue"),
+    ("Pending the preemption", "PreemptionPending", ""),
+    ("insufficient unused quota", "QuotaShort", ""),
+    ("maximum capacity", "ExceedsQuota", "ask for less, or give the ClusterQueue more quota"),
+    ("couldn't assign flavors", "NoFlavorFits", "compare the job's node selector and tolerations with the flavors"),
+    ("is gated by", "AdmissionGated", ""),
+)
+"""Parts of Kueue's messages about a Workload without quota, the more telling ones first."""
+
+
+def why_no_quota(workload: kueue.Workload, hub: HubState) -> Cause:
+    """Say why a Workload has no quota, the first thing to mend; never nothing."""
+    found = _rejected(workload) or _deactivated(workload) or _queue(workload, hub) or _inactive(workload, hub)
+    return found or _waiting(workload, hub)
+
+
+def _rejected(workload: kueue.Workload) -> Cause | None:
+    """Say which check has rejected it: Kueue does not try again by itself."""
+    check = next((one for one in workload.status.admission_checks if one.state == kueue.REJECTED), None)
+    if check is None:
+        return None
+    sentence = f"AdmissionCheck {check.name} has rejected it: {check.message}"
+    return Cause("CheckRejected", sentence, "mend what the check says, then delete the job and create it again")
+
+
+def _deactivated(workload: kueue.Workload) -> Cause | None:
+    if workload.spec.active:
+        return None
+    _, _, why = message_of(workload.status.conditions, kueue.EVICTED).partition(DEACTIVATED)
+    return Cause(
+        "Deactivated",
+        "it is deactivated (spec.active is false)" + (f": {why}" if why else ""),
+        f"kubectl -n {workload.namespace} patch workload {workload.name} --type merge"
+        ' -p \'{"spec":{"active":true}}\'',
+    )
+
+
+def _queue(workload: kueue.Workload, hub: HubState) -> Cause | None:
+    """Say what is wrong with the queues themselves."""
+    name, namespace = workload.spec.queue_name, workload.namespace
+    if not name:
+        return Cause("NoQueue", "it names no queue", f"label the job with {kueue.QUEUE_LABEL}, and create it again")
+    if hub.local_queues is None:
+        return None
+    local = hub.local_queues.get(key_of(namespace, name))
+    if local is None:
+        step = f"create it, or label the job with {kueue.QUEUE_LABEL} of another queue; then create the job again"
+        return Cause("LocalQueueMissing", f"there is no LocalQueue {name} in namespace {namespace}", step)
+    if local.is_stopped:
+        step = (
+            f"kubectl -n {namespace} patch localqueue {name} --type merge -p '{GO_ON}'; a job for MultiKueue that was"
+            " created meanwhile must be created again"
+        )
+        return Cause("LocalQueueStopped", f"LocalQueue {name} is stopped", step)
+    if hub.cluster_queues is None:
+        return None
+    queue = hub.cluster_queues.get(local.spec.cluster_queue)
+    if queue is None:
+        sentence = f"LocalQueue {name} leads to ClusterQueue {local.spec.cluster_queue}, which does not exist"
+        return Cause("ClusterQueueMissing", sentence, "create it, or let the LocalQueue lead to another one")
+    if queue.is_stopped:
+        step = f"kubectl patch clusterqueue {queue.name} --type merge -p '{GO_ON}'"
+        return Cause("ClusterQueueStopped", f"ClusterQueue {queue.name} is stopped", step)
+    return None
+
+
+def _inactive(workload: kueue.Workload, hub: HubState) -> Cause | None:
+    """Say why the ClusterQueue admits nobody."""
+    queue = hub.queue_of(workload)
+    if queue is None or conditions.is_true(queue.status.conditions, kueue.ACTIVE):
+        return None
+    inactive = f"ClusterQueue {queue.name} is inactive"
+    missing = sorted(set(queue.flavors) - set(hub.flavors)) if hub.flavors is not None else []
+    if missing:
+        sentence = f"{inactive}: there is no ResourceFlavor {', '.join(missing)}"
+        return Cause("FlavorMissing", sentence, "create it, or take it off the ClusterQueue")
+    checks = [check.name for check in queue.spec.admission_checks_strategy.admission_checks]
+    if cause := first_inactive(checks, hub):
+        return Cause(cause.code, f"{inactive}: {cause.sentence}", cause.step)
+    why = message_of(queue.status.conditions, kueue.ACTIVE)
+    step = f"kubectl get clusterqueue {queue.name} -o yaml"
+    return Cause("ClusterQueueInactive", f"{inactive}: {why}" if why else inactive, step)
+
+
+def _waiting(workload: kueue.Workload, hub: HubState) -> Cause:
+    """Say what a Workload of a queue that admits waits for."""
+    queue, until = hub.queue_of(workload), workload.status.requeue_state.requeue_at
+    said, evicted = (message_of(workload.status.conditions, kind) for kind in (kueue.QUOTA_RESERVED, kueue.EVICTED))
+    if until is not None and until > hub.now:
+        sentence = f"it was evicted, and is queued again at {timestamp(until)}"
+        return Cause("RequeuedLater", sentence).with_details(evicted)
+    if queue is not None and said == f"ClusterQueue {queue.name} is inactive":
+        said = ""  # it was; Kueue says something else when it has looked again
+    for part, code, step in SAID_BY_KUEUE:
+        if part in said:
+            return Cause(code, said, step)
+    if said or evicted:
+        return Cause("Pending", said or evicted)
+    if queue is None:
+        return Cause("NotLookedAt", "no queue has looked at it yet", "see whether Kueue runs")
+    return Cause("Queued", f"it waits in ClusterQueue {queue.name}; {ONE_OF_EQUALS}")

@@ -1,0 +1,301 @@
+"""What `explain` tells of jobs, queues, Placements and clusters; and which of several causes it names."""
+
+import json
+from dataclasses import replace
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetqueue.admin import explain, explanations
+from fleetqueue.admin.hub_state import HubState
+from fleetqueue.admin.job_causes import cause_of
+from fleetqueue.admin.placement_verdicts import FleetObjects
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
+from fleetqueue.client import Client
+from fleetqueue.testing.builders import condition, pod_template
+
+NAMESPACE = "kueue-system"
+
+
+def viewed(kind, *args, **fields):
+    return kind.view(kind.manifest(*args, **fields))
+
+
+def check(name, controller, group, kind):
+    parameters = {"apiGroup": group, "kind": kind, "name": "gpu"}
+    spec = {"controllerName": controller, "parameters": parameters}
+    return viewed(kueue.AdmissionCheck, name, spec=spec, status={"conditions": [condition("Active")]})
+
+
+def healthy():
+    """A hub on which everything that a job needs is as it should be."""
+    labels = {cluster.CLUSTER_SET_LABEL: "spoke"}
+    strategy = {"admissionChecks": [{"name": "gpu"}, {"name": "mk"}]}
+    flavors = [{"name": "default", "resources": [{"name": "cpu", "nominalQuota": "4"}]}]
+    queue = {
+        "resourceGroups": [{"coveredResources": ["cpu"], "flavors": flavors}],
+        "admissionChecksStrategy": strategy,
+    }
+    available = {"conditions": [condition(cluster.AVAILABLE)]}
+    decisions = {"decisions": [{"clusterName": "c1", "reason": ""}]}
+    of_placement = {cluster.PLACEMENT_LABEL: "gpu"}
+    return HubState(
+        checks={
+            "gpu": check("gpu", CHECK_CONTROLLER, cluster.GROUP, "Placement"),
+            "mk": check("mk", kueue.MULTIKUEUE_CONTROLLER, kueue.GROUP, "MultiKueueConfig"),
+        },
+        local_queues={"a/q": viewed(kueue.LocalQueue, "q", "a", spec={"clusterQueue": "cq"})},
+        cluster_queues={
+            "cq": viewed(kueue.ClusterQueue, "cq", spec=queue, status={"conditions": [condition("Active")]})
+        },
+        flavors={"default"},
+        configs={"gpu": viewed(kueue.MultiKueueConfig, "gpu", spec={"clusters": ["gpu-c1"]})},
+        members={
+            "gpu-c1": viewed(
+                kueue.MultiKueueCluster,
+                "gpu-c1",
+                labels={CLUSTER_LABEL: "c1"},
+                status={"conditions": [condition("Active")]},
+            )
+        },
+        fleet=FleetObjects(
+            clusters=[
+                viewed(cluster.ManagedCluster, "c1", labels=labels, spec={"hubAcceptsClient": True}, status=available)
+            ],
+            sets=[viewed(cluster.ManagedClusterSet, "spoke", spec={})],
+            bindings=[viewed(cluster.ManagedClusterSetBinding, "spoke", NAMESPACE, spec={})],
+            placements=[viewed(cluster.Placement, "gpu", NAMESPACE, spec={"clusterSets": ["spoke"]})],
+            decisions=[viewed(cluster.PlacementDecision, "gpu-1", NAMESPACE, labels=of_placement, status=decisions)],
+            scores=[],
+        ),
+    )
+
+
+WAITING = viewed(kueue.Workload, "w", "a", spec={"queueName": "q"})
+
+
+def inactive(hub):
+    """Let the checks and the queue say that nothing can be sent, as they do whatever the reason is."""
+    off = (msgspec.convert(condition("Active", False, "NoClustersAvailable", "none"), type(_condition(hub))),)
+    checks = {name: _with_conditions(one, off) for name, one in hub.checks.items()}
+    queues = {name: _with_conditions(one, off) for name, one in hub.cluster_queues.items()}
+    return replace(hub, checks=checks, cluster_queues=queues)
+
+
+def _condition(hub):
+    return next(iter(hub.checks["gpu"].status.conditions))
+
+
+def _with_conditions(obj, conditions):
+    return msgspec.structs.replace(obj, status=msgspec.structs.replace(obj.status, conditions=conditions))
+
+
+def _stopped(obj):
+    return msgspec.structs.replace(obj, spec=msgspec.structs.replace(obj.spec, stop_policy="Hold"))
+
+
+def without_local_queue(hub):
+    return replace(hub, local_queues={})
+
+
+def with_stopped_local_queue(hub):
+    return replace(hub, local_queues={key: _stopped(one) for key, one in hub.local_queues.items()})
+
+
+def without_cluster_queue(hub):
+    return replace(hub, cluster_queues={})
+
+
+def with_stopped_cluster_queue(hub):
+    return replace(hub, cluster_queues={name: _stopped(one) for name, one in hub.cluster_queues.items()})
+
+
+def without_flavor(hub):
+    return inactive(replace(hub, flavors=set()))
+
+
+def without_placement(hub):
+    return inactive(replace(hub, fleet=replace(hub.fleet, placements=[])))
+
+
+def without_binding(hub):
+    return inactive(replace(hub, fleet=replace(hub.fleet, bindings=[], decisions=[])))
+
+
+def without_set(hub):
+    return inactive(replace(hub, fleet=replace(hub.fleet, sets=[], decisions=[])))
+
+
+def without_clusters(hub):
+    return inactive(replace(hub, fleet=replace(hub.fleet, clusters=[], decisions=[])))
+
+
+def without_connection(hub):
+    refused = (msgspec.convert(condition("Active", False, "Lost", "x"), type(_condition(hub))),)
+    members = {name: _with_conditions(one, refused) for name, one in hub.members.items()}
+    off = replace(hub, members=members)
+    return replace(off, checks={**off.checks, "mk": inactive(off).checks["mk"]}, cluster_queues=_off(off))
+
+
+def _off(hub):
+    return inactive(hub).cluster_queues
+
+
+FAULTS = {
+    "LocalQueueMissing": without_local_queue,
+    "LocalQueueStopped": with_stopped_local_queue,
+    "ClusterQueueMissing": without_cluster_queue,
+    "ClusterQueueStopped": with_stopped_cluster_queue,
+    "FlavorMissing": without_flavor,
+    "PlacementMissing": without_placement,
+    "SetNotBound": without_binding,
+    "SetMissing": without_set,
+    "SetEmpty": without_clusters,
+    "ClusterNotConnected": without_connection,
+}
+"""In the order in which they are to be mended: the way of a job."""
+
+
+def test_a_healthy_hub_has_no_cause_for_waiting():
+    assert cause_of(WAITING, healthy()).code == "Queued"
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_each_fault_alone_is_the_cause(code):
+    assert cause_of(WAITING, FAULTS[code](healthy())).code == code
+
+
+@given(st.lists(st.sampled_from(list(FAULTS)), min_size=2, max_size=3, unique=True))
+def test_of_several_faults_the_first_to_mend_is_the_cause(codes):
+    hub = healthy()
+    for code in sorted(codes, key=list(FAULTS).index, reverse=True):
+        hub = FAULTS[code](hub)
+
+    assert cause_of(WAITING, hub).code == min(codes, key=list(FAULTS).index)
+
+
+def test_the_chain_marks_what_is_broken_on_the_way():
+    found = explanations.of_workload(WAITING, without_binding(healthy()), "a job")
+
+    assert [(link.state, link.kind, link.name) for link in found.chain] == [
+        ("ok", "LocalQueue", "q"),
+        ("broken", "ClusterQueue", "cq"),
+        ("broken", "AdmissionCheck", "gpu"),
+        ("broken", "Placement", "kueue-system/gpu"),
+        ("broken", "ManagedClusterSet", "spoke"),
+        ("broken", "AdmissionCheck", "mk"),
+        ("ok", "MultiKueueConfig", "gpu"),
+    ]
+
+
+def test_what_cannot_be_seen_is_neither_broken_nor_claimed():
+    found = explanations.of_workload(WAITING, HubState(), "a job")
+
+    assert [(link.state, link.kind) for link in found.chain] == [("not seen", "LocalQueue")]
+    assert (found.cause.code, found.clusters) == ("NotLookedAt", [])
+
+
+def test_every_cluster_has_a_row_with_what_the_dispatcher_said_of_it():
+    status = {
+        "admissionChecks": [
+            {"name": "gpu", "state": "Pending", "message": "waiting: gpu-c1: has 1 cpu, and the job needs 2"},
+            {"name": "mk", "state": "Pending", "message": ""},
+        ],
+        "conditions": [condition("QuotaReserved")],
+    }
+    waiting = viewed(kueue.Workload, "w", "a", spec={"queueName": "q"}, status=status)
+
+    found = explanations.of_workload(waiting, healthy(), "a job")
+
+    (row,) = found.clusters
+    assert (row["cluster"], row["rule"], row["connected"]) == ("c1", "Chosen", "yes")
+    assert row["dispatcher"] == "has 1 cpu, and the job needs 2"
+    assert found.cause.code == "WorkerQuotaTooSmall"
+
+
+def test_the_clusters_of_a_config_that_was_written_by_hand_have_rows_too():
+    hub = healthy()
+    by_hand = replace(hub, checks={"mk": hub.checks["mk"]}, fleet=FleetObjects())
+    status = {"admissionChecks": [{"name": "mk", "state": "Ready", "message": ""}]}
+
+    (row,) = explanations.of_workload(viewed(kueue.Workload, "w", "a", status=status), by_hand, "a job").clusters
+
+    assert (row["cluster"], row["rule"], row["connected"]) == ("gpu-c1", "Listed", "yes")
+
+
+@pytest.mark.parametrize(
+    ("hub", "code"),
+    [
+        pytest.param(healthy(), "Open", id="well"),
+        pytest.param(without_binding(healthy()), "SetNotBound", id="broken"),
+    ],
+)
+def test_a_queue_is_explained_as_a_job_of_it_would_be(hub, code):
+    assert explanations.of_queue("q", "a", hub).cause.code == code
+
+
+@pytest.mark.parametrize(
+    ("hub", "code"),
+    [
+        pytest.param(healthy(), "Decided", id="it has chosen"),
+        pytest.param(without_clusters(healthy()), "SetEmpty", id="it has not"),
+    ],
+)
+def test_a_placement_is_explained(hub, code):
+    assert explanations.of_placement(hub.fleet.placements[0], hub).cause.code == code
+
+
+@pytest.mark.parametrize(
+    ("hub", "code"),
+    [
+        pytest.param(healthy(), "Serving", id="jobs are sent to it"),
+        pytest.param(without_connection(healthy()), "ClusterNotConnected", id="not connected"),
+        pytest.param(replace(healthy(), fleet=replace(healthy().fleet, decisions=[])), "NotChosen", id="not chosen"),
+    ],
+)
+def test_a_cluster_is_explained(hub, code):
+    assert explanations.of_cluster(hub.fleet.clusters[0], hub).cause.code == code
+
+
+def job(**labels):
+    spec = {"suspend": True, "template": pod_template()}
+    return Job.manifest("train", "default", labels=labels, spec=spec)
+
+
+async def test_a_job_without_a_queue_label_is_told_so(api):
+    api.add(job())
+
+    said = await explain.job(Client(api), "train", "default", "table", kueue_namespace=NAMESPACE)
+
+    assert said.splitlines()[0] == "Job/train of namespace default: NoQueue"
+
+
+async def test_a_job_that_kueue_does_not_know_is_told_so(api):
+    api.add(job(**{kueue.QUEUE_LABEL: "q"}))
+
+    (row,) = json.loads(await explain.job(Client(api), "job/train", "default", "json", kueue_namespace=NAMESPACE))
+
+    assert (row["cause"], row["about"]) == ("NoWorkload", "Job/train of namespace default")
+
+
+async def test_a_job_that_there_is_not_is_an_error(api):
+    with pytest.raises(errors.NotFound, match="there is no job train in namespace default"):
+        await explain.job(Client(api), "train", "default", "table", kueue_namespace=NAMESPACE)
+
+
+async def test_a_job_that_was_not_submitted_is_explained_and_nothing_is_written(api):
+    api.writes.clear()
+
+    said = await explain.planned_job(
+        Client(api), job(**{kueue.QUEUE_LABEL: "q"}), "default", "table", kueue_namespace=NAMESPACE
+    )
+
+    assert said.splitlines()[0] == "Job/train, not submitted: LocalQueueMissing"
+    assert "To do: create it" in said
+    assert api.writes == []

@@ -1,0 +1,687 @@
+"""Why a job is where it is: one cause, never nothing."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetqueue import clock
+from fleetqueue.admin.hub_state import HubState, last_notes, silence_of, trouble_of
+from fleetqueue.admin.job_causes import cause_of
+from fleetqueue.admin.placement_verdicts import FleetObjects
+from fleetqueue.admin.queue_causes import ONE_OF_EQUALS
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.coordination_v1 import Lease
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
+from fleetqueue.api.kueue_pods import OWNER_NAME
+from fleetqueue.api.meta import OwnerReference
+from fleetqueue.controllers.placement_admission import messages
+
+
+def workload(true=(), false=(), checks=(), *, nominated=(), on="", deleting=False, active=True, message=""):
+    status = {
+        "conditions": [
+            *({"type": kind, "status": "True", "message": f"{kind} it is"} for kind in true),
+            *({"type": kind, "status": "False", "message": message} for kind in false),
+        ],
+        "admissionChecks": [{"name": n, "state": s, "message": m} for n, s, m in checks],
+        "nominatedClusterNames": list(nominated),
+        "clusterName": on,
+    }
+    manifest = kueue.Workload.manifest("w", "default", spec={"active": active, "queueName": "q"}, status=status)
+    manifest["metadata"]["uid"] = "u1"
+    if deleting:
+        manifest["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return kueue.Workload.view(manifest)
+
+
+MK = ("mk", "Pending", "")
+READY = ("gpu", "Ready", "placement gpu selects 1 cluster")
+QUOTA = ("QuotaReserved",)
+UNREADY = "Admitted it is; its Job shows no ready pod"
+
+
+def said(cause):
+    return cause.code, cause.sentence
+
+
+@pytest.mark.parametrize(
+    ("found", "note", "code", "sentence"),
+    [
+        pytest.param(workload(), "", "NotLookedAt", "no queue has looked at it yet", id="nobody has looked at it"),
+        pytest.param(
+            workload(false=QUOTA, message="something that only Kueue knows"),
+            "",
+            "Pending",
+            "something that only Kueue knows",
+            id="the queue says why",
+        ),
+        pytest.param(
+            workload(active=False), "", "Deactivated", "it is deactivated (spec.active is false)", id="deactivated"
+        ),
+        pytest.param(
+            workload(("Evicted",), active=False),
+            "",
+            "Deactivated",
+            "it is deactivated (spec.active is false)",
+            id="deactivated later",
+        ),
+        pytest.param(
+            workload(false=QUOTA, checks=[("mk", "Rejected", "The owner is not managed by Kueue")]),
+            "",
+            "CheckRejected",
+            "AdmissionCheck mk has rejected it: The owner is not managed by Kueue",
+            id="rejected",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK]),
+            "",
+            "NotNominated",
+            "mk is Pending: no cluster is nominated yet",
+            id="just begun",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK]),
+            "gpu-c1: not connected",
+            "ClusterNotConnected",
+            "no cluster can take it: gpu-c1: not connected",
+            id="the dispatcher has said why",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK], nominated=["gpu-c1", "gpu-c2"]),
+            "",
+            "Nominated",
+            "mk is Pending: nominated for gpu-c1, gpu-c2, not recorded as admitted there yet",
+            id="nominated",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[("mk", "Pending", ""), ("gpu", "Pending", "waiting: no clusters")]),
+            "",
+            "CheckWaits",
+            "gpu is Pending: waiting: no clusters",
+            id="a check that says why goes first",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[("mk", "Retry", "Worker lost")]),
+            "",
+            "CheckWaits",
+            "mk is Retry: Worker lost",
+            id="a retry",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[("mk", "Pending", "")], on="gpu-c1"),
+            "",
+            "Nominated",
+            "mk is Pending: it is on gpu-c1, which has not said so yet",
+            id="a winner that is not ready",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[("mk", "Ready", "")]),
+            "",
+            "AboutToBeAdmitted",
+            "all checks are Ready; Kueue is about to admit it",
+            id="nothing is missing any more",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Evicted")),
+            "",
+            "Evicted",
+            "it is being evicted: Evicted it is",
+            id="on its way out",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Evicted")),
+            "waits for gpu-c1, which may run it and does not answer since 2026-01-01T00:00:00Z",
+            "WaitsForLostWorker",
+            "it is being evicted: Evicted it is; waits for gpu-c1, which may run it and does not answer since"
+            " 2026-01-01T00:00:00Z",
+            id="on its way out, and its cluster is silent",
+        ),
+        pytest.param(workload(("QuotaReserved", "Admitted")), "", "Admitted", "Admitted it is", id="it runs"),
+        pytest.param(workload(("Admitted", "Finished")), "", "Finished", "Finished it is", id="it has ended"),
+        pytest.param(
+            workload(QUOTA, checks=[("ac", "Pending", "Reset to Pending after eviction. Previously: Retry"), MK]),
+            "its copy on c1 must be removed",
+            "NotNominated",
+            "ac is Pending: no cluster is nominated yet; its copy on c1 must be removed",
+            id="taken back, and not sent anywhere yet",
+        ),
+        pytest.param(workload(QUOTA, deleting=True), "", "Deleting", "it is being deleted", id="deleted"),
+    ],
+)
+def test_the_cause_of_a_job(found, note, code, sentence):
+    assert said(cause_of(found, HubState(notes={"u1": note}))) == (code, sentence)
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        pytest.param("workload namespace doesn't match ClusterQueue selector", "NamespaceNotAllowed", id="namespace"),
+        pytest.param(
+            "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default, previously"
+            " considered podsets requests (0) + current podset request (9) > maximum capacity (4)",
+            "ExceedsQuota",
+            id="more than there is",
+        ),
+        pytest.param(
+            "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor a, 1 more needed",
+            "QuotaShort",
+            id="more than is free",
+        ),
+        pytest.param(
+            "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor a, previously considered"
+            " podsets requests (0) + current podset request (9) > maximum capacity (4), insufficient unused quota for"
+            " cpu in flavor b, 1 more needed",
+            "QuotaShort",
+            id="one flavor is too small, and another one full",
+        ),
+        pytest.param(
+            "couldn't assign flavors to pod set main: flavor a doesn't match node affinity",
+            "NoFlavorFits",
+            id="flavors",
+        ),
+        pytest.param(
+            "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor a, 1 more needed."
+            " Pending the preemption of 1 workload(s)",
+            "PreemptionPending",
+            id="others make room",
+        ),
+    ],
+)
+def test_what_kueue_says_of_quota_has_a_code(message, code):
+    assert said(cause_of(workload(false=QUOTA, message=message), HubState())) == (code, message)
+
+
+SINCE = datetime(2026, 1, 1, tzinfo=UTC)
+"""When a cluster fell silent."""
+
+
+@pytest.mark.parametrize(
+    ("note", "code"),
+    [
+        pytest.param(messages.no_such_cluster("c9"), "PinnedToNobody", id="a cluster that there is not"),
+        pytest.param(messages.not_selected("c2", "gpu"), "PinnedToNobody", id="a cluster that is not offered"),
+        pytest.param("gpu-c1: not among fleetqueue.dev/clusters", "PinnedToNobody", id="all others"),
+        pytest.param(f"gpu-c1: {messages.credential_refused('s')}", "CredentialRefused", id="a refused credential"),
+        pytest.param("gpu-c1: not connected", "ClusterNotConnected", id="no connection"),
+        pytest.param(f"gpu-c1: {messages.no_local_queue('ns', 'q')}", "WorkerQueueMissing", id="no LocalQueue there"),
+        pytest.param(messages.not_brought(["gpu-c1"], "ns", "q"), "WorkerQueueMissing", id="not brought"),
+        pytest.param(
+            f"gpu-c1: {messages.queue_stopped(kueue.ClusterQueue.view(kueue.ClusterQueue.manifest('cq')))}",
+            "WorkerQueueStopped",
+            id="a stopped queue",
+        ),
+        pytest.param("gpu-c1: has 1 cpu, and the job needs 2", "WorkerQuotaTooSmall", id="a small worker"),
+        pytest.param("gpu-c1: draining", "ClusterDraining", id="a drain"),
+        pytest.param("gpu-c1: draining; gpu-c2: not connected", "ClusterNotConnected", id="a fault before a drain"),
+        pytest.param(messages.nomination_refused("x"), "NominationRefused", id="a refused nomination"),
+        pytest.param(messages.job_not_created("gpu-c1", None), "JobRefused", id="a refused job"),
+        pytest.param(messages.waits_for_first(), "WaitsForItsGroup", id="a group"),
+        pytest.param(
+            messages.waits_for_silent("gpu-c1", SINCE, "wait", is_ours=True), "WaitsForLostWorker", id="a lost worker"
+        ),
+        pytest.param(messages.waits_for_fence("gpu-c1", SINCE, None), "WaitsForFence", id="a fence"),
+    ],
+)
+def test_what_the_dispatcher_says_has_a_code(note, code):
+    by_event = cause_of(workload(QUOTA, checks=[MK]), HubState(notes={"u1": note}))
+    entry = ("gpu", "Pending", messages.check_waits(note))
+    by_check = cause_of(workload(QUOTA, checks=[entry, MK]), HubState())
+
+    assert by_event.code == by_check.code == code
+    assert note in by_event.sentence
+    assert by_event.step or code == "WaitsForItsGroup"
+
+
+def ended(reason, message):
+    condition = {"type": "Finished", "status": "True", "reason": reason, "message": message}
+    return kueue.Workload.view(kueue.Workload.manifest("w", "default", status={"conditions": [condition]}))
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "sentence"),
+    [
+        pytest.param(
+            ended("Succeeded", "Job finished successfully"), "Succeeded", "Job finished successfully", id="succeeded"
+        ),
+        pytest.param(ended("Succeeded", ""), "Succeeded", "it has succeeded", id="succeeded without a word"),
+        pytest.param(ended("Failed", "backoff limit"), "Failed", "it has failed: backoff limit", id="failed"),
+        pytest.param(ended("Failed", ""), "Failed", "it has failed", id="failed without a word, as a Pod does"),
+        pytest.param(ended("OwnerNotFound", ""), "Finished", "it has finished", id="ended otherwise"),
+    ],
+)
+def test_a_failure_is_told_from_a_success(found, code, sentence):
+    assert said(cause_of(found, HubState())) == (code, sentence)
+
+
+def test_a_job_that_kueue_has_deactivated_says_why():
+    message = "The workload is deactivated due to Admission check(s): [gpu], were rejected"
+    evicted = {"type": "Evicted", "status": "True", "reason": "DeactivatedDueToAdmissionCheck", "message": message}
+    status = {"conditions": [evicted]}
+    found = kueue.Workload.view(kueue.Workload.manifest("w", "default", spec={"active": False}, status=status))
+
+    reason = "it is deactivated (spec.active is false): Admission check(s): [gpu], were rejected"
+    assert said(cause_of(found, HubState())) == ("Deactivated", reason)
+
+
+def job(**status):
+    manifest = Job.manifest("j", "default", status=status)
+    manifest["metadata"]["uid"] = "j1"
+    return Job.view(manifest)
+
+
+def of_job(**options):
+    """A Workload that is admitted, of a Job."""
+    found = workload(("QuotaReserved", "Admitted"), **options)
+    owner = OwnerReference(kind="Job", name="j", uid="j1", controller=True)
+    return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, owner_references=(owner,)))
+
+
+@pytest.mark.parametrize(
+    ("found", "jobs", "reason"),
+    [
+        pytest.param(of_job(on="gpu-c1"), [job(active=2, ready=0)], UNREADY, id="its pods are not ready"),
+        pytest.param(of_job(on="gpu-c1"), [job()], UNREADY, id="it has no pods"),
+        pytest.param(of_job(on="gpu-c1"), [job(active=2, ready=1)], "Admitted it is", id="one is ready"),
+        pytest.param(of_job(on="gpu-c1"), [job(active=2)], "Admitted it is", id="nobody says how many are ready"),
+        pytest.param(of_job(on="gpu-c1"), [], "Admitted it is", id="the Job is not seen"),
+        pytest.param(
+            of_job(false=["PodsReady"], message="Not all pods are ready or succeeded", on="gpu-c1"),
+            [job()],
+            "Admitted it is; Not all pods are ready or succeeded",
+            id="Kueue says so itself",
+        ),
+    ],
+)
+def test_an_admitted_job_without_ready_pods_says_so(found, jobs, reason):
+    assert cause_of(found, HubState(jobs={job.uid: job for job in jobs})).sentence == reason
+
+
+def active(status="True", reason="Active", message="all is well"):
+    return [{"type": "Active", "status": status, "reason": reason, "message": message}]
+
+
+def check(name, controller=CHECK_CONTROLLER, conditions=None, parameters=None):
+    status = {"conditions": active() if conditions is None else conditions}
+    spec = {"controllerName": controller, "parameters": parameters}
+    return kueue.AdmissionCheck.view(kueue.AdmissionCheck.manifest(name, spec=spec, status=status))
+
+
+def hub(*checks, queue=None, **known):
+    """A hub with these checks, and a queue that is inactive for the reason of them."""
+    strategy = {"admissionChecks": [{"name": found.name} for found in checks]}
+    inactive = kueue.ClusterQueue.manifest(
+        "cq", spec={"admissionChecksStrategy": strategy}, status={"conditions": queue or active("False", message="")}
+    )
+    local = kueue.LocalQueue.view(kueue.LocalQueue.manifest("q", "default", spec={"clusterQueue": "cq"}))
+    known = {"local_queues": {"default/q": local}, "cluster_queues": {"cq": kueue.ClusterQueue.view(inactive)}, **known}
+    return HubState(checks={found.name: found for found in checks}, **known)
+
+
+def members(**troubles):
+    """MultiKueueClusters, and what Kueue says of those that it is not connected to."""
+    found = {
+        name: kueue.MultiKueueCluster.manifest(
+            name, status={"conditions": active("False", "Lost", trouble) if trouble else active()}
+        )
+        for name, trouble in troubles.items()
+    }
+    return {name: kueue.MultiKueueCluster.view(manifest) for name, manifest in found.items()}
+
+
+def config(*listed):
+    return {"gpu": kueue.MultiKueueConfig.view(kueue.MultiKueueConfig.manifest("gpu", spec={"clusters": list(listed)}))}
+
+
+TO_CONFIG = {"apiGroup": kueue.GROUP, "kind": "MultiKueueConfig", "name": "gpu"}
+TO_PLACEMENT = {"apiGroup": cluster.GROUP, "kind": "Placement", "name": "gpu"}
+MULTIKUEUE = check("mk", kueue.MULTIKUEUE_CONTROLLER, parameters=TO_CONFIG)
+NO_CONFIG = check("mk", kueue.MULTIKUEUE_CONTROLLER, active("False", "BadConfig", "no config"), TO_CONFIG)
+SERVED = check("gpu", parameters=TO_PLACEMENT)
+NO_CLUSTERS = check("gpu", conditions=active("False", "NoClustersAvailable", "no clusters"), parameters=TO_PLACEMENT)
+LEFT_OUT = check(
+    "gpu", conditions=active("False", "NoClustersAvailable", "no clusters; left out: c1 (x)"), parameters=TO_PLACEMENT
+)
+UNSEEN = check("gpu", conditions=[], parameters=TO_PLACEMENT)
+INACTIVE = workload(false=QUOTA, message="ClusterQueue cq is inactive")
+DEAD = "there is no lease; does it run?"
+LOST = {"gpu-c1": "x"}
+WELL = {"gpu-c1": ""}
+
+
+@pytest.mark.parametrize(
+    ("found", "around", "code", "sentence"),
+    [
+        pytest.param(
+            INACTIVE,
+            hub(NO_CONFIG, NO_CLUSTERS),
+            "CheckInactive",
+            "ClusterQueue cq is inactive: AdmissionCheck gpu is not Active: NoClustersAvailable: no clusters",
+            id="our check goes before MultiKueue's, which has no config because of it",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(NO_CLUSTERS, fleet=FleetObjects(placements=())),
+            "PlacementMissing",
+            "ClusterQueue cq is inactive: there is no Placement gpu in namespace kueue-system; so AdmissionCheck gpu is"
+            " not Active",
+            id="what is wrong with the Placement goes before what the check says",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(LEFT_OUT),
+            "ClustersLeftOut",
+            "ClusterQueue cq is inactive: AdmissionCheck gpu is not Active: no clusters; left out: c1 (x)",
+            id="all chosen clusters are left out",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(check("gpu", conditions=[])),
+            "CheckParametersInvalid",
+            "ClusterQueue cq is inactive: AdmissionCheck gpu names no Placement",
+            id="a check that names nothing",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(NO_CONFIG, SERVED),
+            "CheckInactive",
+            "ClusterQueue cq is inactive: AdmissionCheck mk is not Active: BadConfig: no config",
+            id="another check is inactive, and no more can be seen",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(NO_CONFIG, SERVED, configs={}),
+            "ConfigMissing",
+            "ClusterQueue cq is inactive: AdmissionCheck mk names MultiKueueConfig gpu, which does not exist",
+            id="the config is gone",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(NO_CONFIG, SERVED, configs=config("gpu-c1"), members=members(**LOST)),
+            "ClusterNotConnected",
+            "ClusterQueue cq is inactive: Kueue reaches no cluster of MultiKueueConfig gpu: gpu-c1: Kueue is not"
+            " connected to it: Lost: x",
+            id="no cluster is connected",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(MULTIKUEUE, UNSEEN),
+            "CheckNotLookedAt",
+            "ClusterQueue cq is inactive: AdmissionCheck gpu was not looked at yet by"
+            " open-cluster-management.io/placement",
+            id="a check that nobody has looked at",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(MULTIKUEUE, UNSEEN, silence=DEAD),
+            "ControllerSilent",
+            f"ClusterQueue cq is inactive: nobody answers for AdmissionCheck gpu: {DEAD}",
+            id="a check that nobody will look at",
+        ),
+        pytest.param(
+            INACTIVE,
+            HubState(
+                checks={},
+                local_queues=hub(MULTIKUEUE).local_queues,
+                cluster_queues=hub(MULTIKUEUE).cluster_queues,
+            ),
+            "CheckMissing",
+            "ClusterQueue cq is inactive: AdmissionCheck mk does not exist",
+            id="a check that there is not",
+        ),
+        pytest.param(
+            workload(false=QUOTA, message="only Kueue knows"),
+            hub(NO_CLUSTERS, queue=active()),
+            "Pending",
+            "only Kueue knows",
+            id="a queue that is active waits for nothing of that",
+        ),
+        pytest.param(
+            INACTIVE,
+            hub(SERVED, queue=active()),
+            "Queued",
+            f"it waits in ClusterQueue cq; {ONE_OF_EQUALS}",
+            id="a queue that is active again",
+        ),
+        pytest.param(
+            workload(),
+            hub(SERVED, queue=active()),
+            "Queued",
+            f"it waits in ClusterQueue cq; {ONE_OF_EQUALS}",
+            id="one of several equal jobs",
+        ),
+        pytest.param(
+            workload(),
+            hub(),
+            "ClusterQueueInactive",
+            "ClusterQueue cq is inactive",
+            id="nobody says why its queue is inactive",
+        ),
+        pytest.param(INACTIVE, HubState(), "Pending", "ClusterQueue cq is inactive", id="nothing else can be seen"),
+        pytest.param(
+            INACTIVE,
+            HubState(local_queues={}),
+            "LocalQueueMissing",
+            "there is no LocalQueue q in namespace default",
+            id="no LocalQueue",
+        ),
+        pytest.param(
+            INACTIVE,
+            HubState(local_queues=hub().local_queues, cluster_queues={}),
+            "ClusterQueueMissing",
+            "LocalQueue q leads to ClusterQueue cq, which does not exist",
+            id="no ClusterQueue",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), on="gpu-c1"),
+            HubState(members=members(**LOST)),
+            "WorkerLost",
+            "Admitted it is; gpu-c1 may be lost: Kueue is not connected to it: Lost: x",
+            id="admitted on a worker that is lost",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), on="gpu-c1"),
+            HubState(members={}),
+            "WorkerLost",
+            "Admitted it is; gpu-c1 may be lost: its MultiKueueCluster is gone",
+            id="admitted on a worker that is gone",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), on="gpu-c1"),
+            HubState(members=members(**WELL)),
+            "Admitted",
+            "Admitted it is",
+            id="admitted on a worker that is well",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), checks=[READY]),
+            hub(SERVED, queue=active()),
+            "RunsOnHub",
+            "Admitted it is; it runs on the hub: its ClusterQueue has a placement check and no MultiKueue check",
+            id="admitted on the hub",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted")),
+            hub(SERVED, MULTIKUEUE, queue=active()),
+            "NotChecked",
+            "Admitted it is; Kueue has asked no check about it, since it asks for nothing that its queue has a quota"
+            " for: it is not sent",
+            id="a job without requests",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), checks=[READY, ("mk", "Ready", "")], on="gpu-c1"),
+            hub(SERVED, MULTIKUEUE, queue=active()),
+            "Admitted",
+            "Admitted it is",
+            id="admitted through MultiKueue",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), checks=[READY, ("gone", "Ready", "")]),
+            hub(SERVED, queue=active()),
+            "Admitted",
+            "Admitted it is",
+            id="admitted, and a check that is gone may have been MultiKueue's",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), checks=[("other", "Ready", "")]),
+            hub(check("other", "x.io/other"), queue=active()),
+            "Admitted",
+            "Admitted it is",
+            id="admitted on the hub, where no Placement was to choose",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK], nominated=["gpu-c1", "gpu-c2"]),
+            HubState(members=members(**WELL, **{"gpu-c2": "x"})),
+            "WorkerLost",
+            "mk is Pending: nominated for gpu-c1, gpu-c2, not recorded as admitted there yet; gpu-c2 may be lost:"
+            " Kueue is not connected to it: Lost: x",
+            id="nominated for one that is lost",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK], nominated=["gpu-c1"]),
+            HubState(nominations={"u1": "gpu-c1; spread; gpu-c1: score 0, no room now, 100% of its cpu used"}),
+            "WorkerQuotaShort",
+            "mk is Pending: nominated for gpu-c1, not recorded as admitted there yet: there was no room for it, and it"
+            " waits until others end",
+            id="nominated for one that is full",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK, ("gpu", "Pending", "")]),
+            hub(MULTIKUEUE, SERVED, silence=DEAD, notes={"u1": "an old word"}),
+            "ControllerSilent",
+            f"nobody answers for AdmissionCheck gpu: {DEAD}",
+            id="nobody answers",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK]),
+            hub(MULTIKUEUE, silence=DEAD, notes={"u1": "a word"}),
+            "NotNominated",
+            "mk is Pending: no cluster is nominated yet; a word",
+            id="nothing of it is ours to answer",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[("gpu", "Pending", "waiting: no room"), MK]),
+            hub(NO_CONFIG, SERVED, configs={}, silence=DEAD),
+            "ConfigMissing",
+            "AdmissionCheck mk names MultiKueueConfig gpu, which does not exist",
+            id="the config was deleted since",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK]),
+            HubState(checks={}),
+            "CheckMissing",
+            "AdmissionCheck mk does not exist",
+            id="the check was deleted",
+        ),
+    ],
+)
+def test_the_cause_of_a_job_in_its_surroundings(found, around, code, sentence):
+    assert said(cause_of(found, around)) == (code, sentence)
+
+
+def test_a_set_that_was_sent_is_not_called_unready_for_its_pods_at_the_hubs_gate():
+    found = workload(("QuotaReserved", "Admitted"), ("PodsReady",), on="gpu-c1", message="not ready")
+    of_set = msgspec.structs.replace(found.metadata, annotations={OWNER_NAME: "web"})
+
+    assert cause_of(found, HubState()).code == "PodsNotReady"
+    assert cause_of(msgspec.structs.replace(found, metadata=of_set), HubState()).code == "Admitted"
+
+
+def lease(**spec):
+    return Lease.view(Lease.manifest("fleetqueue-controller", "fleetqueue-system", spec=spec))
+
+
+def ago(seconds):
+    return (clock.now() - timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+async def test_a_controller_that_keeps_its_lease_is_heard():
+    assert silence_of(lease(holderIdentity="pod-1", renewTime=ago(10))) == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "begin"),
+    [
+        pytest.param(None, "there is no lease fleetqueue-system/fleetqueue-controller;", id="none"),
+        pytest.param({}, "nobody holds the lease fleetqueue-system/fleetqueue-controller;", id="given back"),
+        pytest.param(
+            {"holderIdentity": "pod-1", "renewTime": "2020-01-01T00:00:00.000000Z"},
+            "pod-1 has not renewed the lease fleetqueue-system/fleetqueue-controller since 2020-01-01T00:00:00Z",
+            id="not renewed",
+        ),
+    ],
+)
+async def test_a_controller_without_a_lease_is_not(found, begin):
+    assert silence_of(lease(**found) if found is not None else None).startswith(begin)
+
+
+def available(status):
+    return {"type": "ManagedClusterConditionAvailable", "status": status, "reason": "R", "message": "agent stopped"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "managed", "trouble"),
+    [
+        pytest.param([], {}, "Kueue has not reached it yet", id="not tried"),
+        pytest.param(
+            active("False", "ClientConnectionFailed", "refused"),
+            {},
+            "Kueue is not connected to it: ClientConnectionFailed: refused",
+            id="refused",
+        ),
+        pytest.param(active(), None, "", id="connected, and no more can be seen"),
+        pytest.param(active(), {"c1": available("True")}, "", id="well"),
+        pytest.param(active(), {}, "ManagedCluster c1 is gone", id="gone"),
+        pytest.param(
+            active(), {"c1": available("Unknown")}, "ManagedCluster c1 is not available: agent stopped", id="silent"
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_member(conditions, managed, trouble):
+    labels = {CLUSTER_LABEL: "c1"}
+    member = kueue.MultiKueueCluster.manifest("gpu-c1", labels=labels, status={"conditions": conditions})
+    clusters = managed and {
+        name: cluster.ManagedCluster.view(cluster.ManagedCluster.manifest(name, status={"conditions": [condition]}))
+        for name, condition in managed.items()
+    }
+
+    assert trouble_of(kueue.MultiKueueCluster.view(member), clusters) == trouble
+
+
+KINDS = ("QuotaReserved", "Evicted", "Admitted", "Finished")
+
+
+@given(
+    true=st.sets(st.sampled_from(KINDS)),
+    checks=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["Ready", "Pending", "Retry"]), st.just(""))),
+    nominated=st.lists(st.sampled_from(["c1", "c2"]), unique=True),
+    on=st.sampled_from(["", "c1"]),
+    deleting=st.booleans(),
+    active=st.booleans(),
+)
+def test_no_job_is_without_a_reason(true, checks, nominated, on, deleting, active):
+    found = workload(true, checks=checks, nominated=nominated, on=on, deleting=deleting, active=active)
+
+    reason = cause_of(found, HubState()).sentence
+
+    assert reason.strip()
+    assert not reason.endswith((":", ": "))
+
+
+def event(reason, note, time, uid="u1"):
+    return {"reason": reason, "note": note, "eventTime": time, "regarding": {"uid": uid}}
+
+
+def test_the_newest_event_counts_and_one_that_explains_no_waiting_says_nothing():
+    events = [
+        event("NominationRefused", "refused", "2026-01-01T00:00:02.000000Z"),
+        event("NoClusterToNominate", "nobody", "2026-01-01T00:00:01.000000Z"),
+        event("WaitingForCluster", "c1 is silent", "2026-01-01T00:00:01.000000Z", uid="u2"),
+        event("Nominated", "c1", "2026-01-01T00:00:02.000000Z", uid="u2"),
+    ]
+
+    assert last_notes(events) == {"u1": "refused"}

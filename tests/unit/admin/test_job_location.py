@@ -1,0 +1,151 @@
+"""Where the pods of a job are, and who may read them."""
+
+import asyncio
+
+import pytest
+
+from fleetqueue.admin.job_location import JobLocation, NoPods, context_for, locate, locate_once_sent, pods_of
+from fleetqueue.admin.job_logs import JobLogs
+from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import errors
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL
+from fleetqueue.api.kueue_pods import GROUP_NAME
+from fleetqueue.client import Client
+from fleetqueue.client.kubeconfig import Connection
+from fleetqueue.testing.builders import by_secret, condition, pod_template
+
+URL = "https://c1.example:6443"
+LOCATION = JobLocation("Job/train", "team-a", "c1", (URL,))
+
+
+def workload(*conditions):
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
+    status = {"conditions": list(conditions), "clusterName": "gpu-c1"}
+    manifest = kueue.Workload.manifest("w", "team-a", spec={"queueName": "q"}, status=status)
+    manifest["metadata"]["ownerReferences"] = [owner]
+    return manifest
+
+
+@pytest.fixture
+async def hub(api):
+    spec = {"hubAcceptsClient": True, "managedClusterClientConfigs": [{"url": URL}]}
+    api.add(cluster.ManagedCluster.manifest("c1", spec=spec))
+    api.add(kueue.MultiKueueCluster.manifest("gpu-c1", labels={CLUSTER_LABEL: "c1"}, spec=by_secret()))
+    api.add(kueue.LocalQueue.manifest("q", "team-a", spec={"clusterQueue": "cq"}))
+    api.add(kueue.ClusterQueue.manifest("cq", spec={}, status={"conditions": [condition("Active")]}))
+    return Client(api)
+
+
+async def test_a_job_that_runs_is_on_its_cluster(api, hub):
+    api.add(workload(condition("QuotaReserved"), condition("Admitted")))
+
+    assert await locate(hub, "team-a", "train") == LOCATION
+
+
+async def test_a_job_that_waits_has_no_pods_and_says_why(api, hub):
+    api.add(workload(condition("QuotaReserved", "False", message="no GPU is free")))
+
+    with pytest.raises(NoPods, match="Job/train has no pods: it is Pending: no GPU is free"):
+        await locate(hub, "team-a", "train")
+
+
+async def test_who_follows_a_job_that_waits_hears_why_once_and_then_where_it_is(api, hub):
+    api.add(workload(condition("QuotaReserved", "False", message="no GPU is free")))
+    told = []
+
+    waiting = asyncio.create_task(locate_once_sent(hub, "team-a", "train", told.append))
+    await asyncio.sleep(5)
+    admitted = [condition("QuotaReserved"), condition("Admitted")]
+    api.change(kueue.Workload, "w", "team-a", status={"conditions": admitted})
+
+    assert await waiting == LOCATION
+    assert told == ["Job/train has no pods: it is Pending: no GPU is free"]
+
+
+async def test_a_job_that_is_not_there_is_not_found(hub):
+    with pytest.raises(errors.NotFound, match='there is no job "train" in namespace team-a'):
+        await locate(hub, "team-a", "train")
+
+
+@pytest.mark.parametrize(
+    ("contexts", "name"),
+    [
+        pytest.param([("hub", "https://hub"), ("mine", URL)], "mine", id="by the address"),
+        pytest.param([("kind-c1", URL), ("c1", f"{URL}/")], "c1", id="the one that is called like it"),
+    ],
+)
+def test_a_context_of_the_user_leads_to_the_worker(contexts, name):
+    assert context_for(LOCATION, [Connection(server, name=one) for one, server in contexts]).name == name
+
+
+def test_who_has_no_context_hears_whom_to_ask_and_what_to_run():
+    with pytest.raises(NoPods) as refused:
+        context_for(LOCATION, [Connection("https://hub", name="hub")])
+
+    assert "ask the administrator of c1" in str(refused.value)
+    assert "kubectl logs --context CONTEXT -n team-a job/train" in str(refused.value)
+
+
+def pod(name, owner=None, **labels):
+    manifest = Pod.manifest(name, "team-a", labels=labels, spec={"containers": [{"name": "c", "image": "x"}]})
+    if owner is not None:
+        reference = {"apiVersion": "batch/v1", "kind": "Job", "name": owner.name, "uid": owner.uid, "controller": True}
+        manifest["metadata"]["ownerReferences"] = [reference]
+    return manifest
+
+
+def job(name, owner=None):
+    manifest = Job.manifest(name, "team-a", spec={"suspend": True, "template": pod_template()})
+    manifest["metadata"]["ownerReferences"] = [owner] if owner else []
+    return manifest
+
+
+PAIR = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "pair", "uid": "s", "controller": True}
+
+
+async def names(api, job_name):
+    return [one["metadata"]["name"] for one in await pods_of(Client(api), JobLocation(job_name, "team-a", "c1"))]
+
+
+async def test_pods_are_known_by_who_made_them(api):
+    api.add(job("train"), job("pair-0", PAIR))
+    api.add(pod("train-x", api.get(Job, "train", "team-a")), pod("pair-0-x", api.get(Job, "pair-0", "team-a")))
+    api.add(pod("lone"), pod("g-0", **{GROUP_NAME: "g"}), pod("g-1", **{GROUP_NAME: "g"}))
+
+    assert await names(api, "Job/train") == ["train-x"]
+    assert await names(api, "JobSet/pair") == ["pair-0-x"]
+    assert await names(api, "Pod/lone") == ["lone"]
+    assert await names(api, "Pod/g") == ["g-0", "g-1"]
+
+
+async def test_what_may_not_be_read_ends_the_way_up(api):
+    api.add(job("pair-0", PAIR))
+    api.add(pod("pair-0-x", api.get(Job, "pair-0", "team-a")))
+    api.fail_on("get jobs*", errors.Forbidden("no"))
+
+    assert await names(api, "JobSet/pair") == []
+    assert await names(api, "Job/pair-0") == ["pair-0-x"]
+
+
+async def test_a_log_that_cannot_be_read_is_a_note(api):
+    api.add(job("train"))
+    api.add(pod("train-x", api.get(Job, "train", "team-a")))
+
+    (line,) = [line async for line in JobLogs(Client(api), LOCATION).lines()]
+
+    assert (line.pod, line.is_note) == ("train-x", True)
+
+
+@pytest.mark.parametrize(
+    ("location", "word"),
+    [
+        pytest.param(LOCATION, "has no pods on c1 yet; --follow waits", id="not yet"),
+        pytest.param(JobLocation("Job/x", "ns", "c1", has_ended=True), "MultiKueue removes", id="sent, and ended"),
+        pytest.param(JobLocation("Job/x", "ns", "", has_ended=True), "its pods on the hub are gone", id="on the hub"),
+    ],
+)
+def test_a_job_without_pods_says_where_they_are(location, word):
+    assert word in location.without_pods
