@@ -17,7 +17,7 @@ REAL_LANE = $(BIN)/pytest -n 2 --dist loadfile -m
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine tools manifests alerts demo check types unit test real picture stories records kill faults fence bench versions fix docs changelog build clean
+.PHONY: help install engine tools browser manifests alerts demo check types unit test real picture stories records kill faults mutations fence bench versions fix docs changelog build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ engine: install ## build the real engine: etcd, Kubernetes, Kueue, OCM (about 20
 
 tools: install ## build Helm, which renders and tests the chart, and Kueue's own client (four minutes, once)
 	@$(BIN)/python tools/build_tools.py helm kueuectl
+
+browser: ## install Chromium, in which tests look at the dashboard, or say how
+	@command -v chromium chromium-browser google-chrome google-chrome-stable || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get install --yes chromium fonts-noto-cjk; } || \
+		{ echo "install Chromium or Chrome with your package manager, such as: sudo apt-get install chromium fonts-noto-cjk"; exit 1; }
 
 manifests: tools ## write the plain manifests of deploy/ from the Helm chart
 	@$(BIN)/python tools/render_manifests.py
@@ -72,13 +76,14 @@ test: check ## check, the embedded fleet as a whole, and most tests on the real 
 real: engine ## all tests on the real engine, an hour
 	$(REAL_LANE) real
 
-picture: install ## draw what the demo prints, for the README
+picture: install ## draw what the demo prints and, where there is a browser, the dashboard, for the README
 	@$(BIN)/python tools/draw_demo.py docs/pictures/demo.svg
+	@$(BIN)/python tools/draw_dashboard.py docs/pictures/dashboard.webp
 
 stories: $(MADE_OF) ## only the three stories, as fast as they go
 	@$(BIN)/fleetqueue demo all --engine $(ENGINE) --fast
 
-records: engine ## ask the real parts again all that is recorded of them, forty minutes: it must still be so
+records: engine ## ask the real parts again all that is recorded of them, an hour: it must still be so
 	$(BIN)/pytest -m records
 
 kill: install ## kill -9 an embedded server under 16 writers, again and again: make kill ROUNDS=40
@@ -87,11 +92,14 @@ kill: install ## kill -9 an embedded server under 16 writers, again and again: m
 faults: install ## live through seeds of faults on the whole embedded system: make faults SEEDS=200
 	FLEETQUEUE_SEEDS=$(or $(SEEDS),200) $(BIN)/pytest tests/system/faults/test_seeds.py
 
+mutations: install ## make every rule of kinds of jobs wrong, one after the other: its recorded scenarios must notice, two minutes
+	FLEETQUEUE_MUTATIONS=all $(EMBEDDED_LANE) tests/conformance/scenarios/test_mutations.py
+
 fence: engine ## cut workers off at a dozen moments on the real engine, and explore more of the fence's model, twenty minutes
 	FLEETQUEUE_MODEL=all $(BIN)/pytest -m "not real" tests/system/fence
 	FLEETQUEUE_FENCE=1 $(BIN)/pytest -m real tests/real/product/test_fence.py
 
-bench: engine ## measure, each number beside its peer; one question alone with ONLY=apiserver
+bench: $(if $(filter dashboard,$(ONLY)),install,engine) ## measure, each number beside its peer; one question alone with ONLY=apiserver
 	@for question in benchmarks/$(or $(ONLY),*).py; do \
 		test -e "$$question" || { echo "there is no benchmark yet"; exit 1; }; \
 		echo "$$question"; $(BIN)/python "$$question" || exit 1; \

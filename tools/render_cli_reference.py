@@ -12,6 +12,7 @@ from typing import Any, Final
 import typer
 from typer.main import get_command
 
+from fleetqueue.cli.exit_codes import MEANINGS, Code
 from fleetqueue.cli.main import app
 
 PROGRAM: Final = "fleetqueue"
@@ -25,12 +26,36 @@ PREFACES: Final = {
     "en": (
         "# Commands\n\n"
         "This page is rendered from `--help` by `tools/render_cli_reference.py`; do not edit it.\n"
-        "Every command has `--help`.\n"
+        "Every command has `--help`; `kubectl fleetqueue` is the same as `fleetqueue`.\n"
+        "`fleetqueue --install-completion` lets your shell (bash, zsh, fish, PowerShell) complete commands, options,"
+        " `--context`, and the clusters of `kubeconfig show`; `--show-completion` prints what it would install.\n\n"
+        "## Exit codes\n\n"
+        "A code keeps its meaning in later versions.\n"
+        "What went wrong is said in one line on standard error.\n"
     ),
     "zh": (
         "# 命令\n\n"
         "本页由 `tools/render_cli_reference.py` 根据 `--help` 生成，请勿手工修改；说明文字保留英文原文。\n"
-        "每个命令都有 `--help`。\n"
+        "每个命令都有 `--help`；`kubectl fleetqueue` 与 `fleetqueue` 相同。\n"
+        "`fleetqueue --install-completion` 让 shell（bash、zsh、fish、PowerShell）补全命令、选项、`--context` 和"
+        " `kubeconfig show` 的集群；`--show-completion` 打印它要安装的内容。\n\n"
+        "## 退出码\n\n"
+        "退出码的含义在以后的版本里不变。\n"
+        "出了什么错，会在标准错误上用一行说明。\n"
+    ),
+}
+CODES: Final = {
+    "en": ("code", "meaning", MEANINGS),
+    "zh": (
+        "退出码",
+        "含义",
+        {
+            Code.DONE: "完成",
+            Code.FAILED: "失败",
+            Code.USAGE: "用法错误",
+            Code.NOT_FOUND: "没有找到，或没有按时完成",
+            Code.INTERRUPTED: "被中断",
+        },
     ),
 }
 HEADINGS: Final = {"en": ("argument or option", "meaning"), "zh": ("参数或选项", "含义")}
@@ -38,7 +63,12 @@ HEADINGS: Final = {"en": ("argument or option", "meaning"), "zh": ("参数或选
 
 def render(language: str) -> str:
     """Return the whole page in a language; the texts of the commands themselves are English in both."""
-    return "\n".join([PREFACES[language], *(section(*found, language) for found in commands())])
+    return "\n".join([PREFACES[language], exit_codes(language), *(section(*found, language) for found in commands())])
+
+
+def exit_codes(language: str) -> str:
+    code, meaning, meanings = CODES[language]
+    return "\n".join([f"| {code} | {meaning} |", "|---|---|", *(f"| {c:d} | {m} |" for c, m in meanings.items()), ""])
 
 
 def commands() -> Iterator[tuple[str, Any]]:

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from fleetqueue.admin.causes import CODES
 from fleetqueue.controllers.processes.settings import HubSettings, WorkerSettings
 from fleetqueue.controllers.processes.settings_file import known_keys
 from fleetqueue.embedded.kueue.configuration_support import UNSERVED, WITHOUT_MEANING
 from fleetqueue.embedded.kueue.feature_gates import GATES, SERVED
+from fleetqueue.fleets.inert_kinds import INERT
 from fleetqueue.real import parts
 
 from .tables import rows
@@ -141,6 +143,16 @@ def test_every_simplification_is_documented(language, pages):
     assert documented == sorted(found)
 
 
+def test_every_kind_that_is_only_stored_is_documented(language, pages):
+    page = pages[f"docs/{language}/reference/differences.md"]
+    title = {"en": "## Kinds that embedded clusters store and do not act on", "zh": "## 内嵌集群只存储、不执行的类型"}
+    _, *documented = rows(page.partition(title[language])[2].partition("\n## ")[0])
+
+    assert [plain(row[0]) for row in documented] == [inert.kind for inert in INERT.values()]
+    if language == "en":
+        assert [row[1] for row in documented] == [inert.what for inert in INERT.values()]
+
+
 def test_what_the_configuration_of_the_embedded_kueue_cannot_say_is_documented(language, pages):
     page = pages[f"docs/{language}/reference/differences.md"]
     turned = [name for name, gate in GATES.items() if gate.why_free == SERVED]
@@ -163,3 +175,11 @@ def test_every_dependency_has_a_reason(language, pages, root):
 
     needed = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
     assert {re.split(r"[<>=~;\[ ]", requirement)[0] for requirement in needed} <= named
+
+
+def test_every_cause_is_documented(language, pages):
+    page = pages[f"docs/{language}/reference/causes.md"]
+    documented = {plain(row[0]): row[1] for row in rows(page) if row[0].startswith("`")}
+
+    assert list(documented) == list(CODES)
+    assert language != "en" or documented == CODES

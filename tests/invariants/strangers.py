@@ -18,7 +18,7 @@ from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.api.meta import Object, key_of
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
-from fleetqueue.testing.arranged_api import resource_of
+from fleetqueue.testing.arranged_objects import resource_of
 from fleetqueue.testing.builders import pod_template
 
 NAME: Final = "stranger"

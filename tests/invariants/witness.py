@@ -16,6 +16,7 @@ from fleetqueue.embedded.apiserver.storage.log import MemoryLog
 from fleetqueue.lab.cluster_names import HUB
 
 from . import Broken, quiet
+from .job_pods import JobPods
 from .reasons import has_ended
 
 JOBS = "/batch/jobs/"
@@ -26,7 +27,6 @@ OTHER_KINDS: Mapping[str, JobKind] = {
     if isinstance(kind, JobKind) and kind is not job_kinds.BATCH_JOB
 }
 """Jobs that operators run, by where they are stored."""
-JOB_NAME = "batch.kubernetes.io/job-name"
 
 
 class WitnessedLog(MemoryLog):
@@ -48,8 +48,8 @@ class Witness:
     ) -> None:
         """`excused` tells whether a worker was lost for longer than Kueue waits: then Kueue itself starts again.
 
-        `never_twice` tells of a job, by its name, whether it must not run twice even then; of such a job pods that have
-        not ended count too.
+        `never_twice` tells of a job, by its name, whether it must not run twice even then; of such a job pods that are
+        not bound to a node count too.
         """
         self.monitor = SingleRunMonitor()
         self.finishes: Counter[str] = Counter()
@@ -59,11 +59,10 @@ class Witness:
         self.broken: list[str] = []
         self.writes: list[str] = []
         """What was written since somebody last looked, without what the clock asks for."""
+        self.pods = JobPods()
         self._story = sha256()
         self._excused = excused
         self._never_twice = never_twice
-        self._pods: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        """Of each job, by worker: its pods that have not ended."""
         self._copies: defaultdict[str, set[str]] = defaultdict(set)
         """Of each job of another kind, by its key: the workers on which it may run now."""
         self._doubles = 0
@@ -78,15 +77,15 @@ class Witness:
         self._story.update(line.encode())
         if quiet.counts(change.type, change.key):
             self.writes.append(line)
+        self.pods.see(change.entry.object)
         if change.key.startswith(JOBS):
             if cluster == HUB:
                 self._see_hub(change)
             else:
                 self._see_worker(cluster, change)
         elif change.key.startswith(PODS):
-            if cluster != HUB:
-                self._see_pod(cluster, change)
-            elif change.entry.object["metadata"].get("labels", {}).get(kueue.QUEUE_LABEL):
+            self._see_pod(cluster, change)
+            if cluster == HUB and change.entry.object["metadata"].get("labels", {}).get(kueue.QUEUE_LABEL):
                 self._see_hub(change)
         elif (kind := OTHER_KINDS.get(_folder(change.key))) is not None:
             if cluster == HUB:
@@ -114,7 +113,7 @@ class Witness:
                 self.broken.append(f"ran twice: {self.monitor.doubles[-1]}")
 
     def _see_copy(self, cluster: str, change: StorageChange, *, is_live: bool) -> None:
-        """Take note of a job of another kind, or of a pod that is one: it may have pods that run, or run itself."""
+        """Take note of a job of another kind: it may have pods that run."""
         where = self._copies[change.key]
         where.discard(cluster)
         if change.type == "DELETED" or not is_live or has_ended(change.entry.object):
@@ -124,18 +123,15 @@ class Witness:
             self.broken.append(f"ran twice: {change.key} on {', '.join(sorted(where))}")
 
     def _see_pod(self, cluster: str, change: StorageChange) -> None:
-        pod = Pod.view(change.entry.object)
-        if pod.metadata.labels.get(kueue.QUEUE_LABEL):
-            self._see_copy(cluster, change, is_live=bool(pod.spec.node_name))
-        job = pod.metadata.labels.get(JOB_NAME, "")
-        if not self._never_twice(job):
-            return
-        is_live = change.type != "DELETED" and pod.status.phase not in ("Succeeded", "Failed")
-        pods = self._pods[job]
-        (pods[cluster].add if is_live else pods[cluster].discard)(pod.name)
-        where = sorted(worker for worker, names in pods.items() if names)
-        if is_live and len(where) > 1:
-            self.broken.append(f"pods of {job} are on {', '.join(where)}")
+        """Take note of a pod that runs, for a job of whichever kind."""
+        raw = change.entry.object
+        pod, job = Pod.view(raw), self.pods.job_of(raw)
+        is_careful = self._never_twice(job.name)
+        is_live = change.type != "DELETED" and not pod.has_ended and (is_careful or bool(pod.spec.node_name))
+        self.pods.note(cluster, raw, is_live=is_live)
+        where = sorted(self.pods.places(job))
+        if is_live and len(where) > 1 and (is_careful or not any(self._excused(place) for place in where)):
+            self.broken.append(f"ran twice: pods of {job} on {', '.join(where)}")
 
     def check(self) -> None:
         if self.broken:

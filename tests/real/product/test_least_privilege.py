@@ -23,7 +23,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import micro_timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Namespace, Secret
-from fleetqueue.api.fence import FENCE, LEASE, LOST_WORKER, PASSED
+from fleetqueue.api.fence import FENCE, LEASE, LOST_WORKER, PASSED, WAIT
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
@@ -31,6 +31,9 @@ from fleetqueue.controllers.credentials.settings import CredentialsSettings
 from fleetqueue.controllers.placement_admission.settings import PlacementAdmissionSettings
 from fleetqueue.controllers.processes.hub import HubProcess
 from fleetqueue.controllers.processes.settings import HubSettings, LeaderElectionSettings
+from tests.job_kinds import LEADER_WORKER_SET, STATEFUL_SET
+
+from .sent_jobs import ends, placed, submit
 
 ROLES = Path(__file__).parents[3] / "deploy" / "kustomize" / "rbac"
 NOT_ON_THIS_HUB = {
@@ -144,6 +147,7 @@ async def everything(env):
     await env.counts_its_pod("stopped")
     await env.set_active("stopped", False)
     await env.eventually(lambda: stopped(env, "stopped"), "the stopped job has given its quota back")
+    await sets(env)
     await fence(env)
     await env.submit("job", run_for="3s")
     place = await env.running_on("job")
@@ -157,6 +161,17 @@ async def everything(env):
     await env.hub.delete(kueue.AdmissionCheck.resource, env.name)
     # The fenced job's copy stays until Kueue has its connection again, or until it collects what is left, each minute.
     await env.eventually(lambda: gone(env), "the check and its config are gone", within=120)
+
+
+async def sets(env):
+    """Send sets that must not run twice: their pod templates cannot say so to Kueue, but their queue can."""
+    policy = {"metadata": {"annotations": {LOST_WORKER: WAIT}}}
+    await env.hub.merge(kueue.ClusterQueue.resource, env.name, "", policy)
+    for kind in (STATEFUL_SET, LEADER_WORKER_SET):
+        await submit(env, kind)
+        worker = await placed(env, kind)
+        await ends(env, kind, worker)
+    await env.hub.merge(kueue.ClusterQueue.resource, env.name, "", {"metadata": {"annotations": {LOST_WORKER: None}}})
 
 
 async def fence(env):

@@ -4,13 +4,12 @@ Before 0.18.4 Kueue counts its `workerLostTimeout` from when the job was admitte
 whenever the connection to the worker breaks, however short that is.
 """
 
-from contextlib import asynccontextmanager
-
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import find, is_true
 
 from .kueue_timeouts import worker_lost_timeout
+from .paused_managers import no_pods_yet
 
 PATIENCE = 45.0
 
@@ -48,23 +47,6 @@ async def test_a_job_that_kueue_cannot_finish_to_evict_runs_nowhere_else_before_
 
         await env.eventually(lambda: is_complete(env), "the job is complete on the hub", within=60 + PATIENCE)
         assert env.witness.most[f"{env.name}/job"] == 1
-
-
-@asynccontextmanager
-async def no_pods_yet(env):
-    """Let no Job on a worker get pods before the yielded function is called."""
-    fleet, managers = env.world.fleet, [f"{worker}/kube-controller-manager" for worker in env.workers]
-    for manager in managers:
-        fleet.pause(manager)
-
-    def let_pods_start():
-        while managers:
-            fleet.resume(managers.pop())
-
-    try:
-        yield let_pods_start
-    finally:
-        let_pods_start()
 
 
 async def is_evicted(env):

@@ -6,6 +6,7 @@ import pytest
 
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import timestamp
 
 LONG_ENOUGH = 6.0
@@ -58,6 +59,26 @@ async def test_with_us_the_job_runs(env):
         await env.submit("job")
 
         assert await env.running_on("job") in ("cluster1", "cluster2", "cluster3")
+
+
+async def test_with_us_a_job_whose_workload_is_deleted_runs_again(env):
+    async with env.heart():
+        await env.submit("job")
+        await env.running_on("job")
+        before = await env.workload("job")
+
+        async def is_told():
+            return (await env.hub.get(Job.resource, "job", env.name)).get("status", {}).get("active")
+
+        await env.eventually(is_told, "the hub says that it runs")
+        await env.hub.delete(kueue.Workload.resource, before.name, env.name)
+
+        async def is_another():
+            found = await env.hub.find(kueue.Workload.resource, before.name, env.name)
+            return found is not None and found["metadata"]["uid"] != before.uid
+
+        await env.eventually(is_another, "the job has another Workload")
+        await env.running_on("job")
 
 
 async def test_without_us_a_moved_placement_runs_a_job_twice(env):

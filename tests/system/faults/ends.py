@@ -1,18 +1,22 @@
 """What must be true when the faults are over: every job has ended once, nothing is left, and nobody writes any more."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.cluster_v1 import ManagedCluster
-from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.core_v1 import Node, Pod
+from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.api.usage_scores import GPU
 from fleetqueue.fleets.real_environment import GPUS, WITHOUT_GPUS
+from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.testing.virtual_time import advance
+from tests import job_kinds
+from tests.invariants.job_pods import JobName, controller_of
 from tests.invariants.reasons import has_ended
 
-from . import happenings
+from . import happenings, mixed_kinds
 from .fleet_template import LABEL, T4
 from .world import World, names
 
@@ -44,23 +48,57 @@ async def activate(world: World) -> None:
 
 
 async def converge(world: World) -> None:
+    """Wait until every job has ended or serves, delete those that serve, and wait until nothing is left."""
+    await until_there_is_no(unfinished, world)
+    for kind, raw in happenings.our_jobs(world):
+        if mixed_kinds.pods_of(kind):
+            await happenings.delete_all(world, kind, [raw])
+    await until_there_is_no(leftovers, world)
+
+
+async def until_there_is_no(what: Callable[[World], list[str]], world: World) -> None:
     for _ in range(PATIENCE):
         await activate(world)
         await advance(30)
         await world.check()
-        if not unfinished(world) and not leftovers(world):
+        if not what(world):
             return
-    assert not unfinished(world), "\n".join(unfinished(world))
-    assert not leftovers(world), "\n".join(leftovers(world))
+    assert not what(world), "\n".join(what(world))
 
 
 def unfinished(world: World) -> list[str]:
-    """Say of every job on the hub that has not ended where it is."""
+    """Say of every job on the hub that has not ended, and does not serve, where it is."""
     return [
-        f"{kind.kind} {raw['metadata']['name']} has not ended: {where(world, raw)}"
+        f"{kind.kind} {raw['metadata']['name']} {why}: {where(world, raw)}"
         for kind, raw in happenings.our_jobs(world)
-        if not has_ended(raw)
+        if (why := why_not_well(world, kind, raw))
     ]
+
+
+def why_not_well(world: World, kind: Resource, job: Manifest) -> str:
+    """Say what is missing to a job: its end, or that all its pods are ready on one worker."""
+    pods = mixed_kinds.pods_of(kind)
+    if not pods:
+        return "" if has_ended(job) else "has not ended"
+    runs = [world.witness.pods.places(one) for one in runs_as(world, kind, job)]
+    there = [(cluster, pod) for places in runs for cluster, found in places.items() for pod in found]
+    ready = [pod for cluster, pod in there if is_ready(world, cluster, pod)]
+    is_once = all(len(places) == 1 and HUB not in places for places in runs)
+    return "" if is_once and len(ready) == pods else f"has {len(ready)} of {pods} pods ready, in {runs}"
+
+
+def runs_as(world: World, kind: Resource, job: Manifest) -> list[JobName]:
+    """Return what MultiKueue sends of a job that serves: all of it, or each of its pods."""
+    name = job["metadata"]["name"]
+    if kind != job_kinds.DEPLOYMENT.resource:
+        return [JobName(kind.kind, "default", name)]
+    made = [raw for raw in world.objects("hub", Pod, "default") if raw["metadata"]["labels"].get("app") == name]
+    return [world.witness.pods.job_of(raw) for raw in made]
+
+
+def is_ready(world: World, cluster: str, pod: str) -> bool:
+    found = [raw for raw in world.objects(cluster, Pod, "default") if raw["metadata"]["name"] == pod]
+    return any(Pod.view(raw).is_ready for raw in found)
 
 
 def where(world: World, job: dict) -> str:
@@ -89,19 +127,17 @@ def state(raw: dict) -> str:
 
 
 def leftovers(world: World) -> list[str]:
-    """Name what is still on workers."""
-    kinds = (Job.resource, kueue.Workload.resource)
-    return [
-        f"{kind.kind} {name} is left on {worker}"
+    """Name what is still on workers, and what the hub still has that was made for jobs."""
+    workloads = [
+        (worker, kueue.Workload.resource, raw)
         for worker in world.workers
-        for kind in kinds
-        for name in names([raw for raw in world.objects(worker, kind) if not happenings.is_strange(raw)])
-    ] + [
-        f"{kind.kind} {raw['metadata']['name']} is left on {worker}"
-        for worker in world.workers
-        for kind, raw in happenings.our_jobs(world, worker)
-        if kind not in kinds
+        for raw in world.objects(worker, kueue.Workload)
+        if not happenings.is_strange(raw)
     ]
+    parts = [(worker, kind, raw) for worker in world.workers for kind, raw in happenings.parts_of_jobs(world, worker)]
+    made = [(HUB, kind, raw) for kind, raw in happenings.parts_of_jobs(world, HUB) if controller_of(raw) is not None]
+    left = (*workloads, *parts, *made)
+    return [f"{kind.kind} {raw['metadata']['name']} is left on {cluster}" for cluster, kind, raw in left]
 
 
 def check_ends(world: World) -> None:

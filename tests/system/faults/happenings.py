@@ -1,7 +1,7 @@
 """What may happen to the fleet: each is one small function, chosen and filled in by chance, and says what it did."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from fleetqueue.api import cluster_v1 as cluster
@@ -11,6 +11,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node, Pod, Secret, ServiceAccount
 from fleetqueue.api.fence import FENCE, LOST_WORKER, RERUN, WAIT
+from fleetqueue.api.kueue_pods import group_name
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.api.usage_scores import GPU
 from fleetqueue.api.work_v1 import ManifestWork
@@ -18,13 +19,15 @@ from fleetqueue.fleets.systems.kueue import JOBSET
 from fleetqueue.fleets.systems.operators import OPERATORS
 from fleetqueue.manifests import objects
 from fleetqueue.rules.run_times import RUN_FOR
+from tests.invariants.job_pods import controller_of
 from tests.invariants.reasons import has_ended
 from tests.invariants.strangers import NAME
+from tests.job_kinds import JobKind
 
 from . import mixed_kinds
 from .faulty_server import Unrest
 from .fleet_template import LABEL, T4
-from .world import World
+from .world import World, names
 
 PARTS = (
     "fleetqueue-system",
@@ -43,6 +46,8 @@ ERRORS = (
     errors.ServerError("etcdserver: request timed out"),
     errors.Unreachable("connection reset by peer"),
 )
+CONNECTED = 330.0
+"""Seconds after which all are connected that can be: Kueue's attempts are up to 320 s apart."""
 Happening = Callable[[World], Awaitable[str]]
 
 
@@ -68,14 +73,22 @@ async def create_job(world: World) -> str:
 
 
 async def create_other_job(world: World) -> str:
-    """Create a job of another kind, which is run again if its worker is lost."""
-    number, kind = next_number(world), world.chance.choice(mixed_kinds.KINDS)
-    seconds = world.chance.choice([5, 20, 60, 180])
-    said = f"somebody creates job-{number:02} of {seconds} s, a {kind.resource.kind}"
-    try:
-        await world.hub.create(kind.resource, mixed_kinds.manifest(kind, f"job-{number:02}", seconds))
-    except errors.ServerError as error:
-        return f"{said}, and is refused: {error}"
+    """Create a job of another kind than Job."""
+    return await create_job_of(world, world.chance.choice(mixed_kinds.KINDS))
+
+
+async def create_job_of(world: World, kind: JobKind) -> str:
+    """Create a job of a kind, which is run again if its worker is lost."""
+    number, seconds = next_number(world), world.chance.choice([5, 20, 60, 180])
+    length = "that serves" if kind in mixed_kinds.SERVING else f"of {seconds} s"
+    made = mixed_kinds.manifests(kind, f"job-{number:02}", seconds)
+    said = f"somebody creates job-{number:02} {length}: {kind.resource.kind} {', '.join(names(made))}"
+    for one in made:
+        try:
+            await world.hub.create(kind.resource, one)
+        except errors.ServerError as error:
+            await delete_all(world, kind.resource, made)  # a group without one of its pods would wait for it
+            return f"{said}, and is refused: {error}"
     return said
 
 
@@ -87,10 +100,21 @@ async def delete_job(world: World) -> str:
     found = one_job(world)
     if found is None:
         return ""
-    resource, name = found
+    resource, raw = found
+    group = group_name(raw["metadata"])
+    if not group:
+        await delete_all(world, resource, [raw])
+        return f"somebody deletes {resource.kind} {raw['metadata']['name']}"
+    await delete_all(world, resource, [pod for _, pod in our_jobs(world) if group_name(pod["metadata"]) == group])
     with suppress(errors.NotFound):
-        await world.hub.delete(resource, name, "default")
-    return f"somebody deletes {resource.kind} {name}"
+        await world.hub.delete(kueue.Workload.resource, group, "default")  # it would wait for other pods
+    return f"somebody deletes the pods of {group} and their Workload"
+
+
+async def delete_all(world: World, resource: Resource, objects: Sequence[Manifest]) -> None:
+    for name in names(objects):
+        with suppress(errors.NotFound):
+            await world.hub.delete(resource, name, "default")
 
 
 async def deactivate(world: World) -> str:
@@ -107,21 +131,25 @@ async def suspend(world: World) -> str:
     found = one_job(world, mixed_kinds.can_be_suspended)
     if found is None:
         return ""
-    resource, name = found
+    resource, name = found[0], found[1]["metadata"]["name"]
     with suppress(errors.ApiError):
         await world.hub.merge(resource, name, "default", mixed_kinds.suspension(resource))
     return f"somebody suspends {resource.kind} {name}"
 
 
-def one_job(world: World, is_meant: Callable[[Resource], bool] = lambda kind: True) -> tuple[Resource, str] | None:
+def one_job(world: World, is_meant: Callable[[Resource], bool] = lambda kind: True) -> tuple[Resource, Manifest] | None:
     """Choose a job that has not ended, of a kind that is meant."""
-    found = [(kind, raw) for kind, raw in our_jobs(world) if is_meant(kind) and not has_ended(raw)]
-    jobs = [(kind, raw["metadata"]["name"]) for kind, raw in found]
+    jobs = [(kind, raw) for kind, raw in our_jobs(world) if is_meant(kind) and not has_ended(raw)]
     return world.chance.choice(jobs) if jobs else None
 
 
-def our_jobs(world: World, where: str = "hub") -> list[tuple[Resource, Manifest]]:
-    """Return the jobs of all kinds on a cluster."""
+def our_jobs(world: World) -> list[tuple[Resource, Manifest]]:
+    """Return what was submitted on the hub, of all kinds."""
+    return [(kind, raw) for kind, raw in parts_of_jobs(world, "hub") if controller_of(raw) is None]
+
+
+def parts_of_jobs(world: World, where: str) -> list[tuple[Resource, Manifest]]:
+    """Return what a cluster has of jobs, of all their kinds."""
     kinds = (Job.resource, *mixed_kinds.resources())
     found = [(kind, raw) for kind in kinds for raw in world.objects(where, kind, "default")]
     return [(kind, raw) for kind, raw in found if is_ours(raw)]
@@ -192,6 +220,7 @@ def cut_ways(world: World, name: str, ways: str, *, silently: bool) -> None:
 async def lose(world: World) -> str:
     """Cut a worker off for longer than Kueue waits for it; alone, since two would excuse each other's jobs."""
     await heal(world)
+    await asyncio.sleep(CONNECTED)  # else it would have been away for longer than is known here
     name, ways = world.chance.choice(world.workers), world.chance.choice(["to", "to and from", "to and from"])
     cut_ways(world, name, ways, silently=world.chance.random() < 0.5)
     world.note(f"{name} is lost: the way {ways} it is cut")

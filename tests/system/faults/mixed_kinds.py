@@ -1,18 +1,20 @@
 """Jobs of other kinds than Job, as somebody would submit them while faults happen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fleetqueue.api import job_kinds as api_kinds
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.fields import value_at, with_value
+from fleetqueue.api.kueue_pods import GROUP_NAME
 from fleetqueue.api.scheme import Manifest, Resource
 from tests import job_kinds
 from tests.job_kinds import JobKind
 
 QUEUE = "user-queue-demo2"
-KINDS = (
+ENDING = (
     job_kinds.POD,
+    job_kinds.POD_GROUP,
     job_kinds.JOB_SET,
     job_kinds.RAY_JOB,
     job_kinds.APP_WRAPPER,
@@ -20,19 +22,50 @@ KINDS = (
     job_kinds.MPI_JOB,
     *job_kinds.KUBEFLOW,
 )
-"""Those that end by themselves and are one object."""
+"""Those that end by themselves. A JAXJob never gets as far as a worker: its Kueue refuses the copy."""
+SERVING: Mapping[JobKind, int] = {
+    job_kinds.STATEFUL_SET: 2,
+    job_kinds.LEADER_WORKER_SET: 4,
+    job_kinds.RAY_CLUSTER: 3,
+    job_kinds.RAY_SERVICE: 3,
+    job_kinds.DEPLOYMENT: 2,
+}
+"""Those that run until somebody deletes them, and how many pods each has."""
+KINDS = (*ENDING, *SERVING)
+BEGIN_WITH = 2
+"""So many kinds each seed begins with, by turns, so that few seeds have all of them."""
 SUSPENDED = {kind.kind.resource.kind: kind for kind in vars(api_kinds).values() if isinstance(kind, api_kinds.JobKind)}
 RESOURCES = {"requests": {"cpu": "10m"}}
 """Without GPUs, so that a job of many pods fits beside others."""
+A_DAY = "86400s"
+"""Longer than any run."""
+SELECTED = (("spec", "selector", "matchLabels"), ("spec", "template", "metadata", "labels"))
+"""Where sets of pods say which are theirs."""
 
 
-def manifest(kind: JobKind, name: str, seconds: int) -> Manifest:
-    (made,) = kind.ending_manifests("default", after=f"{seconds}s")
-    made = without_gpus(made)
-    made["metadata"] |= {"name": name, "labels": {kueue.QUEUE_LABEL: QUEUE}}
+def first_kinds(seed: int) -> list[JobKind]:
+    """Return the kinds that a seed begins with."""
+    return [KINDS[(BEGIN_WITH * seed + number) % len(KINDS)] for number in range(BEGIN_WITH)]
+
+
+def manifests(kind: JobKind, name: str, seconds: int) -> list[Manifest]:
+    """Return one job; of a group, its pods."""
+    after = A_DAY if kind in SERVING else f"{seconds}s"
+    made = without_gpus(kind.ending_manifests("default", after=after))
+    for one in made:
+        one["metadata"]["labels"] = {kueue.QUEUE_LABEL: QUEUE}
+    if kind is job_kinds.POD_GROUP:
+        for pod in made:
+            pod["metadata"]["name"] = pod["metadata"]["name"].replace("group", name)
+            pod["metadata"]["labels"][GROUP_NAME] = name
+        return made
+    (one,) = made
+    one["metadata"]["name"] = name
     if kind is job_kinds.APP_WRAPPER:
-        made["spec"]["components"][0]["template"]["metadata"]["name"] = name
-    return made
+        one["spec"]["components"][0]["template"]["metadata"]["name"] = name
+    if value_at(one, SELECTED[0]):
+        one = with_value(with_value(one, SELECTED[0], {"app": name}), SELECTED[1], {"app": name})
+    return [one]
 
 
 def training_runtime() -> Manifest:
@@ -57,6 +90,15 @@ def suspension(resource: Resource) -> Manifest:
 
 
 def resources() -> Iterator[Resource]:
-    """Return the kinds of which workers may have copies, pods among them."""
-    yield Pod.resource
-    yield from (kind.resource for kind in KINDS if kind is not job_kinds.POD)
+    """Return the kinds of which the hub or workers may have jobs, pods among them."""
+    yield from dict.fromkeys(kind.resource for kind in KINDS)
+
+
+def waiting_resources() -> Iterator[Resource]:
+    """Return the kinds that wait for Kueue: of a Deployment, its pods do."""
+    yield from (resource for resource in resources() if resource != job_kinds.DEPLOYMENT.resource)
+
+
+def pods_of(resource: Resource) -> int:
+    """Return how many pods a job that serves has; 0 for a kind that ends."""
+    return next((pods for kind, pods in SERVING.items() if kind.resource == resource), 0)

@@ -2,15 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fleetqueue import clock
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
+from tests.job_kinds import JobKind
 
 from . import ends
 from .fleet_template import template
-from .happenings import create_job, strike
+from .happenings import create_job, create_job_of, strike
+from .mixed_kinds import first_kinds
 from .world import World
 
 HAPPENINGS = 24
@@ -33,16 +35,18 @@ async def play(seed: int) -> World:
     world = World(seed)
     async with world.living(template()):
         try:
-            await live(world)
+            await live(world, first_kinds(seed))
             await end(world, is_quiet_one=seed % QUIET_ONES == 0)
         except AssertionError as error:
             raise AssertionError(f"{error}\n\nseed {seed}:\n" + "\n".join(world.diary)) from None
     return world
 
 
-async def live(world: World) -> None:
+async def live(world: World, kinds: Sequence[JobKind]) -> None:
     await advance(world.chance.choice([2, 20]))
     world.note(await create_job(world))
+    for kind in kinds:
+        world.note(await create_job_of(world, kind))
     for _ in range(HAPPENINGS):
         await asyncio.sleep(world.chance.choice([0.05, 1, 4, 15, 30]))
         await strike(world)

@@ -7,6 +7,7 @@ from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advan
 
 from .fleet_template import template
 from .happenings import WEIGHTS, create_job, heal
+from .mixed_kinds import KINDS, first_kinds
 from .seeds import unlogged
 from .world import World
 
@@ -34,3 +35,7 @@ def test_every_happening_finds_somebody_to_happen_to():
         said = runner.run(told())
 
     assert [name for name, what in said.items() if not what] == []
+
+
+def test_a_dozen_seeds_begin_with_jobs_of_all_kinds():
+    assert {kind for seed in range(12) for kind in first_kinds(seed)} == set(KINDS)

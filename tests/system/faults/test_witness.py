@@ -54,10 +54,11 @@ def test_a_worker_that_was_lost_is_excused(witness):
     witness.check()
 
 
-def pod(name, *, phase="Running", job_name="careful"):
-    labels = {"batch.kubernetes.io/job-name": job_name}
-    metadata = {"name": name, "namespace": "default", "uid": name, "labels": labels}
-    return change({"metadata": metadata, "status": {"phase": phase}}, key=f"/core/pods/default/{name}")
+def pod(name, *, phase="Running", job_name="careful", node=""):
+    owner = {"kind": "Job", "name": job_name, "uid": job_name, "controller": True}
+    metadata = {"name": name, "namespace": "default", "uid": name, "ownerReferences": [owner]}
+    raw = {"metadata": metadata, "spec": {"nodeName": node}, "status": {"phase": phase}}
+    return change(raw, key=f"/core/pods/default/{name}")
 
 
 def test_a_worker_that_was_lost_does_not_excuse_a_job_that_must_not_run_twice(witness):
@@ -72,7 +73,7 @@ def test_of_such_a_job_pods_count_too(witness):
     witness.see("cluster1", pod("a"))
     witness.see("cluster2", pod("b"))
 
-    with pytest.raises(Broken, match="pods of careful are on cluster1, cluster2"):
+    with pytest.raises(Broken, match="ran twice: pods of Job default/careful on cluster1, cluster2"):
         witness.check()
 
 
@@ -87,6 +88,30 @@ def test_of_such_a_job_pods_count_too(witness):
 def test_pods_that_are_not_twice(witness, second):
     witness.see("cluster1", pod("a"))
     witness.see(*second)
+
+    witness.check()
+
+
+@pytest.mark.parametrize("other", ["cluster2", "hub"])
+def test_pods_of_one_job_that_run_on_two_clusters_are_noticed(witness, other):
+    witness.see("cluster1", pod("a", job_name="any", node="n"))
+    witness.see(other, pod("b", job_name="any", node="n"))
+
+    with pytest.raises(Broken, match=f"ran twice: pods of Job default/any on cluster1, {other}"):
+        witness.check()
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(("cluster1", pod("a", job_name="any")), id="one waits for a node"),
+        pytest.param(("cluster1", pod("a", job_name="any", node="n", phase="Failed")), id="one has ended"),
+        pytest.param(("lost", pod("a", job_name="any", node="n")), id="one is on a worker that was lost"),
+    ],
+)
+def test_pods_of_one_job_that_are_not_twice(witness, first):
+    witness.see(*first)
+    witness.see("cluster2", pod("b", job_name="any", node="n"))
 
     witness.check()
 

@@ -14,6 +14,7 @@ from fleetqueue.client import Client
 from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
 from fleetqueue.manifests import objects
 from tests.invariants import Broken
+from tests.invariants.job_pods import waits_by_itself
 from tests.invariants.reasons import Hub, Reasons
 from tests.invariants.strangers import Stranger, Strangers
 from tests.invariants.witness import Witness
@@ -68,7 +69,8 @@ class World:
         if self.faults("hub").frozen or self.faults("hub").unrest:
             self.reasons = Reasons()  # who stands still or is not heard has a moment for it afterwards
             return
-        jobs = [raw for kind in (Job, *mixed_kinds.resources()) for raw in self.objects("hub", kind)]
+        kinds = (Job.resource, *mixed_kinds.waiting_resources())
+        jobs = [raw for kind in kinds for raw in self.objects("hub", kind) if waits_by_itself(raw)]
         silent = self.reasons.unexplained(Hub(jobs, *[self.objects("hub", kind) for kind in (kueue.Workload, Event)]))
         if silent:
             raise Broken(f"these jobs wait and do not say why: {', '.join(silent)}")

@@ -31,9 +31,9 @@ ROOM = {"cpu": "900", "memory": "900Gi", "nvidia.com/gpu": "900", "pods": "9000"
 async def arrange(clients: Mapping[str, Client]) -> None:
     for name, client in clients.items():
         await create_all(client, queues(HUB if name == HUB else ""))
-        if name != HUB:
-            room = {"status": {"capacity": ROOM, "allocatable": ROOM}}
-            await client.merge(Node.resource, f"{name}-control-plane", "", room, subresource="status")
+        # Also on the hub: what runs there and must not is seen by that it runs.
+        room = {"status": {"capacity": ROOM, "allocatable": ROOM}}
+        await client.merge(Node.resource, f"{name}-control-plane", "", room, subresource="status")
     hub = clients[HUB]
     await cluster_sets.bind(hub, CLUSTER_SET, KUEUE_NAMESPACE)
     await create_all(hub, placement_and_checks())

@@ -64,7 +64,7 @@ class Trial:
         informer = Informer(self.hub, kueue.Workload)
         informer.subscribe(self._see)
         async with running(informer.run()):
-            await self.until(self._is_ready, "the queue is ready")
+            await self.until(self.is_ready, "the queue is ready")
             await self._live()
             await self._end()
 
@@ -85,7 +85,7 @@ class Trial:
         await self._each(asked(DELETION), DELETION, self.is_deleted)
         await self.until(self._lists_nothing, "the config lists nothing")
         await choose(self.hub, *self.workers)
-        await self.until(self._is_ready, "the queue is ready again")
+        await self.until(self.is_ready, "the queue is ready again")
 
     async def _end(self) -> None:
         await asyncio.gather(
@@ -260,7 +260,7 @@ class Trial:
                 return False
         return True
 
-    async def _is_ready(self) -> bool:
+    async def is_ready(self) -> bool:
         queue = kueue.ClusterQueue.view(await self.hub.get(kueue.ClusterQueue.resource, NAME))
         is_active = any(one.type == "Active" and one.is_true for one in queue.status.conditions)
         return is_active and set(await self._listed()) == set(self.members)

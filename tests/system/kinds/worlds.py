@@ -1,7 +1,7 @@
 """The worlds in which jobs of all kinds are tried: on the virtual clock, and over sockets in real time."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,16 +16,22 @@ from tests.invariants.refusals import no_part_is_refused
 from .trial import Trial
 
 
-def on_the_virtual_clock() -> Trial:
+def told(story: Callable[[Trial], Awaitable[None]], *, workers: int = 3) -> Trial:
+    """Let something happen to a fleet on the virtual clock."""
+
     async def work() -> Trial:
-        async with EmbeddedFleet.open(3) as fleet:
+        async with EmbeddedFleet.open(workers) as fleet:
             await set_up(fleet.hub, fleet.workers, lambda line: None)
             trial = Trial({name: cluster.client() for name, cluster in fleet.clusters.items()})
-            await trial.play()
+            await story(trial)
             return trial
 
     with no_part_is_refused():
         return virtual_time.run(work())
+
+
+def on_the_virtual_clock() -> Trial:
+    return told(Trial.play)
 
 
 def over_sockets() -> Trial:
