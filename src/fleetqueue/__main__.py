@@ -1,5 +1,30 @@
-"""`python -m fleetqueue` is `fleetqueue`."""
+"""The program `fleetqueue`, also as `python -m fleetqueue`.
 
-from fleetqueue.cli.main import main
+It is apart from the commands, which take a tenth of a second to import: Ctrl-C must be quiet then as well.
+"""
 
-main()
+import os
+import signal  # and nothing else: what is imported here is not quiet yet
+
+INTERRUPTED = 128 + signal.SIGINT
+"""The exit code that shells know for Ctrl-C."""
+
+
+def main() -> None:
+    is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a shell may let it be ignored
+    if is_usual:
+        signal.signal(signal.SIGINT, leave)
+    from fleetqueue.cli.main import main as run
+
+    if is_usual:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    run()
+
+
+def leave(number: int, frame: object) -> None:
+    """End at once: an exception in the middle of an import would be shown, or even lost."""
+    os._exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()
