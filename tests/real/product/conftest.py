@@ -7,6 +7,7 @@ what runs.
 
 import asyncio
 import itertools
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -212,13 +213,7 @@ class Replica:
     def __init__(self, kubeconfig: Path, log: Path, settings: dict[str, Any]) -> None:
         self.kubeconfig = kubeconfig
         self.log = log
-        self.settings = {
-            "probes.port": 0,
-            "leader_election.duration": 4,
-            "leader_election.renew_deadline": 3,
-            "leader_election.retry": 0.5,
-            **settings,
-        }
+        self.settings = {"probes.port": 0, **settings}
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> "Replica":
@@ -245,9 +240,16 @@ class Replica:
         await eventually(working, f"a controller works, see {self.log}")
 
     async def stop(self, *, kill: bool = False) -> int:
+        """End it, and return its exit code; one that was not killed and has ended by itself is a failure.
+
+        It does so when it cannot renew its lease, for kubelet to start it again. Here nobody does.
+        """
         assert self.process is not None
         if self.process.returncode is None:
             self.process.kill() if kill else self.process.terminate()
+        elif self.process.returncode != -signal.SIGKILL:
+            last = self.log.read_text().splitlines()[-5:]
+            raise AssertionError(f"the controller ended by itself with {self.process.returncode}: {last}")
         return await asyncio.wait_for(self.process.wait(), PATIENCE)
 
 
