@@ -183,3 +183,11 @@ def test_every_cause_is_documented(language, pages):
 
     assert list(documented) == list(CODES)
     assert language != "en" or documented == CODES
+
+
+def test_troubleshooting_leads_to_causes_that_there_are(language, pages):
+    page = pages[f"docs/{language}/guides/troubleshooting.md"]
+    named = [code for row in rows(page) for code in re.findall(r"`(\w+)`", row[0])]
+
+    assert named
+    assert set(named) <= set(CODES)
