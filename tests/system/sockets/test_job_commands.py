@@ -1,66 +1,23 @@
 """Commands about jobs and workers, as typed, on an embedded fleet: submit, get, logs, drain, cut."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 
 import pytest
-import yaml
 
-from fleetqueue.manifests.texts import example_text
+from .typed import Typed, job
 
 pytestmark = pytest.mark.timeout(300)
-SETUP = ("placement-demo2-1", "multikueue-setup-demo2")
-
-
-def listening() -> None:
-    """Let Ctrl-C through also where the tests run in the background of a shell."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-class Typed:
-    """A person with a terminal: whatever is typed goes to one fleet."""
-
-    def __init__(self, folder) -> None:
-        self.environ = {**os.environ, "XDG_STATE_HOME": str(folder), "HOME": str(folder)}
-        self.environ.pop("KUBECONFIG", None)
-
-    def start(self, *arguments, program="fleetqueue"):
-        command = (sys.executable, "-m", "fleetqueue") if program == "fleetqueue" else (program,)
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen((*command, *arguments), env=self.environ, text=True, preexec_fn=listening, **pipes)
-
-    def __call__(self, *arguments, stdin="", **options):
-        process = self.start(*arguments, **options)
-        out, err = process.communicate(stdin, timeout=120)
-        return process.returncode, out, err
 
 
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory):
     person = Typed(tmp_path_factory.mktemp("state"))
-    code, _, err = person("up", "--scenario", "multikueue", "--detach", "--in-memory")
-    assert code == 0, err
     try:
-        person.environ["KUBECONFIG"] = person("kubeconfig", "--path")[1].strip()
-        person("clusterset", "bind", "spoke", "--namespace", "kueue-system")
-        person("label", "managedcluster", "cluster2", "accelerator=nvidia-tesla-t4", program="kubectl")
-        person("apply", "-f", "-", program="kubectl", stdin="---\n".join(map(example_text, SETUP)))
+        person.bring_up("--in-memory")
         yield person
     finally:
         person("down", "--delete")
-
-
-def job(name, seconds, fails=False):
-    manifest = yaml.safe_load(example_text("job-demo2"))
-    manifest["metadata"] |= {"name": name, "generateName": None}
-    manifest["spec"]["backoffLimit"] = 0
-    template = manifest["spec"]["template"]
-    template["spec"]["containers"][0]["args"] = [f"{seconds}s"]
-    template["metadata"] = {"annotations": {"fleetqueue.dev/fails": "true" if fails else "false"}}
-    return yaml.safe_dump(manifest)
 
 
 def test_a_job_is_followed_through_its_phases_to_its_end(typed):

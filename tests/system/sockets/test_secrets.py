@@ -1,0 +1,85 @@
+"""No token, key or secret of a fleet stands in what commands print, or in the logs that they leave."""
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .typed import Typed, job
+
+pytestmark = pytest.mark.timeout(300)
+
+CONTEXTS = ("hub", "cluster1", "cluster2", "cluster3")
+PUBLIC = ("ca.crt", "tls.crt")
+"""Keys of Secrets whose values everybody may read."""
+SHORT = 16
+"""What is shorter, such as a name, opens nothing."""
+READING = (
+    ("get", "clusters"),
+    ("get", "clusters", "-o", "json"),
+    ("get", "jobs", "-A", "-o", "wide"),
+    ("get", "jobs", "-A", "-o", "json"),
+    ("get", "placements", "--why", "-o", "json"),
+    ("explain", "job", "job-secret"),
+    ("explain", "job", "job-secret", "-o", "json"),
+    ("explain", "queue", "user-queue-demo2", "-o", "yaml"),
+    ("explain", "placement", "placement-demo2", "-o", "json"),
+    ("explain", "cluster", "cluster2", "-o", "json"),
+    ("doctor",),
+    ("doctor", "-o", "json"),
+    ("status", "-o", "json"),
+    ("list", "-o", "json"),
+    ("logs", "job-secret"),
+)
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    person = Typed(tmp_path_factory.mktemp("state"))
+    try:
+        person.bring_up()
+        yield person
+    finally:
+        person("down", "--delete")
+
+
+@pytest.fixture(scope="module")
+def secrets(typed):
+    """All that must not be read by others: values of Secrets, and what opens clusters in kubeconfigs."""
+    values = {*opening(yaml.safe_load(Path(typed.environ["KUBECONFIG"]).read_text()))}
+    for context in CONTEXTS:
+        code, out, err = typed("--context", context, "get", "secrets", "-A", "-o", "json", program="kubectl")
+        assert code == 0, err
+        for secret in json.loads(out)["items"]:
+            for key, encoded in (secret.get("data") or {}).items():
+                text = base64.b64decode(encoded).decode()
+                if key == "kubeconfig":
+                    values.update(opening(yaml.safe_load(text)))
+                elif key not in PUBLIC:
+                    values.add(text)
+    lines = {line for value in values for line in value.splitlines()}  # JSON writes the ends of lines otherwise
+    return {line for line in lines if len(line) >= SHORT and not line.startswith("-----")}
+
+
+def opening(kubeconfig):
+    """Return the tokens and keys of a kubeconfig, keys as they are and as they are encoded."""
+    for user in kubeconfig["users"]:
+        if token := user["user"].get("token"):
+            yield token
+        if key := user["user"].get("client-key-data"):
+            yield from (key, base64.b64decode(key).decode())
+
+
+def test_commands_print_no_secret_and_logs_keep_none(typed, secrets):
+    submitted = typed("submit", "-f", "-", "--follow", "-o", "json", stdin=job("job-secret", 1))
+    printed = {"submit": submitted} | {" ".join(words): typed(*words) for words in READING}
+    texts = {name: out + err for name, (_, out, err) in printed.items()}
+    folder = Path(typed.environ["XDG_STATE_HOME"])
+    texts |= {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.log*")}
+
+    assert len(secrets) > len(CONTEXTS)
+    assert all(texts[name] for name in printed), [name for name in printed if not texts[name]]
+    assert any(name.endswith(".log") for name in texts)
+    assert [name for name, text in texts.items() if any(secret in text for secret in secrets)] == []
