@@ -17,7 +17,13 @@ SHORT = "3s"
 RETRIABLE = "kueue.x-k8s.io/retriable-in-group"
 """Whether a group of pods waits for another pod in the place of one that failed."""
 LONG_AGO = "2026-01-01T00:00:00Z"
+ELASTIC = "kueue.x-k8s.io/elastic-job"
 RUNS_ON = {RUN_FOR: "600s"}
+SUSPENSIONS: tuple[Field, ...] = (
+    ("spec", "suspend"),
+    ("spec", "runPolicy", "suspend"),
+    ("spec", "rayClusterConfig", "suspend"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,11 +33,15 @@ class JobKind:
     running: Mapping[str, Any] = field(default_factory=dict)
     """A status that its operator writes while it runs; empty where Kubernetes runs it itself."""
     ended: Mapping[str, Any] = field(default_factory=dict)
-    """A status that its operator writes at its end; empty where it serves without end."""
+    """A status that its operator writes at its end; empty where Kubernetes ends it itself, or it serves without end."""
+    failed: Mapping[str, Any] = field(default_factory=dict)
+    """The same, of a bad end."""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     """Where one job is several objects: what they are called; else its name is its kind's."""
+    called: str = ""
+    """The name of its job, where that is not its kind's."""
     deciding: Field = ()
     """Where the pods are whose end is the end of the job; empty where those are all."""
     since: str = "0"
@@ -39,7 +49,12 @@ class JobKind:
 
     @property
     def name(self) -> str:
-        return self.resource.kind.lower()
+        return self.called or self.resource.kind.lower()
+
+    @property
+    def suspend(self) -> Field:
+        """Where its user suspends it; empty where it has no field for that."""
+        return next((field for field in SUSPENSIONS if value_at({"spec": self.spec}, field)), ())
 
     def manifests(self, namespace: str) -> list[dict[str, Any]]:
         return [self._manifest(name, namespace) for name in self.names or (self.name,)]
@@ -103,13 +118,28 @@ def condition(kind: str) -> dict[str, Any]:
 # Kubernetes' own
 
 JOB = JobKind(Resource("batch", "v1", "Job", "jobs"), {"suspend": True, "backoffLimit": 0, "template": template()})
-POD = JobKind(Resource("", "v1", "Pod", "pods"), pod_spec(), annotations=RUNS_ON)
+ELASTIC_JOB = JobKind(
+    JOB.resource,
+    {**JOB.spec, "parallelism": 2, "completions": 2},
+    annotations={ELASTIC: "true"},
+    called="elastic",
+    since="0.18",  # before, its gate is off
+)
+POD = JobKind(
+    Resource("", "v1", "Pod", "pods"),
+    pod_spec(),
+    annotations=RUNS_ON,
+    # The engine's kubelets end pods of Jobs only.
+    ended={"phase": "Succeeded"},
+    failed={"phase": "Failed"},
+)
 POD_GROUP = JobKind(
     POD.resource,
     pod_spec(),
     labels={"kueue.x-k8s.io/pod-group-name": "group"},
     annotations={**RUNS_ON, "kueue.x-k8s.io/pod-group-total-count": "2"},
     names=("group-a", "group-b"),
+    called="group",
     # Deleted one by one on the hub, its pods would wait for others in their place.
     ended={"phase": "Succeeded"},
 )
@@ -140,12 +170,17 @@ def _replicated(*names: str) -> list[dict[str, Any]]:
     return [{"name": name, "replicas": 1, "template": job} for name in names]
 
 
+def _counted(job: str) -> dict[str, Any]:
+    return {"name": job, "ready": 1, "active": 1, "succeeded": 0, "failed": 0, "suspended": 0}
+
+
 JOB_SET = JobKind(
     Resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"),
     # In no order that anybody would sort them into.
     {"suspend": True, "replicatedJobs": _replicated("workers", "driver", "extra")},
-    running={"restarts": 1},
+    running={"restarts": 1, "replicatedJobsStatus": [_counted(name) for name in ("workers", "driver", "extra")]},
     ended={**condition("Completed"), "terminalState": "Completed"},
+    failed={**condition("Failed"), "terminalState": "Failed"},
 )
 LEADER_WORKER_SET = JobKind(
     Resource("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"),
@@ -195,12 +230,13 @@ RAY_JOB = JobKind(
     },
     running={"jobStatus": "RUNNING", "jobDeploymentStatus": "Running"},
     ended={"jobStatus": "SUCCEEDED", "jobDeploymentStatus": "Complete", "message": "done"},
+    failed={"jobStatus": "FAILED", "jobDeploymentStatus": "Failed", "message": "not done"},
     deciding=("spec", "submitterPodTemplate"),
 )
 RAY_SERVICE = JobKind(
     Resource("ray.io", "v1", "RayService", "rayservices"),
     {"rayClusterConfig": {"suspend": True, **_RAY_CLUSTER}},
-    running={"numServeEndpoints": 3},
+    running={"numServeEndpoints": 3, **condition("Ready")},
     since="0.17",
 )
 _WRAPPER = "workload.codeflare.dev.appwrapper"
@@ -220,8 +256,9 @@ APP_WRAPPER = JobKind(
             }
         ],
     },
-    running={"phase": "Running", "resettingCount": 1},
+    running={"phase": "Running", "resettingCount": 1, **condition("QuotaReserved")},
     ended={"phase": "Succeeded"},
+    failed={"phase": "Failed"},
     # It fails when its Job does: without patience, and not tried again.
     annotations={f"{_WRAPPER}/failureGracePeriodDuration": "0s", f"{_WRAPPER}/retryLimit": "0"},
 )
@@ -233,10 +270,9 @@ TRAIN_JOB = JobKind(
         "suspend": True,
         "runtimeRef": {"apiGroup": TRAINING_RUNTIME.group, "kind": TRAINING_RUNTIME.kind, "name": "runtime"},
     },
-    running={
-        "jobsStatus": [{"name": "node", "ready": 1, "active": 1, "succeeded": 0, "failed": 0, "suspended": 0}],
-    },
+    running={"jobsStatus": [_counted("node")]},
     ended=condition("Complete"),
+    failed=condition("Failed"),
 )
 
 
@@ -256,11 +292,13 @@ def _kubeflow(kind: str, field: str, container: str, *roles: str, version: str =
     specs = {role: {"replicas": 1, "restartPolicy": "Never", "template": template(container)} for role in roles}
     running = {**condition("Running"), "replicaStatuses": {roles[0]: {"active": 1}}}
     ended = {**condition("Succeeded"), "replicaStatuses": {roles[0]: {"succeeded": 1}}}
+    failed = {**condition("Failed"), "replicaStatuses": {roles[0]: {"failed": 1}}}
     return JobKind(
         Resource("kubeflow.org", version, kind, f"{kind.lower()}s"),
         {"runPolicy": {"suspend": True, "backoffLimit": 0}, field: specs},
         running=running,
         ended=ended,
+        failed=failed,
         **more,
     )
 
@@ -277,6 +315,7 @@ MPI_JOB = _kubeflow(
 
 SHIPPED = (
     JOB,
+    ELASTIC_JOB,
     POD,
     POD_GROUP,
     STATEFUL_SET,

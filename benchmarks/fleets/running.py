@@ -130,9 +130,9 @@ class RunningFleet:
         """Return the resident megabytes of all processes, or of those of one cluster, where each has its own."""
         return memory(await self._pids(cluster))
 
-    async def cpu(self) -> float:
-        """Return the seconds that all processes have computed so far."""
-        return sum(map(cpu_seconds, await self._pids()))
+    async def cpu(self, cluster: str = "") -> float:
+        """Return the seconds that all processes have computed so far, or those of one cluster, as `memory` does."""
+        return sum(map(cpu_seconds, await self._pids(cluster)))
 
     async def _pids(self, cluster: str = "") -> list[int]:
         found = await control.status(self.folder)

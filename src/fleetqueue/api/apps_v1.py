@@ -4,10 +4,17 @@ from typing import ClassVar
 
 from fleetqueue.api.meta import Object, View
 from fleetqueue.api.scheme import Resource
+from fleetqueue.api.selectors import LabelSelector
+
+
+class DeploymentSpec(View):
+    selector: LabelSelector = LabelSelector()
 
 
 class Deployment(Object):
     resource: ClassVar = Resource("apps", "v1", "Deployment", "deployments")
+
+    spec: DeploymentSpec = DeploymentSpec()
 
 
 class ReplicaSet(Object):

@@ -56,6 +56,11 @@ class Unauthorized(ApiError):
 class Forbidden(ApiError):
     code = 403
 
+    @property
+    def is_from_webhook(self) -> bool:
+        """Tell whether an admission webhook found the object wrong: no other credential would help."""
+        return self.message.startswith("admission webhook ")
+
 
 class NotFound(ApiError):
     code = 404

@@ -11,6 +11,7 @@ import msgspec
 
 from fleetqueue.api import conditions
 from fleetqueue.api.conditions import TRUE, Condition
+from fleetqueue.api.kueue_topology import TopologyAssignment, UnhealthyNode
 from fleetqueue.api.meta import Object, ObjectMeta, OwnerReference, View
 from fleetqueue.api.quantity import Amounts, Quantity, add, parse, parse_all
 from fleetqueue.api.scheme import Manifest, Resource
@@ -89,6 +90,10 @@ class AdmissionCheck(Object):
     @property
     def is_multikueue(self) -> bool:
         return self.spec.controller_name == MULTIKUEUE_CONTROLLER
+
+    @property
+    def is_provisioning(self) -> bool:
+        return self.spec.controller_name == PROVISIONING_CONTROLLER
 
 
 class MultiKueueConfigSpec(View):
@@ -187,6 +192,20 @@ class Preemption(View):
 class AdmissionScope(View):
     admission_mode: str = ""
 
+    @property
+    def is_by_usage(self) -> bool:
+        """Whether Workloads are ordered by what their LocalQueues have consumed."""
+        return self.admission_mode == "UsageBasedAdmissionFairSharing"
+
+
+class FairSharing(View):
+    weight: Quantity | None = None
+    """None is 1. The higher it is, the more of what others leave may be borrowed."""
+
+    @property
+    def as_number(self) -> float:
+        return 1.0 if self.weight is None else float(parse(self.weight))
+
 
 class ClusterQueueSpec(View):
     resource_groups: tuple[ResourceGroup, ...] = ()
@@ -199,6 +218,7 @@ class ClusterQueueSpec(View):
     admission_checks_strategy: AdmissionChecksStrategy = AdmissionChecksStrategy()
     stop_policy: str = "None"
     admission_scope: AdmissionScope = AdmissionScope()
+    fair_sharing: FairSharing = FairSharing()
 
 
 class ResourceUsage(View):
@@ -269,6 +289,7 @@ class ClusterQueue(Object):
 class CohortSpec(View):
     parent_name: str = ""
     resource_groups: tuple[ResourceGroup, ...] = ()
+    fair_sharing: FairSharing = FairSharing()
 
 
 class Cohort(Object):
@@ -293,6 +314,7 @@ class ResourceFlavor(Object):
 class LocalQueueSpec(View):
     cluster_queue: str = ""
     stop_policy: str = "None"
+    fair_sharing: FairSharing = FairSharing()
 
 
 class LocalQueueStatus(View):
@@ -312,11 +334,20 @@ class LocalQueue(Object):
         return self.spec.stop_policy != "None"
 
 
+class PodSetUpdate(View):
+    """What a check adds to the pods of a pod set."""
+
+    name: str = ""
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
 class CheckState(View):
     name: str
     state: str = PENDING
     message: str = ""
     last_transition_time: datetime | None = None
+    pod_set_updates: tuple[PodSetUpdate, ...] = ()
 
 
 class PodSetAssignment(View):
@@ -324,6 +355,13 @@ class PodSetAssignment(View):
     flavors: dict[str, str] = {}
     resource_usage: dict[str, Quantity] = {}
     count: int | None = None
+    topology_assignment: TopologyAssignment | None = None
+    delayed_topology_request: str = ""
+    """`Pending` while a topology is to be assigned later or elsewhere, then `Ready`."""
+
+    @property
+    def waits_for_topology(self) -> bool:
+        return self.topology_assignment is None and self.delayed_topology_request == PENDING
 
 
 class Admission(View):
@@ -369,6 +407,7 @@ class WorkloadStatus(View):
     admission_checks: tuple[CheckState, ...] = ()
     nominated_cluster_names: tuple[str, ...] = ()
     cluster_name: str = ""
+    unhealthy_nodes: tuple[UnhealthyNode, ...] = ()
 
 
 class Workload(Object):
@@ -403,20 +442,22 @@ class Workload(Object):
     @property
     def has_quota(self) -> bool:
         """Reserved and not on its way out."""
-        return self.is_true(QUOTA_RESERVED) and not self.is_true(EVICTED)
+        said = self.status.conditions
+        return conditions.is_true(said, QUOTA_RESERVED) and not conditions.is_true(said, EVICTED)
 
     @property
     def is_leaving(self) -> bool:
         """Evicted, and its quota not given back yet."""
-        return self.is_live and self.is_true(EVICTED) and self.is_true(QUOTA_RESERVED)
+        said = self.status.conditions
+        return conditions.is_true(said, EVICTED) and conditions.is_true(said, QUOTA_RESERVED) and self.is_live
 
     @property
     def is_finished(self) -> bool:
-        return self.is_true(FINISHED)
+        return conditions.is_true(self.status.conditions, FINISHED)
 
     @property
-    def is_live(self) -> bool:
-        return not (self.is_finished or self.is_deleting)
+    def is_live(self) -> bool:  # asked some hundred times in the life of a job, and so without a step between
+        return self.metadata.deletion_timestamp is None and not conditions.is_true(self.status.conditions, FINISHED)
 
     @property
     def requests(self) -> Amounts:

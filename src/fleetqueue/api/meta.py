@@ -74,7 +74,8 @@ class Object(View):
     @property
     def key(self) -> str:
         """`namespace/name`, or the name alone where there is no namespace."""
-        return key_of(self.metadata.namespace, self.metadata.name)
+        metadata = self.metadata
+        return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
     @property
     def is_deleting(self) -> bool:

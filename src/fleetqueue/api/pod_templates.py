@@ -1,11 +1,11 @@
 """What the pod sets of a Workload ask for: the requests of their containers, and where their pods may run."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
 
 import msgspec
 
 from fleetqueue.api.core_v1 import PodSpec
+from fleetqueue.api.kueue_topology import TopologyRequest
 from fleetqueue.api.meta import View, without_nulls
 from fleetqueue.api.scheme import Manifest
 
@@ -19,12 +19,11 @@ class PodSet(View):
     count: int = 1
     min_count: int | None = None
     template: PodTemplate = PodTemplate()
-    topology_request: dict[str, Any] | None = None
+    topology_request: TopologyRequest | None = None
 
     @property
     def asks_for_topology(self) -> bool:
-        names = ("required", "preferred", "unconstrained", "podSetSliceRequiredTopology", "podSetSliceSize")
-        return any(name in (self.topology_request or {}) for name in names)
+        return self.topology_request is not None and self.topology_request.is_explicit
 
 
 def pod_sets(raw: Iterable[Manifest]) -> list[PodSet]:

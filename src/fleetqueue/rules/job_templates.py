@@ -4,10 +4,12 @@ Kueue makes the pod sets of a Workload from them, and who runs such a job makes 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fleetqueue.api.fields import Field, value_at
 from fleetqueue.api.scheme import Manifest
+
+LEAST_PARALLELISM: Final = "kueue.x-k8s.io/job-min-parallelism"
 
 
 class JobTemplate(NamedTuple):
@@ -34,6 +36,12 @@ def pods_at_once(job: Manifest) -> int:
     """Return how many pods a Job has at the same time."""
     parallelism = job["spec"].get("parallelism", 1)
     return int(min(parallelism, job["spec"].get("completions", parallelism)))
+
+
+def least_pods_at_once(job: Manifest) -> int | None:
+    """Return with how many pods a Job starts where there is no room for all; None where it needs all of them."""
+    text = (value_at(job, ("metadata", "annotations")) or {}).get(LEAST_PARALLELISM, "")
+    return int(text) if text.lstrip("-").isdecimal() else None
 
 
 def replica_templates(job: Manifest, replicas: Field, roles: Sequence[str]) -> list[JobTemplate]:

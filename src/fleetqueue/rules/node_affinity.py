@@ -1,6 +1,6 @@
 """Which nodes a pod may run on by its nodeSelector and its node affinity."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fleetqueue.api.core_v1 import Node, NodeSelectorTerm, Pod
 from fleetqueue.api.selectors import Requirement
@@ -12,7 +12,12 @@ def is_chosen(pod: Pod, node: Node) -> bool:
     if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
         return False
     terms = required_terms(pod)
-    return terms is None or any(_matches(term, node) for term in terms)
+    return terms is None or matches_a_term(terms, node.name, labels)
+
+
+def matches_a_term(terms: Iterable[NodeSelectorTerm], name: str, labels: Mapping[str, str]) -> bool:
+    """Tell whether a node of this name and with these labels matches one of the terms of an affinity."""
+    return any(_matches(term, name, labels) for term in terms)
 
 
 def required_terms(pod: Pod) -> Sequence[NodeSelectorTerm] | None:
@@ -21,11 +26,11 @@ def required_terms(pod: Pod) -> Sequence[NodeSelectorTerm] | None:
     return required.node_selector_terms if required is not None else None
 
 
-def _matches(term: NodeSelectorTerm, node: Node) -> bool:
+def _matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
     if not (term.match_expressions or term.match_fields):
         return False  # an empty term matches nothing
-    fields = {"metadata.name": node.name}
-    return all(_holds(one, node.metadata.labels) for one in term.match_expressions) and all(
+    fields = {"metadata.name": name}
+    return all(_holds(one, labels) for one in term.match_expressions) and all(
         _holds(one, fields) for one in term.match_fields
     )
 

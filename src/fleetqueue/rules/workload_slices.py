@@ -21,6 +21,9 @@ SLICE_NAME: Final = "kueue.x-k8s.io/workload-slice-name"
 REPLACED: Final = "WorkloadSliceReplaced"
 """Why a slice has finished whose place another one took."""
 RAY_GENERATION: Final = "kueue.x-k8s.io/raycluster-generation"
+"""The annotation of an elastic RayJob or RayService: the generation of the RayCluster that it made."""
+RAY_SIZES: Final = "kueue.x-k8s.io/raycluster-podset-replica-sizes"
+"""The same: how many pods it asks for, part by part."""
 
 Counts = Mapping[str, int]
 """How many pods there are of each set."""

@@ -114,7 +114,8 @@ class Cluster:
         return {i.kind.resource.kind: i.problem for i in self._all() if i.problem}
 
     def get(self, kind: type[O], name: str, namespace: str = "") -> O | None:
-        return self.cache(kind, namespace).get(key_of(namespace, name))
+        store = self._caches.get(kind)
+        return (self.cache(kind, namespace) if store is None else store).get(key_of(namespace, name))
 
     def raw(self, obj: Object) -> Manifest:
         """Return a cached object as it came from the API; empty where it has gone."""

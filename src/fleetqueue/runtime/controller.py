@@ -15,7 +15,7 @@ from prometheus_client import Counter, Histogram
 
 from fleetqueue import clock
 from fleetqueue.api import errors
-from fleetqueue.api.meta import O
+from fleetqueue.api.meta import O, Object
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.informer import Handler
 from fleetqueue.runtime.logs import Log
@@ -136,6 +136,9 @@ class Controller:
             informer.subscribe(self._waker(watch.keys), watch.facts)
 
     def _waker(self, keys: Callable[[O], Iterable[str]]) -> Handler[O]:
+        if keys is by_key:
+            return self._wake_itself
+
         def wake(old: O | None, new: O | None) -> None:
             if old is not None:
                 for key in keys(old):
@@ -145,6 +148,11 @@ class Controller:
                     self.queue.add(key)
 
         return wake
+
+    def _wake_itself(self, old: Object | None, new: Object | None) -> None:
+        """Wake an object by its own key, which no change alters."""
+        if (changed := new or old) is not None:
+            self.queue.add(changed.key)
 
 
 def by_key(obj: Any) -> Iterable[str]:

@@ -250,7 +250,7 @@ class Informer(Generic[O]):
 
 def is_news(facts: Facts[O], old: O | None, new: O | None) -> bool:
     """Tell whether an object came, went, or changed in what is looked at."""
-    return old is None or new is None or old.uid != new.uid or facts(old) != facts(new)
+    return old is None or new is None or old.metadata.uid != new.metadata.uid or facts(old) != facts(new)
 
 
 def _key(raw: Manifest) -> str:

@@ -74,8 +74,8 @@ class Store(Generic[O]):
 
     def by_index(self, name: str, value: str) -> list[O]:
         """Return what an index holds under a value, in the order of the keys."""
-        keys = self._indexed[name].get(value, ())
-        return [self._views[key] for key in (keys if len(keys) < 2 else sorted(keys))]
+        keys = self._indexed[name].get(value)
+        return [self._views[key] for key in (keys if len(keys) < 2 else sorted(keys))] if keys else []
 
     def index_values(self, name: str) -> list[str]:
         """Return the values under which an index holds anything, in order."""

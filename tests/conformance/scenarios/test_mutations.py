@@ -1,4 +1,4 @@
-"""Each scenario of a kind of jobs is about a rule: where the rule is made wrong, the scenario ends otherwise.
+"""Each scenario is about a rule: where the rule is made wrong, the scenario ends otherwise.
 
 That each scenario is named by a mutation is always asked. Of the mutations themselves every second is tried, and of
 some it is asked that nothing but the rule makes the difference; `make mutations` asks all of it of all of them.

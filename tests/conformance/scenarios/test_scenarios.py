@@ -8,6 +8,9 @@ from .comparing import differences
 from .world import once
 from .worlds import WORLDS
 
+# The first test of a world runs all its scenarios, which takes up to 20 seconds of CPU.
+pytestmark = pytest.mark.timeout(300)
+
 EACH_WORLD = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 
 

@@ -6,11 +6,15 @@ kinds, with a folder for each record.
 """
 
 from .cluster_profiles.world import WORLD as CLUSTER_PROFILES
+from .kueue_fair_sharing.world import WORLD as KUEUE_FAIR_SHARING
 from .kueue_integrations.world import WORLD as KUEUE_INTEGRATIONS
 from .kueue_jobs.world import WORLD as KUEUE_JOBS
 from .kueue_queues.world import WORLD as KUEUE_QUEUES
+from .kueue_readiness.world import WORLD as KUEUE_READINESS
+from .kueue_topology.world import WORLD as KUEUE_TOPOLOGY
 from .multikueue.world import WORLD as MULTIKUEUE
 from .multikueue_kinds.world import WORLDS as MULTIKUEUE_KINDS
+from .multikueue_readiness.world import WORLD as MULTIKUEUE_READINESS
 from .placement.world import WORLD as PLACEMENT
 from .registration.world import WORLD as REGISTRATION
 from .work.world import WORLD as WORK
@@ -18,11 +22,15 @@ from .workloads.world import WORLD as WORKLOADS
 
 WORLDS = (
     CLUSTER_PROFILES,
+    KUEUE_FAIR_SHARING,
     KUEUE_INTEGRATIONS,
     KUEUE_JOBS,
     KUEUE_QUEUES,
+    KUEUE_READINESS,
+    KUEUE_TOPOLOGY,
     MULTIKUEUE,
     *MULTIKUEUE_KINDS,
+    MULTIKUEUE_READINESS,
     PLACEMENT,
     REGISTRATION,
     WORK,

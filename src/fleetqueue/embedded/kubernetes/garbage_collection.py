@@ -18,7 +18,14 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.meta import OwnerReference, precondition_of
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.embedded.kubernetes.discovery import DiscoveredKind, discover
-from fleetqueue.embedded.kubernetes.owner_graph import FOREGROUND, ORPHAN, OwnedObject, OwnerGraph, owned_object_class
+from fleetqueue.embedded.kubernetes.owner_graph import (
+    FOREGROUND,
+    ORPHAN,
+    OwnedObject,
+    OwnerGraph,
+    owned_object_class,
+    owner_facts,
+)
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch
 from fleetqueue.runtime.informer import Informer
@@ -106,7 +113,7 @@ class GarbageCollectionController(Controller):
         informer = self._informers[name] = Informer(
             self.hub.client, owned_object_class(resource), cluster=self.hub.name
         )
-        informer.subscribe(self._changed)
+        informer.subscribe(self._changed, owner_facts)
         self._following[name] = self._tasks.create_task(informer.run(), name=f"owners of {name}")
 
     async def _synced(self) -> None:

@@ -7,7 +7,7 @@ dependents.
 
 from collections.abc import Iterable, Sequence
 from types import new_class
-from typing import ClassVar, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from fleetqueue.api.meta import Object, OwnerReference
 from fleetqueue.api.scheme import Manifest, Resource
@@ -20,7 +20,9 @@ KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp
 
 
 class OwnedObject(Object):
-    """An object of any kind, of which only the metadata is read; `of` makes the class for one kind."""
+    """An object of any kind, of which only the metadata is read; `owned_object_class` makes the class for one kind."""
+
+    keeps_raw: ClassVar[bool] = False
 
     @classmethod
     def trim(cls, raw: Manifest) -> Manifest:
@@ -44,6 +46,12 @@ class OwnedObject(Object):
     def id(self) -> str:
         """Who it is among all kinds: `pods default/web`."""
         return f"{self.resource} {self.key}"
+
+
+def owner_facts(obj: OwnedObject) -> tuple[Any, ...]:
+    """Return all of an object that garbage is known by: most changes of most objects leave it as it was."""
+    metadata = obj.metadata
+    return metadata.deletion_timestamp, metadata.finalizers, metadata.owner_references
 
 
 def owned_object_class(resource: Resource) -> type[OwnedObject]:

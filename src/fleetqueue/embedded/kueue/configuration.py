@@ -12,16 +12,23 @@ import msgspec
 import yaml
 
 from fleetqueue.api import durations
+from fleetqueue.api.canonical_quantities import canonical
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
+from fleetqueue.api.quantity import parse_all
 from fleetqueue.api.selectors import LabelSelector
 from fleetqueue.embedded.kueue import configuration_rules, configuration_support, feature_gates
 from fleetqueue.embedded.kueue.configuration_shape import V1BETA1, V1BETA2, type_errors, unknown_fields
 from fleetqueue.embedded.kueue.settings import (
+    BOTH_STRATEGIES,
+    AdmissionFairSharingSettings,
+    FairSharingSettings,
     KueueSettings,
     LeaderElectionConfiguration,
     MetricsSettings,
     MultiKueueConfiguration,
     PodsReadySettings,
+    ResourceSettings,
+    ResourceTransformation,
     all_but,
 )
 from fleetqueue.embedded.kueue.webhooks.field_errors import together
@@ -29,8 +36,8 @@ from fleetqueue.embedded.kueue.webhooks.field_errors import together
 GROUP: Final = "config.kueue.x-k8s.io"
 OLD, NEW = f"{GROUP}/v1beta1", f"{GROUP}/v1beta2"
 SHAPES: Final = {OLD: V1BETA1, NEW: V1BETA2}
-TIMEOUT: Final = "30m0s"
-"""How long pods are waited for by default."""
+TIMEOUT, OLD_TIMEOUT = "30m0s", "5m0s"
+"""How long pods are waited for by default, and by default of the older version."""
 NOT_LOADED: Final = "Unable to load the configuration"
 BAD_GATES: Final = "conflicting feature gates detected"
 NOT_VALID: Final = "Unable to validate the configuration"
@@ -60,7 +67,7 @@ def read(text: str, *, gates: str = "", namespace: str = KUEUE_NAMESPACE) -> Kue
     except (ValueError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise BadConfiguration(f"{NOT_LOADED}: {error}") from None
     _refuse(NOT_SET_UP, [*configuration_rules.gated(settings)])
-    _refuse(NOT_SERVED, [*feature_gates.not_served(effective), *configuration_support.problems(given, effective)])
+    _refuse(NOT_SERVED, [*feature_gates.not_served(effective), *configuration_support.problems(given)])
     return settings
 
 
@@ -109,12 +116,16 @@ def _in_new_version(given: Section) -> Section:
         timeout = waits.get("timeout") or "0"
         return {**given, "waitForPodsReady": {**waits, "timeout": timeout if durations.parsed(timeout) else TIMEOUT}}
     chosen = {name: value for name, value in waits.items() if value is not None}
-    waits = {"timeout": TIMEOUT, "blockAdmission": True, **chosen}
+    waits = {"timeout": OLD_TIMEOUT, "blockAdmission": True, **chosen}
     return {
         **given,
         "waitForPodsReady": waits if waits.get("enable") else None,
-        "fairSharing": shares if shares and shares.get("enable") else None,
+        "fairSharing": _in_new_shape(shares) if shares and shares.get("enable") else None,
     }
+
+
+def _in_new_shape(shares: Section) -> Section:
+    return {**shares, "preemptionStrategies": shares.get("preemptionStrategies") or [*BOTH_STRATEGIES]}
 
 
 def _gates(given: Section, argument: str) -> dict[str, bool]:
@@ -138,6 +149,9 @@ def _settings(given: Section, gates: Mapping[str, bool], namespace: str) -> Kueu
         manages_jobs_without_queue=bool(given.get("manageJobsWithoutQueueName")),
         namespaces=all_but("kube-system", home) if selector is None else msgspec.convert(selector, LabelSelector),
         pods_ready=None if waits is None else _pods_ready(waits),
+        resources=_resources(_section(given, "resources"), gates),
+        fair_sharing=_fair_sharing(given.get("fairSharing"), gates),
+        admission_fair_sharing=_admission_fair_sharing(given.get("admissionFairSharing"), gates),
         keep_finished=_seconds(retention, "afterFinished", None),
         keep_deactivated=_seconds(retention, "afterDeactivatedByKueue", None),
         multikueue=_multikueue(_section(given, "multiKueue"), gates),
@@ -158,6 +172,50 @@ def _pods_ready(section: Section) -> PodsReadySettings:
         first_back_off=_given(strategy, "backoffBaseSeconds", default.first_back_off),
         last_back_off=_given(strategy, "backoffMaxSeconds", default.last_back_off),
         by_eviction=strategy.get("timestamp") != "Creation",
+        blocks_admission=bool(section.get("blockAdmission")),
+    )
+
+
+def _resources(section: Section, gates: Mapping[str, bool]) -> ResourceSettings:
+    strategy = section.get("quotaCheckStrategy") if gates["QuotaCheckStrategy"] else None
+    return ResourceSettings(
+        excluded_prefixes=tuple(section.get("excludeResourcePrefixes") or ()),
+        transformations={
+            each.get("input") or "": _transformation(each) for each in section.get("transformations") or ()
+        },
+        ignores_undeclared=strategy == "IgnoreUndeclared",
+    )
+
+
+def _transformation(section: Section) -> ResourceTransformation:
+    given = _section(section, "outputs")
+    outputs = {name: "0" if value is None else canonical(str(value)) for name, value in given.items()}
+    return ResourceTransformation(
+        outputs=parse_all(outputs),
+        replaces=section.get("strategy") == "Replace",
+        multiply_by=section.get("multiplyBy") or "",
+    )
+
+
+def _fair_sharing(section: Section | None, gates: Mapping[str, bool]) -> FairSharingSettings | None:
+    if section is None:
+        return None
+    return FairSharingSettings(
+        preemption_strategies=tuple(section.get("preemptionStrategies") or ()),
+        preempts_within_nominal=gates["FairSharingPreemptWithinNominal"],
+        prioritizes_non_borrowing=gates["FairSharingPrioritizeNonBorrowing"],
+    )
+
+
+def _admission_fair_sharing(section: Section | None, gates: Mapping[str, bool]) -> AdmissionFairSharingSettings | None:
+    if section is None or not gates["AdmissionFairSharing"]:
+        return None
+    default = AdmissionFairSharingSettings()
+    weights = _section(section, "resourceWeights")
+    return AdmissionFairSharingSettings(
+        half_life=_seconds(section, "usageHalfLifeTime", default.half_life),
+        sampling_interval=_seconds(section, "usageSamplingInterval", 0.0) or default.sampling_interval,
+        resource_weights={name: float(weight or 0) for name, weight in weights.items()},
     )
 
 

@@ -12,7 +12,13 @@ from fleetqueue.api import durations
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.job_kinds import SPARK_APPLICATION
 from fleetqueue.embedded.kueue.frameworks import FRAMEWORKS, is_kind, sent_kinds
-from fleetqueue.embedded.kueue.settings import KueueSettings, LeaderElectionConfiguration
+from fleetqueue.embedded.kueue.settings import (
+    BOTH_STRATEGIES,
+    LESS_THAN_INITIAL,
+    LESS_THAN_OR_EQUAL_TO_FINAL,
+    KueueSettings,
+    LeaderElectionConfiguration,
+)
 from fleetqueue.embedded.kueue.webhooks.field_errors import (
     NEGATIVE,
     duplicate,
@@ -28,9 +34,13 @@ MISSING: Final = "must be specified"
 GATED: Final = {SPARK_APPLICATION.framework: "SparkApplicationIntegration"}
 """The gates, off by default, of kinds that are not ready."""
 LEASES: Final = "leases"
+STRATEGIES: Final = ((LESS_THAN_OR_EQUAL_TO_FINAL,), (LESS_THAN_INITIAL,), BOTH_STRATEGIES)
 JITTER: Final = 1.2
 """By how much client-go lengthens the time between two attempts, at most."""
 _TIMESTAMPS: Final = ("Creation", "Eviction")
+_STRATEGIES: Final = ("Retain", "Replace")
+_IGNORE_UNDECLARED: Final = "IgnoreUndeclared"
+_QUOTA_CHECKS: Final = (_IGNORE_UNDECLARED, "BlockUndeclared")
 _MODES: Final = ("Never", "IfAvailable", "Always")
 
 
@@ -40,8 +50,14 @@ def problems(given: Any, settings: KueueSettings) -> Iterator[str]:
         yield from _of_pods_ready(given["waitForPodsReady"])
     yield from _of_integrations(given.get("integrations") or {}, settings.frameworks)
     yield from _of_multikueue(given.get("multiKueue") or {}, settings.frameworks)
+    yield from _of_fair_sharing(given.get("fairSharing"))
+    yield from _of_admission_fair_sharing(given.get("admissionFairSharing") or {})
+    resources = given.get("resources") or {}
+    yield from _of_transformations(resources.get("transformations") or ())
     yield from _of_namespaces(given.get("managedJobsNamespaceSelector"), settings)
     yield from _of_retention((given.get("objectRetentionPolicies") or {}).get("workloads") or {})
+    if settings.feature_gates["QuotaCheckStrategy"]:
+        yield from _of_quota_checks(resources)
     if settings.leader_election is not None:
         yield from _of_election(given.get("leaderElection") or {}, settings.leader_election)
 
@@ -68,7 +84,9 @@ def _of_pods_ready(section: Any) -> Iterator[str]:
     path, strategy = "waitForPodsReady", section.get("requeuingStrategy") or {}
     if durations.parsed(section["timeout"]) == 0:
         yield required(f"{path}.timeout", MISSING)
-    yield from _negative(section, path, "timeout", "recoveryTimeout")
+    recovery = section.get("recoveryTimeout")
+    lengths = {"timeout": section["timeout"], "recoveryTimeout": section["timeout"] if recovery is None else recovery}
+    yield from _negative(lengths, path, *lengths)
     path = f"{path}.requeuingStrategy"
     if strategy.get("timestamp") not in (None, *_TIMESTAMPS):
         yield unsupported(f"{path}.timestamp", strategy["timestamp"], _TIMESTAMPS)
@@ -79,8 +97,8 @@ def _of_pods_ready(section: Any) -> Iterator[str]:
 
 def _negative(section: Any, path: str, *names: str) -> Iterator[str]:
     for name in names:
-        if section.get(name) is not None and durations.parsed(section[name]) < 0:
-            yield invalid(f"{path}.{name}", section[name], NEGATIVE)
+        if section.get(name) is not None and (length := durations.parsed(section[name])) < 0:
+            yield invalid(f"{path}.{name}", durations.written(length), NEGATIVE)
 
 
 def _of_integrations(section: Any, frameworks: Sequence[str]) -> Iterator[str]:
@@ -170,6 +188,47 @@ def _of_namespaces(selector: Any, settings: KueueSettings) -> Iterator[str]:
     for name in ("kube-system", settings.namespace):
         if settings.namespaces.matches({NAME_LABEL: name}):
             yield invalid("managedJobsNamespaceSelector", selector, f'should not match the "{name}" namespace')
+
+
+def _of_transformations(entries: Sequence[Any]) -> Iterator[str]:
+    inputs = [entry.get("input") or "" for entry in entries]
+    for number, entry in enumerate(entries):
+        path, strategy = f"resources.transformations[{number}]", entry.get("strategy")
+        if strategy not in (None, "", *_STRATEGIES):
+            yield unsupported(f"{path}.strategy", strategy, _STRATEGIES)
+        if inputs[number] in inputs[:number]:
+            yield duplicate(f"{path}.input", inputs[number])
+
+
+def _of_quota_checks(section: Any) -> Iterator[str]:
+    path, strategy = "resources.quotaCheckStrategy", section.get("quotaCheckStrategy")
+    if section.get("excludeResourcePrefixes") and strategy == _IGNORE_UNDECLARED:
+        why = f"excludeResourcePrefixes is not allowed when quotaCheckStrategy is {_IGNORE_UNDECLARED}"
+        yield invalid(path, strategy, why)
+    if strategy not in (None, *_QUOTA_CHECKS):
+        yield unsupported(path, strategy, _QUOTA_CHECKS)
+
+
+def _of_fair_sharing(section: Any) -> Iterator[str]:
+    if section is None:
+        return
+    path, strategies = "fairSharing.preemptionStrategies", section.get("preemptionStrategies")
+    if not strategies:
+        yield required(path, MISSING)
+    elif tuple(strategies) not in STRATEGIES:
+        yield unsupported(path, strategies, (",".join(known) for known in STRATEGIES))
+
+
+def _of_admission_fair_sharing(section: Any) -> Iterator[str]:
+    path, half_life = "admissionFairSharing", durations.parsed(section.get("usageHalfLifeTime") or "0")
+    if half_life < 0:
+        yield invalid(f"{path}.usageHalfLifeTime", durations.written(half_life), NEGATIVE)
+    if durations.parsed(section.get("usageSamplingInterval") or "0") < 0:
+        # upstream shows the other duration
+        yield invalid(f"{path}.usageSamplingInterval", durations.written(half_life), "must be greater than 0")
+    weights = section.get("resourceWeights") or {}
+    for name in sorted(name for name, weight in weights.items() if (weight or 0) < 0):
+        yield invalid(f"{path}.resourceWeights[{name}]", dict(sorted(weights.items())), NEGATIVE)
 
 
 def _of_retention(section: Any) -> Iterator[str]:

@@ -33,26 +33,15 @@ class Unserved:
     what: str
     idle: tuple[Any, ...] = (None,)
     """The values with which it changes nothing."""
-    gate: str = ""
-    """The gate without which the real manager ignores it, too."""
 
 
-UNSERVED: Final = (
-    Unserved("waitForPodsReady.blockAdmission", "blocking admission until pods are ready", (None, False)),
-    Unserved("fairSharing", "fair sharing"),
-    Unserved("admissionFairSharing", "admission fair sharing"),
-    Unserved("resources.quotaCheckStrategy", "another strategy", (None, "BlockUndeclared"), "QuotaCheckStrategy"),
-    Unserved("resources.excludeResourcePrefixes", "leaving out resources", (None, [])),
-    Unserved("resources.transformations", "transforming resources", (None, [])),
-    Unserved("resources.deviceClassMappings", "resources of device classes", (None, [])),
-)
+UNSERVED: Final = (Unserved("resources.deviceClassMappings", "resources of device classes", (None, [])),)
 
 
-def problems(given: Any, gates: Mapping[str, bool]) -> Iterator[str]:
+def problems(given: Any) -> Iterator[str]:
     """Say what a configuration of the newest version asks for in vain."""
     for unserved in UNSERVED:
-        is_on = not unserved.gate or gates[unserved.gate]
-        if is_on and _at(given, unserved.path) not in unserved.idle:
+        if _at(given, unserved.path) not in unserved.idle:
             yield forbidden(unserved.path, f"{unserved.what} is not served by the embedded Kueue")
 
 

@@ -38,8 +38,6 @@ _LOCKED: Final = Gate("GA", True, is_locked=True)
 SERVED: Final = "both are served"
 _METRICS: Final = "these metrics are not there"
 _INSIDE: Final = "it changes how things are done, not what comes of it"
-_TOPOLOGY: Final = "queues with topology-aware flavors do not admit, and say so"
-_FAIR: Final = "the sections for fair sharing are refused, and queues that ask for it do not admit, and say so"
 _DEVICES: Final = "the section for device classes is refused"
 
 
@@ -58,21 +56,18 @@ GATES: Final[Mapping[str, Gate]] = {
     **_each("SparkApplicationIntegration", _ALPHA, SERVED),
     **_each("MetricForWorkloadCreationLatency", _BETA, _METRICS),
     **_each("RemoveFinalizersWithStrictPatch VectorizedResourceRequests", _BETA, _INSIDE),
+    **_each("TASCacheNodeMatchResults TASCachingRemainingResources", _BETA, _INSIDE),
+    **_each("TASCacheTopologyTree", _ALPHA, _INSIDE),
     **_each("TLSOptions", _BETA, "a manager has no ports here"),
     **_each("VisibilityOnDemand LocalQueueMetrics MetricsForCohorts", _BETA, SERVED),
     **_each("CleanupProvisioningRequestsOnEviction", _BETA, "ProvisioningRequests are not made"),
-    **_each("TASValidateWorkloadSliceSize", _BETA, "sizes of slices are not looked at"),
-    **_each("AdmissionFairSharing FairSharingPreemptWithinNominal FairSharingPrioritizeNonBorrowing", _BETA, _FAIR),
+    **_each("AdmissionFairSharing FairSharingPreemptWithinNominal FairSharingPrioritizeNonBorrowing", _BETA, SERVED),
     **_each("KueueDRAIntegrationExtendedResource KueueDRAIntegrationPartitionableDevices", _BETA, _DEVICES),
     **_each("KueueDRAIntegrationConsumableCapacity", _ALPHA, _DEVICES),
     **_each("KueueDRARejectWorkloadsWhenDRADisabled", _BETA, "it matters only while KueueDRAIntegration is off"),
-    **_each("SkipReassignmentForPodOwnedWorkloads TASAssignmentsEncodingByHostnamePrefix", _BETA, _TOPOLOGY),
-    **_each("TASCacheNodeMatchResults TASCachingRemainingResources TASFailedNodeReplacement", _BETA, _TOPOLOGY),
-    **_each("TASFailedNodeReplacementFailFast TASHandleOverlappingFlavors TASProfileMixed", _BETA, _TOPOLOGY),
-    **_each("TASRecomputeAssignmentWithinSchedulingCycle TASReplaceNodeOnNodeTaints", _BETA, _TOPOLOGY),
-    **_each("TASReplaceNodeOnPodTermination", _BETA, _TOPOLOGY),
-    **_each("TASBalancedPlacement TASCacheTopologyTree TASRespectNodeAffinityPreferred", _ALPHA, _TOPOLOGY),
-    **_each("TASReplaceNodeDueToNotReadyOverFixedTime", Gate("Deprecated", False), _TOPOLOGY),
+    **_each("TASFailedNodeReplacement TASFailedNodeReplacementFailFast", _BETA, SERVED),
+    **_each("TASReplaceNodeOnNodeTaints TASReplaceNodeOnPodTermination", _BETA, SERVED),
+    **_each("TASReplaceNodeDueToNotReadyOverFixedTime", Gate("Deprecated", False), SERVED),
     # what is served as it is by default
     **_each("AdmissionGatedBy AssignQueueLabelsForPods DeferRayServiceFinalizationForRedisCleanup", _BETA),
     **_each("ElasticJobsViaWorkloadSlices FinishOrphanedWorkloads FlavorFungibility", _BETA),
@@ -80,8 +75,12 @@ GATES: Final[Mapping[str, Gate]] = {
     **_each("MultiKueueIncrementalDispatcherRespectConfigOrder MultiKueueRemoteSpecSync PartialAdmission", _BETA),
     **_each("PodIntegrationValidateGroupOwner PrioritySortingWithinCohort ReclaimablePods", _BETA),
     **_each("SchedulingEquivalenceHashing SkipAncestorCheckForDeletedWorkloads TASMultiLayerTopology", _BETA),
-    **_each("TopologyAwareScheduling ValidateRayAndSparkJobUpdates WorkloadIdentifierAnnotations", _BETA),
+    **_each("TASValidateWorkloadSliceSize TopologyAwareScheduling ValidateRayAndSparkJobUpdates", _BETA),
+    **_each("WorkloadIdentifierAnnotations", _BETA),
     **_each("WorkloadValidateResourcesAreNonNegative WorkloadValidationForPodSetMetadata", _BETA),
+    **_each("SkipReassignmentForPodOwnedWorkloads TASAssignmentsEncodingByHostnamePrefix", _BETA),
+    **_each("TASHandleOverlappingFlavors TASProfileMixed TASRecomputeAssignmentWithinSchedulingCycle", _BETA),
+    **_each("TASBalancedPlacement TASRespectNodeAffinityPreferred", _ALPHA),
     **_each("UnadmittedWorkloadsExplicitStatus UnadmittedWorkloadsObservability", Gate("Beta", False)),
     **_each("ConcurrentAdmission CustomMetricLabels ElasticJobsViaWorkloadSlicesWithTAS", _ALPHA),
     **_each("FailureRecoveryPolicy FastQuotaReleaseInPodIntegration MultiKueueManagerQuotaAutomation", _ALPHA),

@@ -24,7 +24,7 @@ FRAMEWORKS: Final[Mapping[str, str]] = {
     "trainer.kubeflow.org/trainjob": "TrainJob.v1alpha1.trainer.kubeflow.org",
     "workload.codeflare.dev/appwrapper": "AppWrapper.v1beta2.workload.codeflare.dev",
 }
-"""What the real Kueue knows, by name, with the kind; those that are not served here are accepted and ignored."""
+"""What Kueue knows by name, with the kind."""
 NOT_SENT: Final = frozenset({"deployment", "sparkoperator.k8s.io/sparkapplication"})
 """Those that the real MultiKueue has no adapter for."""
 

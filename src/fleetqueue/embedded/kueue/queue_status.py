@@ -6,10 +6,18 @@ Mirrors: Kueue pkg/controller/core (clusterqueue, localqueue)
 from collections.abc import Sequence
 
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.conditions import Condition
+from fleetqueue.api.conditions import Condition, timestamp
+from fleetqueue.api.quantity import Amounts, parse_all
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.scheduling import amounts
-from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, InactiveReason, Quantities, QueueUsageStats
+from fleetqueue.embedded.kueue.scheduling.dominant_resource_share import rounded
+from fleetqueue.embedded.kueue.scheduling.queue_usage import (
+    FlavorResource,
+    InactiveReason,
+    Quantities,
+    QueueUsageStats,
+    Sample,
+)
 
 TERMINATING = "Can't admit new workloads; clusterQueue is terminating"
 NO_NEW_WORKLOADS = "Can't submit new workloads to clusterQueue"
@@ -60,6 +68,19 @@ def local_standing(queue: kueue.LocalQueue, target: kueue.ClusterQueue | None, u
     return _numbers(usage, pending, reserved, used)
 
 
+def admission_fair_sharing(sample: Sample) -> Manifest:
+    """Return what the status of a LocalQueue tells of what it consumed; its share is never told."""
+    consumed = {name: amounts.written_exactly(value) for name, value in sorted(sample.consumed.items())}
+    status = {"consumedResources": consumed, "lastUpdate": timestamp(sample.at)}
+    return {"weightedShare": 0, "admissionFairSharingStatus": status}
+
+
+def consumed(fair_sharing_status: Manifest) -> Amounts | None:
+    """Read what a status says was consumed; None where it says nothing."""
+    status = fair_sharing_status.get("admissionFairSharingStatus")
+    return None if status is None else parse_all(status.get("consumedResources") or {})
+
+
 def _numbers(usage: QueueUsageStats, pending: int, reserved: Sequence[Manifest], used: Sequence[Manifest]) -> Manifest:
     counts = {
         "pendingWorkloads": pending,
@@ -67,7 +88,12 @@ def _numbers(usage: QueueUsageStats, pending: int, reserved: Sequence[Manifest],
         "admittedWorkloads": usage.admitted,
     }
     flavors = {"flavorsReservation": reserved, "flavorsUsage": used}
-    return counts | {field: [*given] for field, given in flavors.items() if given}
+    shares = {} if usage.weighted_share is None else fair_sharing(usage.weighted_share)
+    return counts | {field: [*given] for field, given in flavors.items() if given} | shares
+
+
+def fair_sharing(weighted_share: float) -> Manifest:
+    return {"fairSharing": {"weightedShare": rounded(weighted_share)}}
 
 
 def _flavors(groups: Sequence[kueue.ResourceGroup]) -> list[kueue.FlavorQuotas]:

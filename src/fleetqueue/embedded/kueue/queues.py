@@ -1,13 +1,13 @@
-"""Write how ClusterQueues and LocalQueues stand, and keep what is in use.
+"""Write how ClusterQueues, LocalQueues and Cohorts stand, and keep what is in use.
 
 A ClusterQueue is kept until no Workload holds quota in it, a ResourceFlavor or AdmissionCheck until no ClusterQueue
-names it.
+names it, and a Topology until no ResourceFlavor does.
 
-Reads:   ClusterQueue, LocalQueue, ResourceFlavor, AdmissionCheck, and the scheduler's queue usage
-Writes:  ClusterQueue status and finalizer, LocalQueue status, the finalizers of ResourceFlavors and AdmissionChecks
-Mirrors: Kueue pkg/controller/core (clusterqueue, localqueue, resourceflavor, admissioncheck)
-
-Left out: the status of Cohorts, which only tells of fair sharing.
+Reads:   ClusterQueue, LocalQueue, Cohort, ResourceFlavor, Topology, AdmissionCheck, and the scheduler's queue usage
+Writes:  ClusterQueue status and finalizer, LocalQueue and Cohort status, the finalizers of ResourceFlavors, Topologies
+         and AdmissionChecks
+Mirrors: Kueue pkg/controller/core (clusterqueue, localqueue, cohort, resourceflavor, admissioncheck),
+         pkg/controller/tas/topology_controller.go
 """
 
 from collections.abc import Callable, Iterable
@@ -16,6 +16,7 @@ from typing import Any, Final
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition
+from fleetqueue.api.kueue_topology import Topology
 from fleetqueue.api.meta import Object, replacement, split_key
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import queue_status
@@ -90,7 +91,19 @@ class LocalQueueController(Controller):
             return
         target = self.hub.get(kueue.ClusterQueue, queue.spec.cluster_queue)
         numbers = queue_status.local_standing(queue, target, self.queue_usage.of_local_queue(key))
-        await _write(self.hub, queue, numbers, queue_status.local_activity(queue, target))
+        activity = queue_status.local_activity(queue, target)
+        await _write(self.hub, queue, numbers | self._fair_sharing(queue, activity), activity)
+
+    def _fair_sharing(self, queue: kueue.LocalQueue, activity: Condition) -> Manifest:
+        """Return what the status tells of what was consumed; what is there stays while that is not sampled."""
+        live: Manifest = (self.hub.raw(queue).get("status") or {}).get("fairSharing") or {}
+        told = queue_status.consumed(live)
+        sampled = self.queue_usage.sample(queue.key, told, clock.now()) if activity.is_true else None
+        if sampled is None:
+            return {"fairSharing": live} if live else {}
+        sample, seconds = sampled
+        self.queue.add_after(queue.key, seconds)
+        return {"fairSharing": queue_status.admission_fair_sharing(sample)}
 
     def _told(self, kind: str, key: str) -> None:
         if kind == kueue.LocalQueue.resource.kind:
@@ -98,6 +111,37 @@ class LocalQueueController(Controller):
 
     def _leading_to(self, target: kueue.ClusterQueue) -> Iterable[str]:
         return [queue.key for queue in self.hub.by_index(kueue.LocalQueue, BY_CLUSTER_QUEUE, target.name)]
+
+
+class CohortController(Controller):
+    """Writes the share of each Cohort in what is borrowed, where shares are fair."""
+
+    name = "cohorts"
+
+    def __init__(self, hub: Cluster, metrics: Metrics, queue_usage: QueueUsage) -> None:
+        super().__init__(hub, metrics)
+        self.queue_usage = queue_usage
+        queue_usage.subscribe(self._told)
+
+    def watches(self) -> Iterable[Watch[Any]]:
+        return (Watch(kueue.Cohort, by_key),)
+
+    async def reconcile(self, key: str) -> None:
+        cohort = self.hub.get(kueue.Cohort, key)
+        if cohort is None:
+            return
+        share = self.queue_usage.share_of_cohort(key)
+        live = self.hub.raw(cohort).get("status") or {}
+        others = {field: value for field, value in live.items() if field != "fairSharing"}
+        patch = replacement(live, others | ({} if share is None else queue_status.fair_sharing(share)))
+        if patch:
+            body = {"metadata": cohort.precondition, "status": patch}
+            await self.hub.client.merge(kueue.Cohort.resource, key, "", body, subresource="status")
+
+    def _told(self, kind: str, key: str) -> None:
+        if kind == kueue.ClusterQueue.resource.kind:
+            for name in self.queue_usage.cohorts_above(key):
+                self.queue.add_after(name, GATHERING)
 
 
 def _asked(queue: Object) -> tuple[Any, ...]:
@@ -129,26 +173,34 @@ async def _write(hub: Cluster, queue: Object, numbers: Manifest, condition: Cond
 
 BY_FLAVOR: Final = "flavor"
 BY_CHECK: Final = "check"
-
-Named = Callable[[kueue.ClusterQueue], Iterable[str]]
+BY_TOPOLOGY: Final = "topology"
 
 
 class InUseController(Controller):
-    """Holds objects of one kind that ClusterQueues name."""
+    """Holds objects of one kind that objects of another one name, as a rule ClusterQueues."""
 
-    def __init__(self, hub: Cluster, metrics: Metrics, kind: type[Any], index: str, named: Named) -> None:
+    def __init__(
+        self,
+        hub: Cluster,
+        metrics: Metrics,
+        kind: type[Any],
+        index: str,
+        named: Callable[[Any], Iterable[str]],
+        users: type[Any] = kueue.ClusterQueue,
+    ) -> None:
         super().__init__(hub, metrics)
         self.name = f"{kind.resource.plural}-in-use"
         self.kind = kind
         self.index = index
         self.named = named
-        hub.informer(kueue.ClusterQueue).store.add_index(index, named)
+        self.users = users
+        hub.informer(users).store.add_index(index, named)
 
     def watches(self) -> Iterable[Watch[Any]]:
-        return Watch(self.kind, by_key), Watch(kueue.ClusterQueue, self.named, facts=self._facts)
+        return Watch(self.kind, by_key), Watch(self.users, self.named, facts=self._facts)
 
-    def _facts(self, queue: kueue.ClusterQueue) -> list[str]:
-        return [*self.named(queue)]
+    def _facts(self, user: Object) -> list[str]:
+        return [*self.named(user)]
 
     async def reconcile(self, key: str) -> None:
         obj = self.hub.get(self.kind, key)
@@ -156,7 +208,7 @@ class InUseController(Controller):
             return
         if not obj.is_deleting:
             await self.hub.add_finalizer(obj, IN_USE)
-        elif not self.hub.by_index(kueue.ClusterQueue, self.index, key):
+        elif not self.hub.by_index(self.users, self.index, key):
             await self.hub.remove_finalizer(obj, IN_USE)
 
 
@@ -166,3 +218,11 @@ def flavors_in_use(hub: Cluster, metrics: Metrics) -> InUseController:
 
 def checks_in_use(hub: Cluster, metrics: Metrics) -> InUseController:
     return InUseController(hub, metrics, kueue.AdmissionCheck, BY_CHECK, check_names)
+
+
+def topologies_in_use(hub: Cluster, metrics: Metrics) -> InUseController:
+    return InUseController(hub, metrics, Topology, BY_TOPOLOGY, _topology_of, kueue.ResourceFlavor)
+
+
+def _topology_of(flavor: kueue.ResourceFlavor) -> tuple[str, ...]:
+    return (flavor.spec.topology_name,) if flavor.spec.topology_name else ()

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
@@ -20,12 +22,76 @@ def all_but(*namespaces: str) -> LabelSelector:
     return LabelSelector(match_expressions=(others,))
 
 
+LESS_THAN_OR_EQUAL_TO_FINAL: Final = "LessThanOrEqualToFinalShare"
+LESS_THAN_INITIAL: Final = "LessThanInitialShare"
+BOTH_STRATEGIES: Final = (LESS_THAN_OR_EQUAL_TO_FINAL, LESS_THAN_INITIAL)
+
+
+@dataclass(frozen=True, slots=True)
+class FairSharingSettings:
+    """Let ClusterQueues and Cohorts borrow in proportion to their weights."""
+
+    preemption_strategies: tuple[str, ...] = BOTH_STRATEGIES
+    """What shares must be like so that a Workload of another queue is preempted; the second where the first finds too
+    few."""
+    preempts_within_nominal: bool = True
+    """Whether a queue that stays within its own quota preempts whatever the shares are."""
+    prioritizes_non_borrowing: bool = True
+    """Whether a head goes first that lets nobody borrow what it asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionFairSharingSettings:
+    """Order the Workloads of a ClusterQueue by what their LocalQueues have consumed, where it asks for that."""
+
+    half_life: float = 0.0
+    """Seconds after which what was consumed counts half; 0 forgets it at every sample."""
+    sampling_interval: float = 300.0
+    """Seconds between two samples of what is used."""
+    resource_weights: Mapping[str, float] = field(default_factory=dict)
+    """How much a unit of each resource counts; 1 where nothing is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceTransformation:
+    """What a resource that pods ask for stands for."""
+
+    outputs: Mapping[str, Decimal]
+    """How much of each resource one unit of it stands for; less than nothing takes something off another's output."""
+    replaces: bool = False
+    """Whether it does not count itself."""
+    multiply_by: str = ""
+    """A resource of the same pod: as many times as much of it is asked for, the outputs count."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSettings:
+    """What of the requests of pods counts against quota."""
+
+    excluded_prefixes: tuple[str, ...] = ()
+    """How the names of resources begin that do not count."""
+    transformations: Mapping[str, ResourceTransformation] = field(default_factory=dict)
+    """By the resource that is asked for."""
+    ignores_undeclared: bool = False
+    """Whether a resource that a ClusterQueue has no quota of at all is not looked at; else nobody who asks for it is
+    admitted there."""
+
+
 @dataclass(frozen=True, slots=True)
 class SchedulingSettings:
     retry_batch: float = 1.0
     """Seconds in which changes are gathered before the inadmissible Workloads of a cohort are tried again."""
     order_by_eviction: bool = True
     """Whether a Workload whose pods were not ready in time queues again from its eviction, not from its creation."""
+    blocks_until_ready: bool = False
+    """Whether nobody is admitted while pods of others who hold quota are not ready."""
+    resources: ResourceSettings = ResourceSettings()
+    fair_sharing: FairSharingSettings | None = None
+    """None where whoever comes first borrows."""
+    admission_fair_sharing: AdmissionFairSharingSettings | None = None
+    """None where all LocalQueues of a ClusterQueue are equal."""
+    evicts_without_replacement: bool = True
+    """Whether a Workload is evicted at once where a failed node of it cannot be replaced; else that is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +108,8 @@ class PodsReadySettings:
     last_back_off: float = 3600.0
     by_eviction: bool = True
     """Whether it then queues from its eviction, not from its creation."""
+    blocks_admission: bool = False
+    """Whether nobody else is admitted meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +162,9 @@ class KueueSettings:
     """In which namespaces jobs are managed."""
     pods_ready: PodsReadySettings | None = PodsReadySettings()
     """None where it does not wait for pods."""
+    resources: ResourceSettings = ResourceSettings()
+    fair_sharing: FairSharingSettings | None = None
+    admission_fair_sharing: AdmissionFairSharingSettings | None = None
     keep_finished: float | None = None
     """Seconds for which a finished Workload is kept; None is for ever."""
     keep_deactivated: float | None = None

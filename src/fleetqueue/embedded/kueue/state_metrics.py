@@ -33,6 +33,9 @@ OF_QUOTA: Final = ("cohort", CLUSTER_QUEUE, *FLAVOR_RESOURCE)
 COHORTS_ABOVE: Final = ("parent_cohort", "root_cohort")
 PENDING: Final = "Workloads that wait: `active` in the queue, or `inadmissible` until something changes."
 RESERVING, ADMITTED, FINISHED = "Workloads that hold quota.", "Workloads that are admitted.", "Finished Workloads."
+SHARE: Final = "What is borrowed, in thousandths of what there is to borrow, divided by the weight; "
+OF_NO_WEIGHT: Final = " where something is borrowed without any weight."
+CONSUMED: Final = "What a LocalQueue has consumed over time, all resources together, divided by its weight."
 VERSION: Final = f"v0.19.2+fleetqueue-{__version__}"
 """The Kueue whose numbers these are, and who tells them."""
 BUILD: Final = ("git_version", "git_commit", "build_date", "go_version", "compiler", "platform")
@@ -57,6 +60,9 @@ GAUGES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "local_queue_status": ("1 for what a LocalQueue says of being active, 0 else.", (*LOCAL_QUEUE, "active")),
     "local_queue_resource_reservation": ("What Workloads of a LocalQueue hold.", (*LOCAL_QUEUE, *FLAVOR_RESOURCE)),
     "local_queue_resource_usage": ("What its admitted Workloads hold.", (*LOCAL_QUEUE, *FLAVOR_RESOURCE)),
+    "cluster_queue_weighted_share": (SHARE + "NaN" + OF_NO_WEIGHT, (CLUSTER_QUEUE, "cohort")),
+    "cohort_weighted_share": (SHARE + "+Inf" + OF_NO_WEIGHT, ("cohort",)),
+    "local_queue_admission_fair_sharing_usage": (CONSUMED, (*LOCAL_QUEUE, CLUSTER_QUEUE)),
     "cohort_info": ("1 for the cohorts above a cohort.", ("cohort", *COHORTS_ABOVE)),
     "cohort_subtree_quota": ("The quota of a cohort and all below it.", ("cohort", *FLAVOR_RESOURCE)),
     "cohort_subtree_resource_reservations": ("What Workloads below a cohort hold.", ("cohort", *FLAVOR_RESOURCE)),
@@ -125,6 +131,9 @@ class State:
             }
             for kind, value in values.items():
                 self._set(f"cluster_queue_{kind}", as_float(what.resource, value), cohort, name, *what)
+        if usage.weighted_share is not None:
+            share = math.nan if math.isinf(usage.weighted_share) else usage.weighted_share
+            self._set("cluster_queue_weighted_share", share, name, cohort)
         pending = self.cache.queue_manager.queues[name].requests()
         for resource in sorted({*pending, *(what.resource for what in node.quotas)}):
             waited_for = as_float(resource, pending.get(resource, 0))
@@ -135,6 +144,8 @@ class State:
         place, target = (queue.name, queue.namespace), queue.spec.cluster_queue
         condition = local_activity(queue, self.cache.configuration.queues.get(target))
         self._set_one("local_queue_status", CONDITION_STATUSES, condition.status, *place)
+        if condition.status == "True" and self.cache.settings.admission_fair_sharing is not None:
+            self._set("local_queue_admission_fair_sharing_usage", self.cache.ledger.usage(queue.key), *place, target)
         if not queue.is_stopped:
             self._set("local_queue_finished_workloads", self.cache.seen.finished(queue.key), *place)
         node = self.cache.forest.queues.get(target)
@@ -159,6 +170,9 @@ class State:
             held.update(usage.reservation)
             admitted += usage.admitted
         self._set("cohort_subtree_admitted_active_workloads", admitted, cohort.name)
+        share = self.cache.share_of_cohort(cohort.name)
+        if cohort.is_explicit and share is not None:
+            self._set("cohort_weighted_share", share, cohort.name)
         for kind, amounts in (("quota", cohort.subtree_quota), ("resource_reservations", held)):
             for (flavor, resource), value in sorted(amounts.items()):
                 if value > 0:

@@ -14,9 +14,9 @@ from typing import Final
 
 import orjson
 
+from fleetqueue.api.kueue_topology import HOSTNAME
 from fleetqueue.api.scheme import Manifest
 
-HOSTNAME: Final = "kubernetes.io/hostname"
 MOST_DOMAINS: Final = 100_000
 """How many domains a slice may have, and"""
 MOST_SLICES: Final = 1000

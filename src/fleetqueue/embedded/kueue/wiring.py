@@ -1,12 +1,13 @@
 """Wire the controllers together: what a Kueue manager does on its cluster.
 
 It needs, as upstream's manager does: to get, list and watch workloads, clusterqueues, localqueues, cohorts,
-resourceflavors, admissionchecks, namespaces, limitranges and runtimeclasses, and to update and patch the status of
-workloads, all for scheduling; to create, patch and delete workloads; to patch clusterqueues, resourceflavors and
-admissionchecks, for their finalizers; to patch the status of clusterqueues and localqueues; to get, list, watch, patch
-and delete the jobs and pods that it manages, and to patch their status; to list, watch and patch the pods of elastic
-jobs; to list and watch priority classes, and the runtimes of TrainJobs; to create and patch events; and, where replicas
-elect a leader, to get, create and patch leases in its own namespace.
+resourceflavors, topologies, admissionchecks, namespaces, nodes, pods, limitranges and runtimeclasses, and to update and
+patch the status of workloads, all for scheduling; to create, patch and delete workloads; to patch clusterqueues,
+resourceflavors, topologies and admissionchecks, for their finalizers; to patch the status of clusterqueues,
+localqueues and cohorts; to get, list, watch, patch and delete the jobs and pods that it manages, and to patch their
+status; to patch the pods of elastic jobs and those that are placed by topology; to list and watch priority classes, and
+the runtimes of TrainJobs; to create and patch events; and, where replicas elect a leader, to get, create and patch
+leases in its own namespace.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,11 +36,20 @@ from fleetqueue.embedded.kueue.pods.group_controller import PodGroupReconciler
 from fleetqueue.embedded.kueue.pods.leader_worker_sets import LeaderWorkerSetReconciler
 from fleetqueue.embedded.kueue.pods.stateful_sets import StatefulSetReconciler
 from fleetqueue.embedded.kueue.priority_classes import PriorityClassController
-from fleetqueue.embedded.kueue.queues import ClusterQueueController, LocalQueueController, checks_in_use, flavors_in_use
+from fleetqueue.embedded.kueue.queues import (
+    ClusterQueueController,
+    CohortController,
+    LocalQueueController,
+    checks_in_use,
+    flavors_in_use,
+    topologies_in_use,
+)
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.scheduler import KueueSchedulerController
 from fleetqueue.embedded.kueue.settings import KueueSettings, SchedulingSettings
 from fleetqueue.embedded.kueue.state_metrics import StateMetrics
+from fleetqueue.embedded.kueue.topology_pods.failed_nodes import FailedNodeController
+from fleetqueue.embedded.kueue.topology_pods.topology_ungater import TopologyUngater
 from fleetqueue.embedded.kueue.visibility import GATE
 from fleetqueue.embedded.kueue.visibility_server import VisibilityServer
 from fleetqueue.embedded.kueue.workloads import WorkloadController
@@ -73,8 +83,7 @@ def controllers(
         parents: kinds that somebody else manages, and whose objects may have jobs below them.
         serve: serves the visibility API.
     """
-    pods_ready = settings.pods_ready
-    cache = Cache(SchedulingSettings(order_by_eviction=pods_ready is None or pods_ready.by_eviction))
+    cache = Cache(_scheduling(settings))
     kueue_metrics = KueueMetrics(metrics.registry, places(hub, cache, settings.metrics), role=settings.replica_role)
     metrics.registry.register(StateMetrics(cache, partial(hub.list, kueue.LocalQueue), settings))
     return (
@@ -83,13 +92,36 @@ def controllers(
         PriorityClassController(hub, metrics),
         ClusterQueueController(hub, metrics, cache),
         LocalQueueController(hub, metrics, cache),
+        CohortController(hub, metrics, cache),
         flavors_in_use(hub, metrics),
+        topologies_in_use(hub, metrics),
         checks_in_use(hub, metrics),
         ElasticPodController(hub, metrics, kueue_metrics),
+        TopologyUngater(hub, metrics, kueue_metrics),
+        *_of_nodes(hub, metrics, settings, kueue_metrics),
         *_of_jobs(hub, metrics, settings, parents, kueue_metrics),
         *_of_pods(hub, metrics, settings, parents, kueue_metrics),
         *_visibility(hub, metrics, cache, settings, serve),
     )
+
+
+def _scheduling(settings: KueueSettings) -> SchedulingSettings:
+    pods_ready = settings.pods_ready
+    return SchedulingSettings(
+        order_by_eviction=pods_ready is None or pods_ready.by_eviction,
+        blocks_until_ready=pods_ready is not None and pods_ready.blocks_admission,
+        resources=settings.resources,
+        fair_sharing=settings.fair_sharing,
+        admission_fair_sharing=settings.admission_fair_sharing,
+        evicts_without_replacement=settings.feature_gates.get("TASFailedNodeReplacementFailFast", True),
+    )
+
+
+def _of_nodes(
+    hub: Cluster, metrics: Metrics, settings: KueueSettings, kueue_metrics: KueueMetrics
+) -> Iterable[Controller]:
+    if settings.feature_gates.get("TASFailedNodeReplacement", True):
+        yield FailedNodeController(hub, metrics, kueue_metrics, settings)
 
 
 def _visibility(

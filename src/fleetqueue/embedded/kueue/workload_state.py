@@ -1,6 +1,6 @@
 """A Workload with all that decides about it, and the steps that can be taken."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -61,6 +61,8 @@ class WorkloadState:
     queues: Queues
     settings: KueueSettings
     now: datetime
+    draw: Callable[[], float] = lambda: 0.0
+    """Draws a number between 0 and 1."""
 
     @cached_property
     def status(self) -> Manifest:
@@ -133,15 +135,16 @@ def admitted_or_not(status: Manifest, generation: int, now: datetime) -> Manifes
     """Return a status that says rightly whether its Workload is admitted; one that never was does not speak of it."""
     has_quota = condition_status(status, kueue.QUOTA_RESERVED) == TRUE
     has_checks = all(check["state"] == kueue.READY for check in status.get("admissionChecks") or ())
+    has_topology = not _waits_for_topology(status)
     was_admitted = condition_status(status, kueue.ADMITTED) == TRUE
-    if was_admitted == (has_quota and has_checks):
+    if was_admitted == (has_quota and has_checks and has_topology):
         return status
     if was_admitted:
         [admitted] = [condition for condition in status["conditions"] if condition["type"] == kueue.ADMITTED]
         since = datetime.fromisoformat(admitted["lastTransitionTime"])
         past = (status.get("accumulatedPastExecutionTimeSeconds") or 0) + int((now - since).total_seconds())
         status = {**status, "accumulatedPastExecutionTimeSeconds": past}
-    value, reason, message = _admission(has_quota, has_checks)
+    value, reason, message = _admission(has_quota, has_checks, has_topology)
     return admission_status.with_condition(status, kueue.ADMITTED, value, reason, message, generation, now)
 
 
@@ -155,8 +158,17 @@ def _evicted(raw: Manifest, reason: str, message: str, now: datetime, *, cause: 
     return status
 
 
-def _admission(has_quota: bool, has_checks: bool) -> tuple[str, str, str]:
+def _waits_for_topology(status: Manifest) -> bool:
+    """Tell whether the pods of a Workload that holds quota are still to be placed."""
+    given = (status.get("admission") or {}).get("podSetAssignments") or ()
+    pending = (one for one in given if one.get("delayedTopologyRequest") == kueue.PENDING)
+    return any("topologyAssignment" not in one for one in pending)
+
+
+def _admission(has_quota: bool, has_checks: bool, has_topology: bool) -> tuple[str, str, str]:
     if has_quota and has_checks:
+        if not has_topology:
+            return FALSE, "PendingDelayedTopologyRequests", "There are pending delayed topology requests"
         return TRUE, "Admitted", "The workload is admitted"
     if has_quota:
         return FALSE, "UnsatisfiedChecks", "The workload has not all checks ready"
@@ -183,5 +195,6 @@ def facts(view: kueue.QueuedWorkload) -> tuple[Any, ...]:
         status.admission_checks,
         status.requeue_state,
         status.reclaimable_pods,
+        status.unhealthy_nodes,
     )
     return asked, kept, reported

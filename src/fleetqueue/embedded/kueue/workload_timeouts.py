@@ -1,6 +1,11 @@
-"""What takes too long: pods that do not become ready, and Workloads that run longer than they may."""
+"""What takes too long: pods that do not become ready, and Workloads that run longer than they may.
 
-from datetime import timedelta
+Mirrors: Kueue pkg/controller/core/workload_controller.go (reconcileNotReadyTimeout, reconcileMaxExecutionTime),
+pkg/util/wait/backoff.go
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
 
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -10,6 +15,13 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import names as n
 from fleetqueue.embedded.kueue.settings import PodsReadySettings
 from fleetqueue.embedded.kueue.workload_state import WorkloadState, WorkloadStep
+
+MOST_DOUBLINGS: Final = 64
+"""More of them exceed any limit, and would some time exceed what a float holds."""
+LONGEST: Final = (2**63 - 1) / 2e9
+"""The longest back-off that Go can write, in seconds."""
+JITTER: Final = 0.0001
+"""By how much of itself a back-off is longer, at most."""
 
 
 def deadlines(state: WorkloadState) -> WorkloadStep | None:
@@ -45,8 +57,7 @@ def _pods_not_ready(state: WorkloadState) -> WorkloadStep:
     tries = (state.view.status.requeue_state.count or 0) + 1
     if settings.limit is not None and tries > settings.limit:
         return _target(state, "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries")
-    until = state.now + timedelta(seconds=_back_off_of(settings, tries))
-    requeue: Manifest = {"count": tries, "requeueAt": conditions.timestamp(until)}
+    requeue: Manifest = {"count": tries, "requeueAt": conditions.timestamp(_requeue_time(state, settings, tries))}
     cause = condition.reason if condition is not None and condition.reason == n.WAIT_FOR_RECOVERY else n.WAIT_FOR_START
     message = f"Exceeded the PodsReady timeout {state.view.key}"
     return state.evict(n.PODS_READY_TIMEOUT, message, cause=cause, status={**state.status, "requeueState": requeue})
@@ -74,5 +85,14 @@ def _target(state: WorkloadState, reason: str, message: str) -> WorkloadStep:
     return WorkloadStep(status=state.with_condition(n.DEACTIVATION_TARGET, TRUE, reason, message))
 
 
+def _requeue_time(state: WorkloadState, settings: PodsReadySettings, tries: int) -> datetime:
+    """Return when it may queue again; a check may have asked for a later time."""
+    seconds = _back_off_of(settings, tries) * (1 + JITTER * state.draw())
+    until, asked = state.now + timedelta(seconds=seconds), state.view.status.requeue_state.requeue_at
+    return until if asked is None else max(until, asked)
+
+
 def _back_off_of(settings: PodsReadySettings, tries: int) -> float:
-    return float(min(settings.first_back_off * 2 ** (tries - 1), settings.last_back_off))
+    """Return the seconds of a back-off: twice the last up to a limit, which the first may exceed; 0 is no limit."""
+    seconds = settings.first_back_off * 2.0 ** min(tries - 1, MOST_DOUBLINGS)
+    return min(seconds, settings.last_back_off or LONGEST) if tries > 1 else settings.first_back_off

@@ -73,10 +73,10 @@ class WorkloadController(Controller):
     async def reconcile(self, key: str) -> None:
         namespace, name = split_key(key)
         view = self.hub.get(kueue.QueuedWorkload, name, namespace)
-        raw = self.hub.informer(kueue.QueuedWorkload).store.raw(key)
+        raw = self.hub.cache(kueue.QueuedWorkload).raw(key)
         if view is None or raw is None:
             return
-        state = WorkloadState(raw, view, self._around(view), self.settings, clock.now())
+        state = WorkloadState(raw, view, self._around(view), self.settings, clock.now(), draw=_draw)
         step = decide(state)
         await self._take(state, step)
         if step.again_in is not None:
@@ -165,6 +165,10 @@ class WorkloadController(Controller):
         if self._open.get(key) != is_open:
             self._open[key] = is_open
             self._wake_all_of(key)
+
+
+def _draw() -> float:
+    return clock.between(0.0, 1.0)
 
 
 def _gave_back(old: kueue.Workload, new: kueue.Workload) -> bool:

@@ -160,16 +160,16 @@ class BatchJobAdapter(JobAdapter):
         return {**made, "spec": {**spec, "template": without_labels(spec["template"], OWN_LABELS)}}
 
     def status(self, job: Manifest, copy: Manifest, now: datetime) -> Manifest:
-        """Copy the status, but not the start of a copy whose hub's job still has to be changed.
+        """Copy the status, with no fewer pods that have ended, and not the start of one that still has to be changed.
 
         A suspended Job that was started refuses changes; one that does not say that it is suspended does too, in
         Kubernetes 1.36. The hub's job starts soon, which wakes us again. Of one that is being stopped Kueue takes the
         start away; it must not come back from a copy whose own controller is slow, or both would write without end.
         """
         status = job.get("status") or {}
+        copied = _with_counters_of(status, copy.get("status") or {})
         if not job["spec"].get("suspend"):
-            return _with_start_of(status, copy.get("status") or {})
-        copied = copy.get("status") or {}
+            return _with_start_of(status, copied)
         if has_ended(copy):
             return copied
         if copy["spec"].get("suspend"):
@@ -188,6 +188,12 @@ class BatchJobAdapter(JobAdapter):
 def _with_start_of(status: Manifest, copied: Manifest) -> Manifest:
     """Keep when the hub's job was started: the worker may have started its copy anew, and that moment cannot change."""
     return {**copied, "startTime": status["startTime"]} if status.get("startTime") else copied
+
+
+def _with_counters_of(status: Manifest, copied: Manifest) -> Manifest:
+    """Keep pods counted that ended elsewhere: a job sent anew counts from nothing, and Kubernetes refuses fewer."""
+    counted = {name: status[name] for name in ("failed", "succeeded") if status.get(name, 0) > copied.get(name, 0)}
+    return {**copied, **counted}
 
 
 class JobSetAdapter(JobAdapter):

@@ -5,7 +5,7 @@ worker may have the job, none but that one can win. Who cannot be asked is belie
 been lost for `worker_lost_timeout`.
 
 Mirrors: Kueue pkg/controller/admissionchecks/multikueue/workload.go (reconcileGroup)
-Left out: preemption gates, delayed topology requests.
+Left out: preemption gates.
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from fleetqueue.api.conditions import Condition
 from fleetqueue.api.events_v1 import NORMAL, WARNING
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue import messages
+from fleetqueue.embedded.multikueue.delayed_topologies import placed_sets, waiting_sets
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET, OUT_OF_SYNC, OWNER_NOT_FOUND
 from fleetqueue.embedded.multikueue.workload_group import RemoteCopy, WorkloadGroup
 
@@ -30,6 +31,7 @@ class GroupAction(Enum):
     WAIT = "wait"
     NOMINATE = "nominate"
     RECORD = "record the winner"
+    PLACE = "note that pods are placed"
     RETRY = "ask for another try"
     COPY_STATUS = "copy the job's status"
     LAST_STATUS = "end the job's status"
@@ -113,6 +115,8 @@ def _placed(group: WorkloadGroup, cluster: str) -> GroupStep:
         return GroupStep(GroupAction.RETRY, cluster, message=messages.evicted(cluster), event=NORMAL)
     if copy.condition(kueue.ADMITTED) is None or not copy.can_follow:
         return _retry(messages.GONE)
+    if waiting_sets(group.local) & placed_sets(copy.view):
+        return GroupStep(GroupAction.PLACE, cluster)
     return GroupStep(GroupAction.COPY_STATUS, cluster) if status_changes(group, copy) else GroupStep()
 
 

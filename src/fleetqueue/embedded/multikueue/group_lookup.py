@@ -51,7 +51,7 @@ class WorkloadGroups:
         hub.informer(kueue.QueuedWorkload).store.add_index(BY_JOB, job_keys)
 
     def local(self, key: str) -> tuple[kueue.Workload, Manifest] | None:
-        store = self.hub.informer(kueue.QueuedWorkload).store
+        store = self.hub.cache(kueue.QueuedWorkload)
         view, raw = store.get(key), store.raw(key)
         return None if view is None or raw is None else (view, raw)
 

@@ -12,6 +12,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, find
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.multikueue.adapters import Adapter
+from fleetqueue.embedded.multikueue.delayed_topologies import placed_sets, waiting_sets
 from fleetqueue.embedded.multikueue.names import DEACTIVATION_TARGET
 from fleetqueue.rules.workload_slices import ELASTIC_JOB, REPLACED, REPLACES, counts, is_elastic, is_scaled_down
 
@@ -175,13 +176,13 @@ def hub_facts(local: kueue.Workload) -> tuple[Any, ...]:
     metadata, status = local.metadata, local.status
     asked = metadata.generation, metadata.deletion_timestamp, metadata.owner_references
     where = status.admission_checks, status.cluster_name, status.nominated_cluster_names, status.scheduling_stats
-    return asked, where, _said(local, kueue.QUOTA_RESERVED, kueue.EVICTED, kueue.FINISHED)
+    return asked, where, waiting_sets(local), _said(local, kueue.QUOTA_RESERVED, kueue.EVICTED, kueue.FINISHED)
 
 
 def copy_facts(view: kueue.Workload) -> tuple[Any, ...]:
     """Return all of a worker's Workload that a group is decided by."""
     conditions = _said(view, kueue.ADMITTED, kueue.EVICTED, kueue.FINISHED, DEACTIVATION_TARGET)
-    return view.metadata.generation, view.metadata.deletion_timestamp, conditions
+    return view.metadata.generation, view.metadata.deletion_timestamp, placed_sets(view), conditions
 
 
 def _said(view: kueue.Workload, *kinds: str) -> list[Condition]:

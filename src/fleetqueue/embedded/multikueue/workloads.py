@@ -27,6 +27,7 @@ from fleetqueue.embedded.multikueue.decisions import (
     status_changes,
     wanted_on_each,
 )
+from fleetqueue.embedded.multikueue.delayed_topologies import placed_sets, with_placed_sets
 from fleetqueue.embedded.multikueue.group_lookup import BY_JOB, NotDispatchable, WorkloadGroups
 from fleetqueue.embedded.multikueue.metrics import MultiKueueMetrics
 from fleetqueue.embedded.multikueue.names import EVENT, WORKLOAD_CONTROLLER
@@ -136,6 +137,8 @@ class MultiKueueWorkloadController(Controller):
                 await self._apply(raw, nominatedClusterNames=list(step.clusters) or None)
             case GroupAction.RECORD:
                 await self._record(group, raw, step.cluster)
+            case GroupAction.PLACE:
+                await self._apply(raw, admission=_placed(group, raw, step.cluster))
             case GroupAction.RETRY:
                 await self._retry(group, raw, step)
             case GroupAction.COPY_STATUS:
@@ -151,7 +154,10 @@ class MultiKueueWorkloadController(Controller):
     async def _record(self, group: WorkloadGroup, raw: Manifest, cluster: str) -> None:
         message = messages.admitted(cluster)
         checks = _with_state(raw, group.check.name, kueue.READY, message)
-        await self._apply(raw, admissionChecks=checks, clusterName=cluster, nominatedClusterNames=None)
+        placed = _placed(group, raw, cluster)
+        await self._apply(
+            raw, admission=placed, admissionChecks=checks, clusterName=cluster, nominatedClusterNames=None
+        )
         admission = group.local.status.admission
         queue = admission.cluster_queue if admission is not None else ""
         self.multikueue_metrics.admitted.labels(queue, cluster, self.multikueue_metrics.role).inc()
@@ -214,6 +220,11 @@ class MultiKueueWorkloadController(Controller):
     def _facts(self, local: kueue.QueuedWorkload) -> tuple[Any, ...] | None:
         """Return what is looked at; nothing of a Workload without a check of ours, and so of all on a mere worker."""
         return None if self.groups.check(local) is None else hub_facts(local)
+
+
+def _placed(group: WorkloadGroup, raw: Manifest, cluster: str) -> Manifest | None:
+    """Return the hub's admission, which knows of the topologies that a cluster has assigned."""
+    return with_placed_sets(raw, placed_sets(group.copies[cluster].view))
 
 
 def _with_state(raw: Manifest, name: str, state: str, message: str) -> list[Manifest]:

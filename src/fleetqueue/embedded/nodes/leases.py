@@ -1,7 +1,7 @@
 """Register nodes, and keep saying that they are alive and well.
 
 Reads:   Node
-Writes:  Node (once), its conditions, its Lease in kube-node-lease
+Writes:  Node (once), the labels that name it, its conditions, its Lease in kube-node-lease
 Mirrors: kubernetes pkg/kubelet/kubelet_node_status.go, component-helpers/apimachinery/lease
 
 A node that exists already is taken over as it is: what somebody wrote into its capacity, such as GPUs that nobody has,
@@ -17,6 +17,7 @@ from fleetqueue.api import errors
 from fleetqueue.api.conditions import micro_timestamp, timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.kueue_topology import HOSTNAME
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.nodes.settings import KubeletSettings, NodeSettings, is_silent
 from fleetqueue.runtime.cluster import Cluster
@@ -46,6 +47,8 @@ class NodeLeaseController(Controller):
         self.settings = settings
         self._registered: set[str] = set()
         """Nodes that were there once: one that is deleted stays away, as with a real kubelet."""
+        self._named: set[str] = set()
+        """The uids of nodes that were labelled: a kubelet does so when it starts, and not again."""
         self._renewed: dict[str, float] = {}
         """When each lease was renewed; nobody else does it, so that it need not be followed."""
 
@@ -67,6 +70,8 @@ class NodeLeaseController(Controller):
         self._registered.add(key)
         if settings is None or is_silent(node):
             return
+        if node.uid not in self._named:
+            await self._name(node)
         await self._report(node, settings)
         left = self._seconds_left(key)
         if left <= 0:
@@ -77,6 +82,14 @@ class NodeLeaseController(Controller):
         await self.hub.client.create(Node.resource, node_manifest(settings))
         self._registered.add(settings.name)
         log.info("node registered", cluster=self.hub.name, node=settings.name)
+
+    async def _name(self, node: Node) -> None:
+        """Label a node that somebody else made as one that registers by itself."""
+        labels = {key: value for key, value in own_labels(node.name).items() if node.metadata.labels.get(key) != value}
+        if labels:
+            patch = {"metadata": {"uid": node.uid, "labels": labels}}
+            await self.hub.client.merge(Node.resource, node.name, "", patch)
+        self._named.add(node.uid)
 
     async def _report(self, node: Node, settings: NodeSettings) -> None:
         """Write the conditions where they differ or have grown old, and what a new node has."""
@@ -111,17 +124,16 @@ class NodeLeaseController(Controller):
 
 def node_manifest(settings: NodeSettings) -> Manifest:
     """Build a node as a kubelet registers it."""
-    labels = {
-        "kubernetes.io/hostname": settings.name,
-        "kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64",
-        **settings.labels,
-    }
+    labels = {**own_labels(settings.name), **settings.labels}
     network = f"{settings.pod_network}.0/24"
     spec: Manifest = {"podCIDR": network, "podCIDRs": [network]}
     if settings.taints:
         spec["taints"] = [dict(taint) for taint in settings.taints]
     return Node.manifest(settings.name, labels=labels, spec=spec)
+
+
+def own_labels(name: str) -> dict[str, str]:
+    return {HOSTNAME: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
 
 
 def wanted_status(settings: NodeSettings, live: Manifest, now: datetime, report: timedelta) -> Manifest:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from fleetqueue.api import durations
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.scheme import Manifest
@@ -65,7 +66,7 @@ def _state(pod: Pod, state: ProgramState) -> Manifest:
     if not state.pause:
         return {"waiting": {"reason": "ContainerCreating"}}
     name = f"{pod.name}_{pod.namespace}({pod.uid})"
-    message = f"back-off {go_duration(state.pause)} restarting failed container={state.name} pod={name}"
+    message = f"back-off {durations.written(round(state.pause))} restarting failed container={state.name} pod={name}"
     return {"waiting": {"reason": "CrashLoopBackOff", "message": message}}
 
 
@@ -84,9 +85,3 @@ def _said(states: Sequence[ProgramState]) -> dict[str, tuple[str, str, str]]:
         "Ready": words,
         "ContainersReady": words,
     }
-
-
-def go_duration(seconds: float) -> str:
-    """Write a time as Go does: `10s`, `1m20s`, `5m0s`."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}m{rest}s" if minutes else f"{rest}s"

@@ -33,6 +33,8 @@ from fleetqueue.embedded.operators.ray_objects import head_ports
 READY: Final = "Ready"
 UPGRADING: Final = "UpgradeInProgress"
 INITIALIZING: Final = ("Initializing", "RayService is initializing")
+SCALED: Final = ("replicas", "scaleStrategy")
+"""What Ray changes of a group when it scales its cluster."""
 ACTIVE, PENDING = "activeServiceStatus", "pendingServiceStatus"
 
 
@@ -74,9 +76,21 @@ def _keep(seen: Seen, result: OperatorPlan, name: str, cluster: Manifest | None)
         )
         result.create.append(owned(seen.job, RayService, made))
         result.say("CreatedRayCluster", f"Created the RayCluster {seen.namespace}/{name}")
-    elif patch := replacement(cluster["spec"], wanted):
+    elif patch := replacement(cluster["spec"], _as_scaled(wanted, cluster["spec"])):
         result.change.append((cluster, [Patch({"spec": patch})]))
         result.say("UpdatedRayCluster", f"Updated the active RayCluster {seen.namespace}/{name}")
+
+
+def _as_scaled(wanted: Manifest, there: Manifest) -> Manifest:
+    """Return what a service says of its cluster, with the sizes that the cluster has where Ray itself scales it."""
+    if not wanted.get("enableInTreeAutoscaling"):
+        return wanted
+    sizes = {
+        group["groupName"]: {field: group[field] for field in SCALED if field in group}
+        for group in there.get("workerGroupSpecs") or ()
+    }
+    groups = [{**group, **sizes.get(group["groupName"], {})} for group in wanted.get("workerGroupSpecs") or ()]
+    return {**wanted, "workerGroupSpecs": groups}
 
 
 def _publish(seen: Seen, result: OperatorPlan, cluster: Manifest) -> None:

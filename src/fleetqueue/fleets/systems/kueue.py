@@ -54,7 +54,7 @@ KUEUE: Final = SystemPart(
     account="kueue-controller-manager",
     role="kueue-manager-role",
     rules=(
-        rule("", "limitranges namespaces", FOLLOW),
+        rule("", "limitranges namespaces nodes", FOLLOW),
         rule("node.k8s.io", "runtimeclasses", FOLLOW),
         rule("scheduling.k8s.io", "priorityclasses", FOLLOW),
         rule("batch", "jobs", f"get {FOLLOW} patch delete"),
@@ -77,7 +77,7 @@ KUEUE: Final = SystemPart(
         rule("leaderworkerset.x-k8s.io", "leaderworkersets", FOLLOW),
         rule(_KUEUE, "workloads", f"get {FOLLOW} create patch delete"),
         rule(_KUEUE, "admissionchecks", f"get {FOLLOW} patch"),
-        rule(_KUEUE, "clusterqueues resourceflavors", f"{FOLLOW} patch"),
+        rule(_KUEUE, "clusterqueues resourceflavors topologies", f"{FOLLOW} patch"),
         rule(_KUEUE, "multikueueclusters", f"get {FOLLOW}"),
         rule(_KUEUE, "localqueues cohorts workloadpriorityclasses multikueueconfigs", FOLLOW),
         rule(

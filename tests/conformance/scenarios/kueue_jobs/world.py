@@ -17,13 +17,13 @@ from ..hubs import EmbeddedHub, RealHub, make_room  # noqa: TID252 - what the ro
 from ..job_samples import SAMPLES  # noqa: TID252
 from ..running import Hub  # noqa: TID252
 from ..world import Described, Ends, World, prefixes, written  # noqa: TID252
-from . import kinds
+from . import kinds, topologies
 from .doing import Actor, run
 from .end_state import end_state
 from .form import JOB_KINDS
 
 HERE = Path(__file__).parent
-DESCRIBED = [*written(HERE), *kinds.described()]
+DESCRIBED = [*written(HERE), *kinds.described(), *topologies.described()]
 FRAMEWORKS = ("batch/job", *(sample.of.framework for sample in SAMPLES))
 FOLLOWED = (kueue.Workload, kueue.ClusterQueue, Job, *JOB_KINDS.values())
 SYSTEMS = ("kueue", "jobset", "training-operator", "mpi-operator", "kuberay")

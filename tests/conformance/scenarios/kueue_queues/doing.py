@@ -20,7 +20,7 @@ class Step:
     changes: Sequence[Change] = ()
     finish: Sequence[str] = ()
     release: Sequence[str] | None = ()
-    """None is everybody who is evicted."""
+    """Of those who are evicted; None is everybody."""
     wait: float = 0.0
     """Seconds that pass afterwards."""
 
@@ -37,8 +37,10 @@ async def _do(client: Client, namespace: str, step: Step) -> None:
         await write(client, change)
     for name in step.finish:
         await _finish(client, name, namespace)
-    for name in await _evicted(client, namespace) if step.release is None else step.release:
-        await _release(client, name, namespace)
+    if step.release is None or step.release:
+        for name in await _evicted(client, namespace):
+            if step.release is None or name in step.release:
+                await _release(client, name, namespace)
 
 
 async def _finish(client: Client, name: str, namespace: str) -> None:

@@ -1,5 +1,6 @@
 """What a queue scenario ends in: Workloads, queues and all that they hang on, and events."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -27,9 +28,11 @@ ANY_NOTE = ("Pending", "PreemptedWorkload")
 Why somebody waits in the end stands in its condition."""
 
 
-async def end_state(client: Client, prefix: str) -> dict[str, Any]:
+async def end_state(client: Client, prefix: str, further: Mapping[str, type[Object]] = {}) -> dict[str, Any]:
+    """Return what is compared: what all rooms have, and `further` kinds that have no namespace."""
+    cluster_wide = {**CLUSTER_WIDE, **further}
     listed = {what: (await client.list(kind.resource, namespace(prefix))).items for what, kind in KINDS.items()}
-    for what, kind in CLUSTER_WIDE.items():
+    for what, kind in cluster_wide.items():
         found = (await client.list(kind.resource)).items
         listed[what] = [raw for raw in found if raw["metadata"]["name"].startswith(prefix)]
     return normal(listed, prefix)
@@ -37,7 +40,7 @@ async def end_state(client: Client, prefix: str) -> dict[str, Any]:
 
 def normal(listed: Listed, prefix: str) -> dict[str, Any]:
     """Return what is compared of the objects of a scenario."""
-    end = {what: shown.named(listed[what], whole) for what in CLUSTER_WIDE}
+    end = {what: shown.named(listed[what], whole) for what in listed if what not in KINDS}
     end["local queues"] = shown.named(listed["local queues"], partial(_local_queue, listed["workloads"]))
     end["workloads"] = shown.named(listed["workloads"], shown.workload)
     end["events"] = shown.events([_without_chance(event) for event in listed["events"]])

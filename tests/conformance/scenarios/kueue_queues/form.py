@@ -8,8 +8,10 @@
     queues:                                         # each has a LocalQueue of its name in the scenario's namespace
       q: {cohort: trunk, quota: {default: {cpu: 4, gpu: {nominal: 2, borrow: 1, lend: 1}}}, preemption: {...}}
       r: {groups: [{default: {cpu: 4}}, {fast: {gpu: 1}}], checks: [slow], strategy: StrictFIFO, stop: Hold}
+      s: {weight: 2, mode: UsageBasedAdmissionFairSharing, quota: {default: {cpu: 4}}}   # or of a cohort
     limits: {small: [{type: Container, max: {cpu: 1}}]}   # LimitRanges
-    local: {q: {stop: Hold}}                        # what is said of LocalQueues
+    runtimes: {slow: {cpu: 500m}}                   # RuntimeClasses: their overheads
+    local: {q: {stop: Hold}, more: {queue: q, weight: 2}} # what is said of LocalQueues
     labels: {team: a}                               # of the namespace
     arrive:                                         # Workloads: one round for each of these
       - a: {queue: q, cpu: 1, count: 2, minCount: 1, priority: 10, template: {nodeSelector: {...}}}
@@ -24,33 +26,33 @@
 Every name gets the prefix of its scenario; it is cut off what comes out.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.api.pod_limits import LimitRange
+from fleetqueue.api.pod_limits import LimitRange, RuntimeClass
 from fleetqueue.api.scheme import Manifest
 
 from ..running import Objects, changes, keyed, merged  # noqa: TID252 - what the rooms share stands above them
 from ..world import Described  # noqa: TID252
 from .doing import Step
 
-KINDS = ("flavors", "checks", "cohorts", "queues", "limits", "local", "labels", "workloads")
+KINDS = ("flavors", "checks", "cohorts", "queues", "limits", "runtimes", "local", "labels", "workloads")
 SAID = ("queue", "count", "minCount", "priority", "template", "limits", "sets", "active")
 """What is said of a Workload that is no request."""
 GPU = "nvidia.com/gpu"
 
 
-def steps(described: Described, prefix: str) -> Iterator[Step]:
-    """Return the rounds of one scenario."""
-    state: Described = {"flavors": {"default": {}}, "workloads": {}}
-    state |= {kind: described[kind] for kind in KINDS if kind in described}
+def steps(described: Described, prefix: str, make: "type[Maker] | None" = None) -> Iterator[Step]:
+    """Return the rounds of one scenario, of objects that a maker makes."""
+    make = make or Maker
+    state = {**make.at_first, **{kind: described[kind] for kind in make.kinds if kind in described}}
     objects: Objects = {}
     rounds = [{}, *({"workloads": some} for some in described.get("arrive", ())), *described.get("then", ())]
     for each in rounds:
-        state = merged(state, {kind: each[kind] for kind in KINDS if kind in each})
-        objects, before = Maker(prefix, state).objects(), objects
+        state = merged(state, {kind: each[kind] for kind in make.kinds if kind in each})
+        objects, before = make(prefix, state).objects(), objects
         yield Step(
             changes(before, objects),
             finish=[prefix + name for name in each.get("finish", ())],
@@ -66,14 +68,21 @@ def namespace(prefix: str) -> str:
 class Maker:
     """Makes the objects of one scenario."""
 
+    kinds: ClassVar = KINDS
+    at_first: ClassVar[Described] = {"flavors": {"default": {}}, "workloads": {}}
+
     def __init__(self, prefix: str, state: Described) -> None:
         self.prefix = prefix
         self.state = state
 
     def objects(self) -> Objects:
         made = [self._namespace(), *self._flavors(), *self._checks(), *self._cohorts(), *self._queues()]
-        made += [*self._limits(), *self._local_queues(), *self._workloads()]
-        return keyed(made)
+        made += [*self._limits(), *self._runtimes(), *self._local_queues(), *self._workloads()]
+        return keyed([*made, *self.further()])
+
+    def further(self) -> Iterable[tuple[Any, Manifest]]:
+        """Return what only some rooms have."""
+        return ()
 
     def _namespace(self) -> tuple[Any, Manifest]:
         return Namespace, Namespace.manifest(namespace(self.prefix), labels=self.state.get("labels"))
@@ -103,6 +112,7 @@ class Maker:
             spec: Manifest = {"parentName": self.prefix + said["parent"]} if "parent" in said else {}
             if groups := self._groups(said):
                 spec["resourceGroups"] = groups
+            spec |= _weight(said)
             yield kueue.Cohort, kueue.Cohort.manifest(self.prefix + name, spec=spec)
 
     def _queues(self) -> Iterator[tuple[Any, Manifest]]:
@@ -110,6 +120,9 @@ class Maker:
             spec: Manifest = {"namespaceSelector": said.get("selector", {}), "resourceGroups": self._groups(said)}
             names = {"strategy": "queueingStrategy", "stop": "stopPolicy", "fungibility": "flavorFungibility"}
             spec |= {field: said[word] for word, field in names.items() if word in said}
+            spec |= _weight(said)
+            if "mode" in said:
+                spec["admissionScope"] = {"admissionMode": said["mode"]}
             if "cohort" in said:
                 spec["cohortName"] = self.prefix + said["cohort"]
             if "preemption" in said:
@@ -141,11 +154,17 @@ class Maker:
         for name, items in self.state.get("limits", {}).items():
             yield LimitRange, LimitRange.manifest(self.prefix + name, namespace(self.prefix), spec={"limits": items})
 
+    def _runtimes(self) -> Iterator[tuple[Any, Manifest]]:
+        for name, overhead in self.state.get("runtimes", {}).items():
+            said = {"handler": "by-test", "overhead": {"podFixed": overhead}}
+            yield RuntimeClass, {**RuntimeClass.manifest(self.prefix + name), **said}
+
     def _local_queues(self) -> Iterator[tuple[Any, Manifest]]:
         said = self.state.get("local", {})
         for name in {**self.state.get("queues", {}), **said}:
             own = said.get(name, {})
             spec = {"clusterQueue": self.prefix + own.get("queue", name), "stopPolicy": own.get("stop", "None")}
+            spec |= _weight(own)
             if not own.get("missing"):
                 yield (
                     kueue.LocalQueue,
@@ -159,12 +178,27 @@ class Maker:
             spec = {
                 "queueName": self.prefix + queue,
                 "active": said.get("active", True),
-                "podSets": [_pod_set(set_name, each) for set_name, each in sets.items()],
+                "podSets": [self._pod_set(set_name, each) for set_name, each in sets.items()],
             }
             if "priority" in said:
                 spec["priority"] = said["priority"]
             manifest = kueue.Workload.manifest(self.prefix + name, namespace(self.prefix), spec=spec)
             yield kueue.Workload, manifest
+
+    def _pod_set(self, name: str, said: Described) -> Manifest:
+        requests = {_resource(key): str(value) for key, value in said.items() if key not in SAID}
+        resources: Manifest = {"requests": requests}
+        if "limits" in said:
+            resources["limits"] = {_resource(key): str(value) for key, value in said["limits"].items()}
+        spec = {
+            "containers": [{"name": "c", "image": "i", "resources": resources}],
+            "restartPolicy": "Never",
+            **said.get("template", {}),
+        }
+        if "runtimeClassName" in spec:
+            spec["runtimeClassName"] = self.prefix + spec["runtimeClassName"]
+        sized = {field: said[field] for field in ("minCount",) if field in said}
+        return {"name": name, "count": said.get("count", 1), **sized, "template": {"spec": spec}}
 
 
 def _resource(name: str) -> str:
@@ -179,15 +213,5 @@ def _quota(name: str, said: Any) -> Manifest:
     return quota | {field: str(said[word]) for word, field in limits.items() if word in said}
 
 
-def _pod_set(name: str, said: Described) -> Manifest:
-    requests = {_resource(key): str(value) for key, value in said.items() if key not in SAID}
-    resources: Manifest = {"requests": requests}
-    if "limits" in said:
-        resources["limits"] = {_resource(key): str(value) for key, value in said["limits"].items()}
-    spec = {
-        "containers": [{"name": "c", "image": "i", "resources": resources}],
-        "restartPolicy": "Never",
-        **said.get("template", {}),
-    }
-    sized = {field: said[field] for field in ("minCount",) if field in said}
-    return {"name": name, "count": said.get("count", 1), **sized, "template": {"spec": spec}}
+def _weight(said: Described) -> Manifest:
+    return {"fairSharing": {"weight": str(said["weight"])}} if "weight" in said else {}

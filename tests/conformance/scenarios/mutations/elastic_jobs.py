@@ -1,11 +1,12 @@
 """Rules of the life of elastic jobs: how they stop and end, what their slices follow, and what is refused."""
 
-from fleetqueue.embedded.kueue.jobs import batch_job, ray, workload_writes
+from fleetqueue.embedded.kueue.jobs import batch_job, workload_writes
 from fleetqueue.embedded.kueue.jobs.batch_job import BatchJobIntegration
 from fleetqueue.embedded.kueue.jobs.ray import RayClusterIntegration
 from fleetqueue.embedded.kueue.jobs.workload_following import WorkloadFollowing
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
-from fleetqueue.embedded.kueue.webhooks import job_rules
+from fleetqueue.embedded.kueue.webhooks import job_rules, job_topology_rules
+from fleetqueue.rules import ray_pods
 
 from .mutation import Mutation, always, kept_workload, nothing, unchanged, without_step
 
@@ -110,7 +111,7 @@ MUTATIONS = (
     ),
     Mutation(
         "an elastic job asks for no topology",
-        job_rules,
+        job_topology_rules,
         "topology_faults",
         always([]),
         ("an elastic job that wants a topology is refused",),
@@ -138,7 +139,7 @@ MUTATIONS = (
     ),
     Mutation(
         "who scales a RayCluster runs beside its head",
-        ray,
+        ray_pods,
         "AUTOSCALER_RESOURCES",
         {},
         ("an elastic RayCluster that scales itself is taken",),

@@ -9,6 +9,7 @@ from fleetqueue.embedded.kueue.jobs.suspendable_jobs import SuspendableJobs
 from fleetqueue.embedded.kueue.jobs.workload_following import WorkloadFollowing
 from fleetqueue.embedded.kueue.jobs.workload_writes import WorkloadWrites
 from fleetqueue.embedded.kueue.webhooks import hooks, job_rules
+from fleetqueue.rules import ray_pods
 
 from .mutation import Mutation, always, kept_workload, nothing, unchanged
 
@@ -177,14 +178,14 @@ MUTATIONS = (
     ),
     Mutation(
         "who submits a RayJob is a pod, too",
-        ray,
+        ray_pods,
         "SUBMITTER_RESOURCES",
         {"requests": {"cpu": "1"}},
         ("a RayJob that a Job submits", "a RayJob that its head submits"),
     ),
     Mutation(
         "the head of a RayCluster asks for what cleans up after it",
-        ray,
+        ray_pods,
         "_is_fault_tolerant",
         always(False),
         ("a RayCluster that survives its head",),

@@ -19,6 +19,11 @@ class Mutation:
     """Patterns of the names of the scenarios that are about it."""
 
 
+def by_chance(*seeds: int) -> tuple[str, ...]:
+    """Name scenarios that chance wrote."""
+    return tuple(f"by chance {seed}" for seed in seeds)
+
+
 def always(value: Any) -> Any:
     """Return a function that says the same of everything."""
     return lambda *args, **more: value

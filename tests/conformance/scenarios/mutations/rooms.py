@@ -1,4 +1,4 @@
-"""The rooms whose scenarios are about kinds of jobs, each with the mutations that they must notice.
+"""The rooms whose scenarios are about kinds of jobs or about scheduling, and the mutations that these must notice.
 
 A room that is listed here has to have a mutation for every scenario.
 """
@@ -10,10 +10,14 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-from ..kueue_integrations import world as integrations  # noqa: TID252 - what the rooms share stands above them
+from ..kueue_fair_sharing import world as fair_sharing_world  # noqa: TID252 - what the rooms share stands above them
+from ..kueue_integrations import world as integrations  # noqa: TID252
 from ..kueue_jobs import world as jobs  # noqa: TID252
+from ..kueue_readiness import world as readiness_world  # noqa: TID252
+from ..kueue_topology import world as topology_world  # noqa: TID252
 from ..multikueue import world as multikueue  # noqa: TID252
 from ..multikueue_kinds.world import WORLDS as MULTIKUEUE_KINDS  # noqa: TID252
+from ..multikueue_readiness import world as remote_readiness  # noqa: TID252
 from ..world import Described, Ends, World  # noqa: TID252
 from . import (
     app_wrappers,
@@ -22,17 +26,26 @@ from . import (
     deployments,
     elastic_jobs,
     external,
+    fair_preemption,
+    fair_sharing,
     job_kinds,
     leader_worker_sets,
+    multikueue_connections,
     multikueue_jobs,
     multikueue_kinds,
     pod_groups,
     pods,
     queueing,
+    readiness,
     refusals,
+    resources,
     slices,
     spark_applications,
     stateful_sets,
+    topologies,
+    topology_nodes,
+    topology_placement,
+    topology_turns,
     train_jobs,
 )
 from .mutation import Mutation
@@ -42,7 +55,7 @@ from .mutation import Mutation
 class Room:
     world: World
     described: Sequence[Described]
-    """The scenarios that are about kinds of jobs."""
+    """The scenarios that are about rules."""
     run_on_ours: Callable[[Sequence[Described]], Coroutine[Any, Any, Ends]]
     """Runs some of them, and does not ask whether all invariants hold: rules are wrong."""
     mutations: Sequence[Mutation]
@@ -58,10 +71,6 @@ class Room:
 
 def named(described: Sequence[Described], mutation: Mutation) -> list[Described]:
     return [each for each in described if any(fnmatchcase(each["name"], one) for one in mutation.noticed)]
-
-
-OF_KINDS = [each for each in multikueue.DESCRIBED if any(kind in each["name"] for kind in ("elastic job", "JobSet"))]
-"""Of the scenarios of MultiKueue those that are about a kind of jobs, and not about connections."""
 
 
 async def run_multikueue(described: Sequence[Described]) -> Ends:
@@ -81,6 +90,7 @@ ROOMS = (
             *batch_jobs.MUTATIONS,
             *checks_and_queues.MUTATIONS,
             *refusals.MUTATIONS,
+            *topologies.MUTATIONS,
             *slices.MUTATIONS,
             *elastic_jobs.MUTATIONS,
         ),
@@ -102,7 +112,33 @@ ROOMS = (
             *spark_applications.MUTATIONS,
         ),
     ),
-    Room(multikueue.WORLD, OF_KINDS, run_multikueue, multikueue_jobs.MUTATIONS),
+    Room(
+        topology_world.WORLD,
+        topology_world.DESCRIBED,
+        partial(topology_world.run_on_ours, is_checked=False),
+        (*topology_placement.MUTATIONS, *topology_nodes.MUTATIONS, *topology_turns.MUTATIONS),
+    ),
+    Room(
+        fair_sharing_world.WORLD,
+        fair_sharing_world.DESCRIBED,
+        partial(fair_sharing_world.run_on_ours, is_checked=False),
+        (*fair_sharing.MUTATIONS, *fair_preemption.MUTATIONS),
+    ),
+    Room(
+        multikueue.WORLD,
+        multikueue.DESCRIBED,
+        run_multikueue,
+        (*multikueue_connections.MUTATIONS, *multikueue_jobs.MUTATIONS),
+    ),
+    *(
+        Room(
+            each.WORLD,
+            each.DESCRIBED,
+            partial(each.run_on_ours, is_checked=False),
+            [one for one in (*readiness.MUTATIONS, *resources.MUTATIONS) if named(each.DESCRIBED, one)],
+        )
+        for each in (readiness_world, remote_readiness)
+    ),
     *(
         Room(
             world,

@@ -9,7 +9,7 @@ from fleetqueue.api.scheme import Resource
 from fleetqueue.embedded.apiserver.kinds.schema import ANY
 from fleetqueue.embedded.apiserver.registry.served import Served
 from fleetqueue.embedded.kubernetes.garbage_collection import GarbageCollectionController, GarbageDecision, judge
-from fleetqueue.embedded.kubernetes.owner_graph import owned_object_class
+from fleetqueue.embedded.kubernetes.owner_graph import owned_object_class, owner_facts
 from fleetqueue.testing.virtual_time import advance, settle
 
 pytestmark = pytest.mark.virtual_time
@@ -344,3 +344,20 @@ WAITING = thing("waiting", finalizers=["foregroundDeletion"], deleting=True)
 )
 def test_judge(obj, owners, has_dependents, verdict):
     assert judge(obj, owners, has_dependents=has_dependents) == verdict
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_news"),
+    [
+        pytest.param({"resourceVersion": "2", "labels": {"a": "b"}}, False, id="what garbage is not known by"),
+        pytest.param({"ownerReferences": [{"uid": "o", "name": "o"}]}, True, id="another owner"),
+        pytest.param({"finalizers": ["orphan"]}, True, id="what it waits for"),
+        pytest.param({"deletionTimestamp": "2026-01-01T00:00:00Z"}, True, id="its deletion"),
+    ],
+)
+def test_owner_facts(changed, is_news):
+    metadata = {"name": "a", "namespace": "default", "uid": "a", "resourceVersion": "1"}
+
+    before, after = (Thing.kept({"metadata": each}) for each in (metadata, {**metadata, **changed}))
+
+    assert (owner_facts(before) != owner_facts(after)) == is_news

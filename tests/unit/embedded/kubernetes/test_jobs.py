@@ -1,10 +1,15 @@
 """Jobs run: their pods are made, counted and let go, and the Job says when it is over."""
 
+import tracemalloc
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 import pytest
 
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.embedded.kubernetes.jobs import JobController
+from fleetqueue.embedded.kubernetes.pods import MOST_WAITING
 from fleetqueue.testing.virtual_time import advance, running, settle
 from fleetqueue.testing.waking import woken
 
@@ -29,6 +34,23 @@ def status(env):
         return (await env.get(Job, name))["status"]
 
     return status
+
+
+@dataclass
+class Peak:
+    bytes: int = 0
+
+
+@contextmanager
+def peak_memory():
+    """Tell how much more memory Python had at once than at the beginning."""
+    peak = Peak()
+    tracemalloc.start()
+    try:
+        yield peak
+        peak.bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def said(status):
@@ -109,6 +131,24 @@ async def test_never_more_pods_run_than_completions_are_left(env, submit, status
 
         assert (await status())["succeeded"] == 3
         assert len(await names(env)) == 3
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"parallelism": 1_000_000}, id="a work queue"),
+        pytest.param({"parallelism": 1_000_000, "completions": 1_000_000}, id="as many completions"),
+        pytest.param({"parallelism": 100_000, "completions": 100_000, "completionMode": "Indexed"}, id="indexed"),
+    ],
+)
+async def test_a_huge_job_takes_no_more_memory_than_the_pods_that_may_wait(env, submit, spec):
+    async with env.running(JobController):
+        with peak_memory() as peak:
+            await submit(**spec)
+            await advance(600)
+
+    assert len(await names(env)) == MOST_WAITING
+    assert peak.bytes < MOST_WAITING * 64 * 1024
 
 
 async def test_without_completions_the_first_success_decides_and_the_rest_may_end(env, submit, status):

@@ -9,6 +9,7 @@ from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Namespace, Pod
 from fleetqueue.api.events_v1 import Event
+from fleetqueue.api.kueue_topology import Topology
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.embedded.kueue.settings import KueueSettings
 from fleetqueue.embedded.kueue.wiring import controllers
@@ -31,6 +32,7 @@ KINDS = {
         kueue.ClusterQueue,
         kueue.LocalQueue,
         kueue.ResourceFlavor,
+        Topology,
         kueue.Workload,
         Job,
         Namespace,

@@ -1,10 +1,20 @@
 """What a manager reads from its configuration; what it refuses is in tests/conformance/kueue_configurations, too."""
 
+from decimal import Decimal
+
 import pytest
 
 from fleetqueue.api.kueue_v1beta2 import INCREMENTAL
 from fleetqueue.embedded.kueue.configuration import BadConfiguration, read
-from fleetqueue.embedded.kueue.settings import KueueSettings, LeaderElectionConfiguration
+from fleetqueue.embedded.kueue.settings import LESS_THAN_INITIAL as INITIAL
+from fleetqueue.embedded.kueue.settings import LESS_THAN_OR_EQUAL_TO_FINAL as FINAL
+from fleetqueue.embedded.kueue.settings import (
+    AdmissionFairSharingSettings,
+    FairSharingSettings,
+    KueueSettings,
+    LeaderElectionConfiguration,
+    ResourceTransformation,
+)
 
 SELECTED = "metrics: {localQueueMetrics: {enable: true, localQueueSelector: {matchLabels: {told: 'yes'}}}}"
 HEAD = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
@@ -116,9 +126,65 @@ def test_the_older_version_waits_for_pods_only_where_it_says_so():
     assert (waiting.timeout, waiting.recovery_timeout) == (60, 60)
 
 
-def test_the_older_version_blocks_admission_unless_it_says_otherwise():
-    with pytest.raises(BadConfiguration, match=r"waitForPodsReady\.blockAdmission: Forbidden"):
-        read(f"{OLD}waitForPodsReady: {{enable: true}}")
+@pytest.mark.parametrize(
+    ("head", "section", "blocks", "timeout"),
+    [
+        pytest.param(OLD, "{enable: true}", True, 300, id="the older version does unless it says otherwise"),
+        pytest.param(OLD, "{enable: true, blockAdmission: false}", False, 300, id="the older version says otherwise"),
+        pytest.param(HEAD, "{}", False, 1800, id="the newest version does not"),
+        pytest.param(HEAD, "{blockAdmission: true}", True, 1800, id="the newest version says so"),
+    ],
+)
+def test_whether_admission_is_blocked_meanwhile(head, section, blocks, timeout):
+    ready = read(f"{head}waitForPodsReady: {section}").pods_ready
+
+    assert (ready.blocks_admission, ready.timeout) == (blocks, timeout)
+
+
+def test_nothing_is_blocked_where_nobody_waits_for_pods():
+    section = "waitForPodsReady: {blockAdmission: true}"
+
+    assert read(f"{HEAD}{section}\nfeatureGates: {{DisableWaitForPodsReady: true}}").pods_ready is None
+
+
+def test_what_counts_against_quota_is_read():
+    resources = read(
+        HEAD
+        + """
+resources:
+  excludeResourcePrefixes: [networking.example.com/]
+  transformations:
+    - {input: a, strategy: Replace, multiplyBy: cpu, outputs: {b: 5Gi, c: "2"}}
+    - {input: d, outputs: {b: 1}}
+    - {input: e}
+"""
+    ).resources
+
+    assert resources.excluded_prefixes == ("networking.example.com/",)
+    assert resources.transformations == {
+        "a": ResourceTransformation({"b": Decimal(5 * 2**30), "c": Decimal(2)}, replaces=True, multiply_by="cpu"),
+        "d": ResourceTransformation({"b": Decimal(1)}),
+        "e": ResourceTransformation({}),
+    }
+    assert not resources.ignores_undeclared
+
+
+@pytest.mark.parametrize(
+    ("more", "is_ignored"),
+    [
+        pytest.param("", True, id="as it says"),
+        pytest.param("featureGates: {QuotaCheckStrategy: false}", False, id="its gate is off"),
+    ],
+)
+def test_whether_what_has_no_quota_is_looked_at(more, is_ignored):
+    resources = read(f"{HEAD}resources: {{quotaCheckStrategy: IgnoreUndeclared}}\n{more}").resources
+
+    assert resources.ignores_undeclared is is_ignored
+
+
+def test_an_output_that_is_no_quantity_is_refused():
+    with pytest.raises(BadConfiguration, match="Unable to load the configuration: quantities must match"):
+        read(f"{HEAD}resources: {{transformations: [{{input: a, outputs: {{b: much}}}}]}}")
 
 
 @pytest.mark.parametrize(
@@ -198,3 +264,73 @@ def test_spark_applications_are_behind_a_gate():
     with pytest.raises(BadConfiguration, match=f"integration is alpha feature. please enable {gate} featuregate"):
         read(frameworks)
     assert read(f"{frameworks}featureGates: {{{gate}: true}}").frameworks == ("sparkoperator.k8s.io/sparkapplication",)
+
+
+@pytest.mark.parametrize(
+    ("text", "strategies"),
+    [
+        pytest.param(f"{HEAD}fairSharing: {{preemptionStrategies: [{FINAL}]}}", (FINAL,), id="one"),
+        pytest.param(f"{HEAD}fairSharing: {{preemptionStrategies: [{FINAL}, {INITIAL}]}}", (FINAL, INITIAL), id="both"),
+        pytest.param(f"{OLD}fairSharing: {{enable: true}}", (FINAL, INITIAL), id="both by default in v1beta1"),
+        pytest.param(
+            f"{OLD}fairSharing: {{enable: true, preemptionStrategies: [{INITIAL}]}}", (INITIAL,), id="one in v1beta1"
+        ),
+    ],
+)
+def test_the_strategies_of_fair_sharing_are_read(text, strategies):
+    assert read(text).fair_sharing == FairSharingSettings(preemption_strategies=strategies)
+
+
+@pytest.mark.parametrize("text", [HEAD, OLD, f"{OLD}fairSharing: {{preemptionStrategies: [{FINAL}]}}"])
+def test_shares_are_fair_only_where_a_configuration_says_so(text):
+    assert read(text).fair_sharing is None
+
+
+def test_the_gates_of_fair_sharing_count():
+    gates = "{FairSharingPreemptWithinNominal: false, FairSharingPrioritizeNonBorrowing: false}"
+
+    sharing = read(f"{OLD}fairSharing: {{enable: true}}\nfeatureGates: {gates}").fair_sharing
+
+    assert (sharing.preempts_within_nominal, sharing.prioritizes_non_borrowing) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("section", "sharing"),
+    [
+        pytest.param("{}", AdmissionFairSharingSettings(0.0, 300.0), id="all by default"),
+        pytest.param(
+            "{usageHalfLifeTime: 1h, usageSamplingInterval: 1m, resourceWeights: {cpu: 2, gpu: 0.5}}",
+            AdmissionFairSharingSettings(3600.0, 60.0, {"cpu": 2.0, "gpu": 0.5}),
+            id="all chosen",
+        ),
+        pytest.param("{usageSamplingInterval: 0s}", AdmissionFairSharingSettings(), id="no interval is the default"),
+    ],
+)
+@pytest.mark.parametrize("version", [HEAD, OLD], ids=["v1beta2", "v1beta1"])
+def test_how_local_queues_share_is_read(version, section, sharing):
+    assert read(f"{version}admissionFairSharing: {section}").admission_fair_sharing == sharing
+
+
+def test_local_queues_share_only_where_a_configuration_and_a_gate_say_so():
+    section = f"{HEAD}admissionFairSharing: {{usageHalfLifeTime: 1h}}"
+
+    assert read(HEAD).admission_fair_sharing is None
+    assert read(f"{section}\nfeatureGates: {{AdmissionFairSharing: false}}").admission_fair_sharing is None
+
+
+@pytest.mark.parametrize(
+    ("section", "says"),
+    [
+        ("{usageHalfLifeTime: -1s}", 'usageHalfLifeTime: Invalid value: "-1s": must be greater than or equal to 0'),
+        ("{usageSamplingInterval: -1s}", 'usageSamplingInterval: Invalid value: "0s": must be greater than 0'),
+        (
+            "{resourceWeights: {gpu: 1, cpu: -1}}",
+            'resourceWeights[cpu]: Invalid value: {"cpu":-1,"gpu":1}: must be greater than or equal to 0',
+        ),
+    ],
+)
+def test_sharing_that_cannot_be_meant_is_refused(section, says):
+    with pytest.raises(BadConfiguration) as refusal:
+        read(f"{HEAD}admissionFairSharing: {section}")
+
+    assert str(refusal.value) == f"Unable to validate the configuration: admissionFairSharing.{says}"

@@ -15,7 +15,17 @@ READ = {
     *("integrations.frameworks", "integrations.labelKeysToCopy", "integrations.externalFrameworks"),
     *("multiKueue.externalFrameworks", "leaderElection", "metrics"),
     *("waitForPodsReady.timeout", "waitForPodsReady.recoveryTimeout", "waitForPodsReady.requeuingStrategy"),
-    *("waitForPodsReady.enable", "fairSharing.enable"),
+    *(
+        "waitForPodsReady.blockAdmission",
+        "waitForPodsReady.enable",
+        "fairSharing.enable",
+        "fairSharing.preemptionStrategies",
+        "admissionFairSharing.usageHalfLifeTime",
+        "admissionFairSharing.usageSamplingInterval",
+        "admissionFairSharing.resourceWeights",
+        "resources.quotaCheckStrategy",
+    ),
+    *("resources.excludeResourcePrefixes", "resources.transformations"),
 }
 AS_UPSTREAM = {"integrations.podOptions"}
 """What Kueue 0.19 ignores itself."""
@@ -59,12 +69,6 @@ def test_every_field_that_is_spoken_of_is_there():
 
 
 ASKING = {
-    "waitForPodsReady.blockAdmission": True,
-    "fairSharing": {"preemptionStrategies": ["LessThanInitialShare"]},
-    "admissionFairSharing": {"usageHalfLifeTime": "1h", "usageSamplingInterval": "5m"},
-    "resources.quotaCheckStrategy": "IgnoreUndeclared",
-    "resources.excludeResourcePrefixes": ["example.com/"],
-    "resources.transformations": [{"input": "a", "strategy": "Retain"}],
     "resources.deviceClassMappings": [{"name": "a", "deviceClassNames": ["b"]}],
 }
 
@@ -83,8 +87,3 @@ def test_what_is_not_served_is_refused(unserved):
 )
 def test_what_changes_nothing_is_accepted(path, value):
     assert read(written(path, value)) == read("")
-
-
-@pytest.mark.parametrize("unserved", [one for one in UNSERVED if one.gate], ids=lambda one: one.path)
-def test_what_its_gate_switches_off_is_accepted(unserved):
-    assert read(written(unserved.path, ASKING[unserved.path]), gates=f"{unserved.gate}=false")

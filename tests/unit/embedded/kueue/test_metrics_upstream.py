@@ -8,10 +8,17 @@ from typing import NamedTuple
 import pytest
 from prometheus_client import CollectorRegistry
 
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.kueue.metric_kinds import STANDALONE, Place, ToldByGo, text_of, waits
 from fleetqueue.embedded.kueue.metrics import GO_BUCKETS, KueueMetrics
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
-from fleetqueue.embedded.kueue.settings import KueueSettings, MetricsSettings, SchedulingSettings
+from fleetqueue.embedded.kueue.settings import (
+    AdmissionFairSharingSettings,
+    FairSharingSettings,
+    KueueSettings,
+    MetricsSettings,
+    SchedulingSettings,
+)
 from fleetqueue.embedded.kueue.state_metrics import StateMetrics
 from fleetqueue.embedded.multikueue.metrics import MultiKueueMetrics
 from tests import go_modules
@@ -24,15 +31,12 @@ from .scheduling.objects import (
     condition,
     flavor,
     local_queue,
-    queue,
+    queue_manifest,
     workload,
 )
 
 SOURCES = "sigs.k8s.io/kueue@v0.19.2/pkg/metrics"
 LEFT_OUT = {
-    "kueue_cluster_queue_weighted_share",
-    "kueue_cohort_weighted_share",
-    "kueue_local_queue_admission_fair_sharing_usage",
     "kueue_local_queue_unadmitted_workloads",
     "kueue_unadmitted_workloads",
 }
@@ -115,11 +119,14 @@ def registry():
 
 
 def whole_cache():
-    cache = Cache(SchedulingSettings())
+    cache = Cache(
+        SchedulingSettings(fair_sharing=FairSharingSettings(), admission_fair_sharing=AdmissionFairSharingSettings())
+    )
     cache.set_namespace(NAMESPACE, {})
     cache.set_flavor(flavor())
     cache.set_cohort(cohort("team"))
-    cache.set_cluster_queue(queue("q", cohort="team"))
+    active = {"conditions": [condition("Active", "True")]}
+    cache.set_cluster_queue(kueue.ClusterQueue.view({**queue_manifest("q", cohort="team"), "status": active}))
     cache.set_local_queue(local_queue())
     cache.set_workload(admitted("runs"))
     return cache

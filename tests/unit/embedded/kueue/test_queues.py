@@ -4,6 +4,7 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.kueue_topology import Topology
 from fleetqueue.testing.virtual_time import advance
 
 from .scheduling.objects import NAMESPACE, group, local_queue_manifest, queue_manifest, quota, workload_manifest
@@ -118,6 +119,23 @@ async def test_a_flavor_stays_while_a_queue_names_it(world):
     assert held["metadata"]["finalizers"] == ["kueue.x-k8s.io/resource-in-use"]
     with pytest.raises(errors.NotFound):
         await world.get("ResourceFlavor", "default")
+
+
+async def test_a_topology_stays_while_a_flavor_names_it(world):
+    levels = [{"nodeLabel": "rack"}]
+    flavor = {"nodeLabels": {"pool": "p"}, "topologyName": "t"}
+    async with world.managed():
+        await world.add(
+            Topology.manifest("t", spec={"levels": levels}), kueue.ResourceFlavor.manifest("racks", spec=flavor)
+        )
+        await advance(1)
+        await world.delete("Topology", "t")
+        held = await world.get("Topology", "t")
+        await world.delete("ResourceFlavor", "racks")
+
+    assert held["metadata"]["finalizers"] == ["kueue.x-k8s.io/resource-in-use"]
+    with pytest.raises(errors.NotFound):
+        await world.get("Topology", "t")
 
 
 async def test_a_check_stays_while_a_queue_names_it(world):

@@ -8,7 +8,13 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.selectors import LabelSelector
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
 from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
-from fleetqueue.embedded.kueue.settings import KueueSettings, MetricsSettings, SchedulingSettings
+from fleetqueue.embedded.kueue.settings import (
+    AdmissionFairSharingSettings,
+    FairSharingSettings,
+    KueueSettings,
+    MetricsSettings,
+    SchedulingSettings,
+)
 from fleetqueue.embedded.kueue.state_metrics import StateMetrics
 
 from .scheduling.objects import (
@@ -21,6 +27,7 @@ from .scheduling.objects import (
     local_queue,
     local_queue_manifest,
     queue,
+    queue_manifest,
     quota,
     workload,
 )
@@ -31,8 +38,8 @@ ACTIVE = {"conditions": [{"type": "Active", "status": "True", "reason": "Ready",
 class World:
     """A cache, and the LocalQueues beside it."""
 
-    def __init__(self):
-        self.cache = Cache(SchedulingSettings())
+    def __init__(self, **settings):
+        self.cache = Cache(SchedulingSettings(**settings))
         self.cache.set_namespace(NAMESPACE, {})
         self.cache.set_flavor(flavor())
         self.local_queues = {}
@@ -247,6 +254,50 @@ def test_of_cohorts_that_run_in_circles_nothing_is_told(world):
 
     assert world.told("cohort_subtree_quota") == world.told("cohort_info") == {}
     assert world.told("cluster_queue_info") == {("q", "", ""): 1}
+
+
+def test_shares_are_told_of_queues_where_their_resources_are_and_of_cohorts_that_somebody_made():
+    world = World(fair_sharing=FairSharingSettings())
+    world.add(
+        cohort("team", parent="company", fairSharing={"weight": "0"}),
+        cohort("company"),
+        queue("q", group(default=quota(0)), cohort="team"),
+        queue("zero", group(default=quota(0)), cohort="team", fairSharing={"weight": "0"}),
+        queue("lender", group(default=quota(4)), cohort="implicit"),
+        queue("giver", group(default=quota(4)), cohort="company"),
+        admitted("a", to="q", cpu="1"),
+        admitted("b", to="zero", cpu="1"),
+    )
+
+    told = world.told("cluster_queue_weighted_share", resources=True)
+
+    assert math.isnan(told.pop(("zero", "team")))
+    assert told == {("q", "team"): 250, ("lender", "implicit"): 0, ("giver", "company"): 0}
+    assert world.told("cluster_queue_weighted_share") == {}
+    assert world.told("cohort_weighted_share") == {("team",): math.inf, ("company",): 0}
+
+
+def test_without_fair_sharing_no_shares_are_told(world):
+    world.add(cohort("team"), queue("r", cohort="team"))
+
+    assert world.told("cluster_queue_weighted_share", resources=True) == world.told("cohort_weighted_share") == {}
+
+
+def test_what_local_queues_have_consumed_is_told_of_those_that_are_active():
+    world = World(admission_fair_sharing=AdmissionFairSharingSettings(half_life=60, sampling_interval=60))
+    by_usage = {"admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing"}}
+    active = queue_manifest("q", **by_usage)
+    world.add(kueue.ClusterQueue.view({**active, "status": ACTIVE}), local_queue("one", to="q"))
+    world.add(local_queue("stopped", to="q", stop="Hold"), local_queue("lost"), workload("a", to="one", cpu="2"))
+    (head,) = world.cache.heads()
+    world.cache.assume(head, is_admitted=False)
+    world.cache.charge(head)
+
+    assert world.told("local_queue_admission_fair_sharing_usage") == {("one", NAMESPACE, "q"): 1}
+
+
+def test_without_admission_fair_sharing_nothing_consumed_is_told(world):
+    assert world.told("local_queue_admission_fair_sharing_usage") == {}
 
 
 def test_what_has_gone_is_told_of_no_more(world):

@@ -1,5 +1,6 @@
 """What happens to a Workload beside its scheduling, rule by rule."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,7 +9,8 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.embedded.kueue.settings import KueueSettings, PodsReadySettings
 from fleetqueue.embedded.kueue.workload_lifecycle import decide, required_check_names, synced_checks
-from fleetqueue.embedded.kueue.workload_state import Queues, WorkloadState, WorkloadStep
+from fleetqueue.embedded.kueue.workload_state import Queues, WorkloadState, WorkloadStep, admitted_or_not
+from fleetqueue.embedded.kueue.workload_timeouts import deadlines
 
 from .scheduling.objects import NOON, condition, group, local_queue, queue, quota, workload_manifest
 
@@ -114,6 +116,61 @@ def test_each_back_off_is_twice_the_last_up_to_a_limit(count, seconds):
     assert step.eviction.cause == "WaitForStart"
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "count", "seconds"),
+    [
+        pytest.param(60, 10, 0, 60, id="the first may be longer than the limit"),
+        pytest.param(60, 10, 1, 10, id="the second may not"),
+        pytest.param(60, 0, 6, 3840, id="without a limit"),
+        pytest.param(0, 10, 3, 0, id="none at all"),
+    ],
+)
+def test_odd_back_offs(first, last, count, seconds):
+    settings = KueueSettings(pods_ready=PodsReadySettings(timeout=60, first_back_off=first, last_back_off=last))
+    status = {"requeueState": {"count": count}}
+
+    step = decide(case(RESERVED, ADMITTED, at=60, settings=settings, status=status))
+
+    assert step.status["requeueState"]["requeueAt"] == after(60 + seconds)
+
+
+def test_a_back_off_without_end_can_still_be_written():
+    settings = KueueSettings(pods_ready=PodsReadySettings(timeout=60, last_back_off=0))
+
+    step = decide(case(RESERVED, ADMITTED, at=60, settings=settings, status={"requeueState": {"count": 5000}}))
+
+    assert step.status["requeueState"]["requeueAt"].startswith("2172-")
+
+
+def test_a_back_off_is_a_little_longer_by_chance():
+    settings = KueueSettings(pods_ready=PodsReadySettings(timeout=60, first_back_off=20000))
+    state = replace(case(RESERVED, ADMITTED, at=60, settings=settings), draw=lambda: 0.5)
+
+    assert decide(state).status["requeueState"]["requeueAt"] == after(20061)
+
+
+def test_a_later_time_that_a_check_asked_for_stays():
+    status = {"requeueState": {"count": 1, "requeueAt": after(600)}}
+    retried = {"name": "a", "state": "Ready", "message": "", "lastTransitionTime": after(0)}
+
+    step = deadlines(case(RESERVED, ADMITTED, at=60, settings=FAST, status=status, checks=[retried]))
+
+    assert step.status["requeueState"] == {"count": 2, "requeueAt": after(600)}
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "says"),
+    [(1, "Evicted", "True PodsReadyTimeout"), (2, "DeactivationTarget", "True RequeuingLimitExceeded")],
+)
+def test_who_was_queued_again_too_often_is_deactivated(count, kind, says):
+    settings = KueueSettings(pods_ready=PodsReadySettings(timeout=60, limit=2))
+
+    step = decide(case(RESERVED, ADMITTED, at=60, settings=settings, status={"requeueState": {"count": count}}))
+
+    assert told(step, kind) == says
+    assert (step.eviction is None) is (kind == "DeactivationTarget")
+
+
 def test_time_that_it_ran_before_counts():
     status = {"accumulatedPastExecutionTimeSeconds": 40}
     limited = {"maximumExecutionTimeSeconds": 60, "status": status}
@@ -130,6 +187,32 @@ def test_who_loses_quota_says_for_how_long_it_ran():
 
     assert told(step, "QuotaReserved") == "False Inadmissible"
     assert "admission" not in step.status
+
+
+def with_topology(*conditions, **fields):
+    """A Workload that holds quota and whose checks are ready."""
+    ready = {"name": "a", "state": "Ready", "message": "", "lastTransitionTime": after(0)}
+    admission = {**ADMISSION, "podSetAssignments": [{**ADMISSION["podSetAssignments"][0], **fields}]}
+    return decide(case(RESERVED, *conditions, checks=[ready], status={"admission": admission}))
+
+
+def test_who_waits_for_its_topology_is_not_admitted_before_that_is_assigned():
+    assert with_topology(delayedTopologyRequest="Pending") == WorkloadStep()
+    assert told(with_topology(delayedTopologyRequest="Ready"), "Admitted") == "True Admitted"
+    placed = with_topology(delayedTopologyRequest="Pending", topologyAssignment={"levels": ["rack"]})
+    assert told(placed, "Admitted") == "True Admitted"
+
+
+def test_who_was_admitted_and_waits_for_its_topology_says_so():
+    parts = [{**ADMISSION["podSetAssignments"][0], "delayedTopologyRequest": "Pending"}]
+    status = {"conditions": [RESERVED, ADMITTED], "admission": {**ADMISSION, "podSetAssignments": parts}}
+
+    told_now = {one["type"]: one for one in admitted_or_not(status, 1, NOON)["conditions"]}
+
+    assert (told_now["Admitted"]["reason"], told_now["Admitted"]["message"]) == (
+        "PendingDelayedTopologyRequests",
+        "There are pending delayed topology requests",
+    )
 
 
 def test_before_quota_only_checks_of_all_flavors_are_required():

@@ -77,6 +77,12 @@ def test_a_workload_is_copied_with_its_labels_and_annotations_but_not_what_binds
         pytest.param(
             job(startTime="1"), job(startTime="2", active=1), {"startTime": "1", "active": 1}, id="started anew"
         ),
+        pytest.param(
+            job(failed=2, succeeded=1),
+            job(active=1, failed=1),
+            {"active": 1, "failed": 2, "succeeded": 1},
+            id="sent anew, and counted from nothing",
+        ),
     ],
 )
 def test_which_status_a_job_gets(local, copy, expected):

@@ -163,3 +163,21 @@ async def test_a_second_look_writes_nothing(env):
         await settle()
 
         assert env.writes == []
+
+
+async def test_a_node_that_somebody_made_is_labelled_once_as_one_that_registers(env):
+    rack = {"example.com/rack": "r1", "kubernetes.io/hostname": "elsewhere"}
+    await env.client.create(Node.resource, Node.manifest("theirs", labels=rack))
+    async with env.running(env.leases(all_nodes=True)):
+        await advance(10)
+        labels = (await env.get(Node, "theirs"))["metadata"]["labels"]
+        await env.change(Node, "theirs", metadata={"labels": {"kubernetes.io/arch": None}})
+        await advance(3600)
+
+        assert labels == {
+            "example.com/rack": "r1",
+            "kubernetes.io/arch": "amd64",
+            "kubernetes.io/hostname": "theirs",
+            "kubernetes.io/os": "linux",
+        }
+        assert "kubernetes.io/arch" not in (await env.get(Node, "theirs"))["metadata"]["labels"]

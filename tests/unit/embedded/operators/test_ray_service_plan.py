@@ -87,6 +87,16 @@ def test_a_change_reaches_the_cluster():
     assert patch.fields == {"spec": {"suspend": True}}
 
 
+def test_the_size_that_ray_gives_to_its_cluster_stays():
+    config = ray_cluster_spec(1, enableInTreeAutoscaling=True)
+    status, cluster = chosen()
+    scaled = {**cluster, "spec": ray_cluster_spec(3, enableInTreeAutoscaling=True)}
+
+    result = plan(seen(service(status, config=config), ready_cluster(scaled)))
+
+    assert result.change == []
+
+
 def test_what_was_decided_is_not_decided_again():
     status, cluster = chosen()
     first = plan(seen(service(status), ready_cluster(cluster)))

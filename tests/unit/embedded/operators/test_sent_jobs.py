@@ -4,10 +4,11 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.job_kinds import JAX_JOB
+from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.job_kinds import JAX_JOB, RayCluster
 
 from .kinds_under_kueue import each, ending, serving
-from .objects import NAMESPACE
+from .objects import NAMESPACE, ray_cluster_spec, ray_job
 
 
 def taken(cases):
@@ -61,3 +62,23 @@ def left_on_workers(world, case):
         found += [f"{worker.name} {obj}" for obj in objects if obj.namespace == NAMESPACE]
         found += [f"{worker.name} {pod}" for pod in world.pods(worker)]
     return found
+
+
+async def test_of_an_elastic_job_that_ray_scales_on_its_worker_what_is_more_waits_there(world):
+    elastic = {"annotations": {"kueue.x-k8s.io/elastic-job": "true"}}
+    cluster = ray_cluster_spec(1, enableInTreeAutoscaling=True)
+    job = ray_job(rayClusterSpec=cluster, entrypoint="sleep 9h", metadata=elastic)
+
+    async with world.running():
+        world.submit(job)
+        await world.fleet.advance(10)
+        worker = world.fleet[world.workload().status.cluster_name]
+        (ray,) = worker.list(RayCluster)
+        made = worker.raw(RayCluster, ray.name, NAMESPACE)
+        groups = [{**group, "replicas": 3} for group in made["spec"]["workerGroupSpecs"]]
+        worker.change(RayCluster, ray.name, NAMESPACE, spec={"workerGroupSpecs": groups})
+        await world.fleet.advance(60)
+
+    pods = [pod for pod in worker.list(Pod) if pod.namespace == NAMESPACE]
+    assert [pod.status.phase for pod in pods].count("Pending") == 2
+    assert world.workload().is_true("Admitted")

@@ -6,12 +6,11 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from fleetqueue.api import errors
+from fleetqueue.api import errors, go_json
 from fleetqueue.api.requests import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH
 from fleetqueue.embedded.apiserver.http import media_types
 from fleetqueue.embedded.apiserver.http.media_types import PROTOBUF, YAML
 from fleetqueue.embedded.apiserver.http.yaml_error import YamlError
-from fleetqueue.embedded.apiserver.kinds import go_json
 from fleetqueue.embedded.apiserver.kinds.table import UnknownKind, type_of
 
 MOST_BYTES: Final = 3 * 1024 * 1024

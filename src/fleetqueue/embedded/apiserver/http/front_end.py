@@ -6,7 +6,7 @@ refuses its clients, or lets them wait. At the end streams end first, so that no
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from fleetqueue.embedded.apiserver.http.exchange import ServerResponse, TextStre
 from fleetqueue.embedded.apiserver.http.handler import Handler
 from fleetqueue.embedded.apiserver.http.http1 import MalformedRequest, RequestHead
 from fleetqueue.embedded.apiserver.http.listener import Context, Listener
-from fleetqueue.embedded.apiserver.http.request_pipeline import RawRequest, Reply, RequestPipeline
+from fleetqueue.embedded.apiserver.http.request_pipeline import RawRequest, Reply, Replying, RequestPipeline
 from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 IDLE_SECONDS: Final = 150.0
@@ -39,12 +39,16 @@ LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
 class FrontEnd:
-    def __init__(self, handler: Handler, authentication: Authentication) -> None:
-        self._pipeline = RequestPipeline(handler, authentication)
+    def __init__(
+        self, handler: Handler, authentication: Authentication, on_the_way: Callable[[Replying], Replying] | None = None
+    ) -> None:
+        """`on_the_way` may put something between the sockets and the server."""
+        replying = RequestPipeline(handler, authentication).reply
+        self._reply = replying if on_the_way is None else on_the_way(replying)
         self._listener: Listener | None = None
         self._sweeping: asyncio.TimerHandle | None = None
         self._connections: set[ServerConnection] = set()
-        self._streams: set[asyncio.Task[Any]] = set()
+        self._streams: dict[asyncio.Task[Any], tuple[ServerConnection, TextStream | WatchStream]] = {}
         self._is_frozen = False
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, context: Context = None) -> int:
@@ -84,6 +88,14 @@ class FrontEnd:
             connection.thaw()
         if self._listener is not None:
             self._listener.resume()
+
+    def end_watches(self, error: Manifest | None = None) -> None:
+        """End every open watch: cleanly, or with an ERROR event."""
+        for task, (connection, stream) in self._streams.items():
+            if isinstance(stream, WatchStream):
+                if error is not None:
+                    connection.write(_event_chunk("ERROR", orjson.dumps(error)))
+                task.cancel()
 
     async def _close(self) -> None:
         """Stop listening, and wait a moment for those who are still being answered."""
@@ -130,9 +142,7 @@ class FrontEnd:
     async def _serve_one(self, connection: ServerConnection) -> bool:
         """Answer a request; tell whether another may follow."""
         head, body = await connection.request()
-        reply = await self._pipeline.reply(
-            RawRequest(head.method, head.target, head.headers, connection.certificate, body.read)
-        )
+        reply = await self._reply(RawRequest(head.method, head.target, head.headers, connection.certificate, body.read))
         if isinstance(reply.answer, TextStream | WatchStream) and head.is_old:
             await reply.answer.events.aclose()
             refused = errors.BadRequest("a watch needs HTTP/1.1", reason="BadRequest")
@@ -151,13 +161,13 @@ class FrontEnd:
     async def _stream(self, connection: ServerConnection, head: RequestHead, stream: TextStream | WatchStream) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._streams.add(task)
+        self._streams[task] = connection, stream
         media_type = responses.TEXT if isinstance(stream, TextStream) else "application/json"
         headers = responses.headers(media_type, stream.warnings, audit_id=head.headers.get("Audit-Id", ""))
         try:
             await _send(connection, stream, responses.head(200, headers, None))
         finally:
-            self._streams.discard(task)
+            del self._streams[task]
 
 
 def _response(head: RequestHead, reply: Reply, answer: ServerResponse, *, is_last: bool) -> Sequence[bytes]:

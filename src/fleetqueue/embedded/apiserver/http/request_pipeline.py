@@ -68,6 +68,9 @@ class Reply(NamedTuple):
     retry_after: float | None = None
 
 
+Replying = Callable[[RawRequest], Awaitable[Reply]]
+
+
 class RequestPipeline:
     def __init__(self, handler: Handler, authentication: Authentication) -> None:
         self.handler = handler

@@ -5,9 +5,8 @@ from typing import Final
 
 import orjson
 
-from fleetqueue.api import errors
+from fleetqueue.api import errors, go_json
 from fleetqueue.embedded.apiserver.auth.base64url import decode, encode
-from fleetqueue.embedded.apiserver.kinds import go_json
 
 _LETTERS: Final = re.compile(r"[A-Za-z0-9_-]*")
 VERSION: Final = "meta.k8s.io/v1"

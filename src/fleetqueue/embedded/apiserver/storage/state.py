@@ -55,8 +55,9 @@ class UnpackedEntries:
 class Collection:
     """The committed objects of one kind in the order of their keys, now and at every remembered revision."""
 
-    def __init__(self) -> None:
-        self.entries: dict[str, StorageEntry] = {}
+    def __init__(self, entries: dict[str, StorageEntry]) -> None:
+        """Take where the objects of all kinds are; no two have one key."""
+        self.entries = entries
         self.history = History()
         self._keys: list[str] = []
 
@@ -71,7 +72,7 @@ class Collection:
 
     def apply(self, change: StorageChange) -> None:
         if change.type == "DELETED":
-            self.remove(change.key)
+            self.remove(change.entry.key)
         else:
             self.put(change.entry)
         self.history.append(change)
@@ -118,11 +119,11 @@ class ClusterState:
         self.history = History()
         """The changes of all kinds."""
         self.unpacked = UnpackedEntries()
-        self._collections: defaultdict[str, Collection] = defaultdict(Collection)
+        self._entries: dict[str, StorageEntry] = {}
+        self._collections: defaultdict[str, Collection] = defaultdict(lambda: Collection(self._entries))
 
     def find(self, key: str) -> StorageEntry | None:
-        collection = self._collections.get(keys.collection_of(key))
-        return collection.entries.get(key) if collection is not None else None
+        return self._entries.get(key)
 
     def page(self, prefix: str, after: str, limit: int, at: int | None) -> StoragePage:
         revision = self.revision if at is None else at
@@ -147,12 +148,13 @@ class ClusterState:
         return self._collections[collection].history if collection else self.history
 
     def apply(self, change: StorageChange) -> None:
+        entry = change.entry
         if change.previous is not None:
             change.previous.forget_encoded()  # it is remembered for minutes, and its JSON takes as much again
-        self._collections[keys.collection_of(change.key)].apply(change)
+        self._collections[keys.collection_of(entry.key)].apply(change)
         self.history.append(change)
-        self.unpacked.add(change.entry)
-        self.revision = change.revision
+        self.unpacked.add(entry)
+        self.revision = entry.revision
 
     def forget(self, revision: int) -> Sequence[int]:
         """Forget the changes up to a revision; return the revisions of versions that nobody can see any more.

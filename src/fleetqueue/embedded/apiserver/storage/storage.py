@@ -42,16 +42,16 @@ class PendingChanges:
 
     def add(self, change: StorageChange) -> None:
         self._changes.append(change)
-        self._newest[change.key] = change
+        self._newest[change.entry.key] = change
 
     def take(self, revision: int) -> Sequence[StorageChange]:
         """Remove and return what is committed now."""
         taken = []
-        while self._changes and self._changes[0].revision <= revision:
+        while self._changes and self._changes[0].entry.revision <= revision:
             change = self._changes.popleft()
             taken.append(change)
-            if self._newest[change.key] is change:
-                del self._newest[change.key]
+            if self._newest[change.entry.key] is change:
+                del self._newest[change.entry.key]
         return taken
 
     def drop(self) -> None:
@@ -202,11 +202,11 @@ class ClusterStorage:
 
     async def update(self, key: str, manifest: Manifest, *, expected: int) -> StorageEntry:
         live = await self._expect(key, expected)
-        return await self._write(StorageChange("MODIFIED", self._next(key, manifest), live))
+        return await self._write(StorageChange("MODIFIED", self._next(live.key, manifest), live))
 
     async def delete(self, key: str, *, expected: int) -> StorageEntry:
         live = await self._expect(key, expected)
-        return await self._write(StorageChange("DELETED", self._next(key, live.object), live))
+        return await self._write(StorageChange("DELETED", self._next(live.key, live.object), live))
 
     async def reached(self, revision: int, *, timeout: float = 3.0) -> None:
         if revision <= self.revision:

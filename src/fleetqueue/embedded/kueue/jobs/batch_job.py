@@ -14,11 +14,10 @@ from fleetqueue.embedded.kueue.jobs.integration import INDEX_LABEL, StopWrite, g
 from fleetqueue.embedded.kueue.jobs.pod_set_info import CannotStart, PodSetInfo, merged, restored
 from fleetqueue.embedded.kueue.jobs.suspendable_jobs import SuspendableJobs
 from fleetqueue.rules.job_endings import Ending, job_ending
-from fleetqueue.rules.job_templates import pods_at_once
+from fleetqueue.rules.job_templates import least_pods_at_once, pods_at_once
 
 MAIN: Final = "main"
 STOPPING: Final = "kueue.x-k8s.io/stopping"
-LEAST_PARALLELISM: Final = "kueue.x-k8s.io/job-min-parallelism"
 EQUAL_COMPLETIONS: Final = "kueue.x-k8s.io/job-completions-equal-parallelism"
 JOB_NAME: Final = "batch.kubernetes.io/job-name"
 OWN_LABELS: Final = ("job-name", "controller-uid", "batch.kubernetes.io/controller-uid")
@@ -42,7 +41,7 @@ class BatchJobIntegration(SuspendableJobs):
         made = pod_set(
             MAIN, without_labels(job["spec"]["template"], OWN_LABELS), pods_at_once(job), podIndexLabel=INDEX_LABEL
         )
-        least = least_parallelism(job)
+        least = least_pods_at_once(job)
         return [made if least is None else {**made, "minCount": least}]
 
     def started(self, job: Manifest, infos: Sequence[PodSetInfo]) -> Manifest:
@@ -90,11 +89,6 @@ class BatchJobIntegration(SuspendableJobs):
         return ready >= pods_at_once(job)
 
 
-def least_parallelism(job: Manifest) -> int | None:
-    text = job_fields.annotations(job).get(LEAST_PARALLELISM, "")
-    return int(text) if text.lstrip("-").isdecimal() else None
-
-
 def has_equal_completions(job: Manifest) -> bool:
     return job_fields.annotations(job).get(EQUAL_COMPLETIONS) in ("1", "t", "T", "TRUE", "true", "True")
 
@@ -119,7 +113,7 @@ def _is_stopping(job: Manifest) -> bool:
 
 def _sized(job: Manifest, count: int) -> Manifest:
     """Return a job that runs so many pods, if it says that it can do with fewer."""
-    if least_parallelism(job) is None:
+    if least_pods_at_once(job) is None:
         return job
     completions = {"completions": count} if has_equal_completions(job) else {}
     return _with_spec(job, parallelism=count, **completions)

@@ -12,7 +12,7 @@ from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.core_v1 import Namespace
-from fleetqueue.api.meta import Object, key_of, split_key
+from fleetqueue.api.meta import Object, OwnerReference, key_of, split_key
 from fleetqueue.api.priority_classes import PriorityClass, WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
@@ -70,6 +70,7 @@ class JobReconciler(Controller):
 
     def watches(self) -> Iterable[Watch[Any]]:
         yield Watch(self.integration.kind, by_key)
+        yield from (Watch(kind, self._maker) for kind in self.integration.makes)
         read: list[type[Any]] = [kueue.QueuedWorkload, kueue.ResourceFlavor]
         read += [Namespace, PriorityClass, WorkloadPriorityClass]
         for kind in (*read, *self.integration.reads):
@@ -100,6 +101,8 @@ class JobReconciler(Controller):
         if above is not None:
             await self._follow_ancestor(job, above)
         else:
+            if not job_fields.prebuilt_workload(job):
+                job = await self.jobs.annotate(job)
             await self.life.go_through(job, owned)
 
     async def _follow_ancestor(self, job: Manifest, above: Manifest) -> None:
@@ -124,7 +127,16 @@ class JobReconciler(Controller):
         if old is not None and (new is None or new.uid != old.uid):
             self.jobs.forget(old.uid)
 
+    def _maker(self, made: Object) -> Iterable[str]:
+        """Return the job that made an object."""
+        owner = made.controller
+        return [key_of(made.namespace, owner.name)] if owner is not None and self._is_of_kind(owner) else []
+
     # What it asks
+
+    def _is_of_kind(self, owner: OwnerReference) -> bool:
+        resource = self.integration.kind.resource
+        return (owner.api_version, owner.kind) == (resource.api_version, resource.kind)
 
     def _is_managed_namespace(self, name: str) -> bool:
         namespace = self.hub.get(Namespace, name)

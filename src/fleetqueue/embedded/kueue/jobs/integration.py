@@ -1,17 +1,17 @@
 """What Kueue must know about a kind of job. All functions are pure: they take and return objects."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs.pod_set_info import PodSetInfo
+from fleetqueue.embedded.kueue.jobs.topology_requests import topology_request
 from fleetqueue.rules.job_endings import Ending
 from fleetqueue.rules.workload_slices import ELASTIC_JOB
 
 INDEX_LABEL: Final = "batch.kubernetes.io/job-completion-index"
-_TOPOLOGY: Final = "kueue.x-k8s.io/podset-"
 
 Lookup = Callable[[type[Object], str, str], Manifest | None]
 """Finds an object by its kind, name and namespace."""
@@ -103,12 +103,21 @@ class Integration(JobObjects, Protocol):
         """Further kinds, without whose objects its jobs cannot be understood."""
         ...
 
+    @property
+    def makes(self) -> tuple[type[Object], ...]:
+        """Kinds that its jobs make, and of whose objects is read how large a job is by now."""
+        ...
+
     def looking_up(self, find: Lookup) -> "Integration":
         """Return the same with a way to objects of those kinds."""
         ...
 
     def completed(self, job: Manifest) -> Manifest:
         """Return a new job with what only its kind needs."""
+        ...
+
+    def annotated(self, job: Manifest) -> Manifest:
+        """Return a job with what Kueue notes on it of what its kind made of it."""
         ...
 
     def skips(self, job: Manifest) -> bool:
@@ -134,14 +143,17 @@ class Integration(JobObjects, Protocol):
 
 
 def pod_set(name: str, template: Manifest, count: int, **groups: Any) -> Manifest:
-    """Make a pod set of a template; `groups` is what its topology request says of how pods are numbered and grouped."""
+    """Make a pod set of a template; `groups` is what its topology request says of how pods are numbered and grouped.
+
+    Raises UnreadableRequest.
+    """
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     containers = {
         field: [_without_twins(container) for container in spec[field]] for field in _CONTAINERS if spec.get(field)
     }
     kept = {"metadata": metadata} if metadata else {}
     made = {"name": name, "count": count, "template": {**kept, "spec": {**spec, **containers}}}
-    request = {**_topology(metadata.get("annotations") or {}), **groups}
+    request = topology_request(metadata.get("annotations") or {}, **groups)
     return {**made, "topologyRequest": request} if request else made
 
 
@@ -162,20 +174,3 @@ def _without_twins(container: Manifest) -> Manifest:
     env = container.get("env") or []
     last = {variable["name"]: variable for variable in env}
     return {**container, "env": [*last.values()]} if len(last) < len(env) else container
-
-
-def _topology(annotations: Mapping[str, str]) -> Manifest:
-    request: Manifest = {}
-    for field in ("required", "preferred"):
-        if f"{_TOPOLOGY}{field}-topology" in annotations:
-            request = {field: annotations[f"{_TOPOLOGY}{field}-topology"]}
-            break
-    else:
-        if f"{_TOPOLOGY}unconstrained-topology" in annotations:
-            request = {"unconstrained": annotations[f"{_TOPOLOGY}unconstrained-topology"] == "true"}
-    slices = annotations.get(f"{_TOPOLOGY}slice-required-topology"), annotations.get(f"{_TOPOLOGY}slice-size")
-    if slices[0] is not None and slices[1] is not None:
-        request |= {"podSetSliceRequiredTopology": slices[0], "podSetSliceSize": int(slices[1])}
-    if ("required" in request or "preferred" in request) and f"{_TOPOLOGY}group-name" in annotations:
-        request["podSetGroupName"] = annotations[f"{_TOPOLOGY}group-name"]
-    return request

@@ -43,6 +43,10 @@ class JobWrites:
         """Stop waiting for what was written of a job that has gone."""
         self._written.pop(uid, None)
 
+    async def annotate(self, job: Manifest) -> Manifest:
+        """Note on a job what its kind made of it; return it as it is then."""
+        return await self._write(job, self.integration.annotated(job))
+
     async def start(self, job: Manifest, workload: Manifest) -> str:
         """Let a job run with what its Workload was given; return why it never can, or nothing."""
         try:

@@ -179,7 +179,7 @@ class JobLife(Generic[J]):
 
     def _seen(self, workload: Manifest) -> kueue.Workload:
         """Read a Workload; mostly it is the cached one, which was read already."""
-        store = self.hub.informer(kueue.QueuedWorkload).store
+        store = self.hub.cache(kueue.QueuedWorkload)
         key = key_of(workload["metadata"]["namespace"], workload["metadata"]["name"])
         known = store.get(key)
         return known if known is not None and store.raw(key) is workload else kueue.QueuedWorkload.view(workload)

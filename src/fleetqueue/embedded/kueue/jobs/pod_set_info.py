@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.kueue_pods import TOPOLOGY_GATE
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.topology_names import UNCONSTRAINED
 from fleetqueue.embedded.kueue import names
 from fleetqueue.rules.workload_slices import SLICE_NAME, is_elastic, slice_name
 
+PLACES: Final = ("required", "preferred", "unconstrained")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 Flavor = Callable[[str], Manifest | None]
@@ -41,8 +44,9 @@ class PodSetInfo:
 def of_admission(workload: Manifest, flavor: Flavor) -> list[PodSetInfo]:
     """Return what an admitted Workload gives to each of its pod sets; raises CannotStart, FlavorMissing."""
     admission = workload["status"]["admission"]
-    counts = {pod_set["name"]: pod_set.get("count", 1) for pod_set in workload["spec"]["podSets"]}
-    return [_given(workload, part, counts, flavor) for part in admission.get("podSetAssignments") or ()]
+    pod_sets = {pod_set["name"]: pod_set for pod_set in workload["spec"]["podSets"]}
+    parts = admission.get("podSetAssignments") or ()
+    return [_given(workload, part, pod_sets.get(part["name"], {}), flavor) for part in parts]
 
 
 def of_pod_sets(workload: Manifest) -> list[PodSetInfo]:
@@ -89,13 +93,15 @@ def restored(template: Manifest, info: PodSetInfo) -> Manifest:
     return _written(template, info)
 
 
-def _given(workload: Manifest, part: Manifest, counts: Mapping[str, int], flavor: Flavor) -> PodSetInfo:
+def _given(workload: Manifest, part: Manifest, pod_set: Manifest, flavor: Flavor) -> PodSetInfo:
     name = part["name"]
+    asked: int = pod_set.get("count", 1)
     info = PodSetInfo(
         name=name,
-        count=part.get("count", counts.get(name, 1)),
-        annotations=_annotations(workload),
+        count=part.get("count", asked),
+        annotations={**_of_topology(part, pod_set), **_annotations(workload)},
         labels=_labels(workload, name),
+        gates=[{"name": TOPOLOGY_GATE}] if part.get("topologyAssignment") is not None else [],
         **_from_flavors(part, flavor),
     )
     for check in workload["status"].get("admissionChecks") or ():
@@ -103,6 +109,14 @@ def _given(workload: Manifest, part: Manifest, counts: Mapping[str, int], flavor
             if update["name"] == name:
                 info = _updated(info, update, check["name"])
     return info
+
+
+def _of_topology(part: Manifest, pod_set: Manifest) -> dict[str, str]:
+    """Mark pods that are placed by topology although their template did not ask for it."""
+    request = pod_set.get("topologyRequest") or {}
+    if part.get("topologyAssignment") is None or any(place in request for place in PLACES):
+        return {}
+    return {UNCONSTRAINED: "true"}
 
 
 def _annotations(workload: Manifest) -> dict[str, str]:

@@ -1,51 +1,36 @@
 """RayClusters, RayJobs and RayServices: a head, groups of workers, and what KubeRay adds to their pods.
 
 Mirrors: Kueue pkg/controller/jobs/{raycluster,rayjob,rayservice}
-
-Left out: sizes that Ray itself gives to the cluster of an elastic RayJob or RayService.
 """
 
-from typing import Any, Final
+import json
+from collections.abc import Mapping
+from typing import Final, Self
 
 from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.fields import Field, value_at, with_value
-from fleetqueue.api.job_kinds import RAY_CLUSTER, RAY_JOB, RAY_SERVICE, JobKind
-from fleetqueue.api.quantity import parse
+from fleetqueue.api.job_kinds import RAY_CLUSTER, RAY_JOB, RAY_SERVICE, JobKind, RayCluster
+from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs import job_fields
-from fleetqueue.embedded.kueue.jobs.integration import gated
+from fleetqueue.embedded.kueue.jobs.integration import Lookup, gated
 from fleetqueue.embedded.kueue.jobs.template_jobs import TemplateJobs
+from fleetqueue.rules import ray_pods
 from fleetqueue.rules.job_endings import Ending, no_ending, ray_job_ending
 from fleetqueue.rules.job_templates import JobTemplate, ray_templates
-
-HEAD: Final = "head"
-SUBMITTER: Final = "submitter"
-SUBMITTER_TEMPLATE: Final = ("spec", "submitterPodTemplate")
-SUBMITTER_CONTAINER: Final = "ray-job-submitter"
-SUBMITTER_RESOURCES: Final = {
-    "limits": {"cpu": "1", "memory": "1Gi"},
-    "requests": {"cpu": "500m", "memory": "200Mi"},
-}
-"""What KubeRay gives to who submits a job, unless the job says otherwise."""
-AUTOSCALER_RESOURCES: Final = {
-    "limits": {"cpu": "500m", "memory": "512Mi"},
-    "requests": {"cpu": "500m", "memory": "512Mi"},
-}
-CLEAN_UP_REQUESTS: Final = {"cpu": "200m", "memory": "256Mi"}
-"""What KubeRay's job needs that empties Redis when a fault-tolerant cluster goes."""
-FAULT_TOLERANT: Final = "ray.io/ft-enabled"
+from fleetqueue.rules.workload_slices import RAY_GENERATION, RAY_SIZES
 
 
 class _RayIntegration(TemplateJobs):
     gates_pods = True
     """Whether the pods of an elastic job wait at the gate that stands in its templates."""
 
-    def __init__(self, job_kind: JobKind, cluster: Field) -> None:
+    def __init__(self, job_kind: JobKind) -> None:
         super().__init__(job_kind)
-        self._cluster = cluster
+        self._cluster = ray_pods.CLUSTERS[job_kind.kind]
 
     def templates(self, job: Manifest) -> list[JobTemplate]:
-        return ray_templates(job, self._cluster)
+        return ray_pods.templates(job, self._cluster)
 
     def completed(self, job: Manifest) -> Manifest:
         if not self.is_elastic(job) or not self.gates_pods:
@@ -54,24 +39,18 @@ class _RayIntegration(TemplateJobs):
             job = with_value(job, template.field, gated(self.written_template(job, template)))
         return job
 
+    def written_template(self, job: Manifest, template: JobTemplate) -> Manifest:
+        return ray_pods.written_template(job, template)
+
     def pod_template(self, job: Manifest, template: JobTemplate) -> Manifest:
-        written = self.written_template(job, template)
-        if template.name != HEAD:
-            return written
-        cluster = value_at(job, self._cluster) or {}
-        if _is_fault_tolerant(job, cluster):
-            written = _with_clean_up(written)
-        if cluster.get("enableInTreeAutoscaling"):
-            resources = (cluster.get("autoscalerOptions") or {}).get("resources") or AUTOSCALER_RESOURCES
-            written = _with_container(written, {"name": "autoscaler", "resources": resources})
-        return written
+        return ray_pods.pod_template(job, template, self._cluster)
 
 
 class RayClusterIntegration(_RayIntegration):
     """A RayCluster never ends by itself."""
 
     def __init__(self) -> None:
-        super().__init__(RAY_CLUSTER, ("spec",))
+        super().__init__(RAY_CLUSTER)
 
     def is_active(self, job: Manifest) -> bool:
         return self.pods_ready(job)
@@ -83,11 +62,61 @@ class RayClusterIntegration(_RayIntegration):
         return bool(value_at(job, ("status", "state")) == "ready")
 
 
-class RayServiceIntegration(_RayIntegration):
+def _nothing(kind: type[Object], name: str, namespace: str) -> Manifest | None:
+    return None
+
+
+class _RayOwner(_RayIntegration):
+    """A kind that makes a RayCluster, of which Ray itself may change the size."""
+
+    makes = (RayCluster,)
+    job_kind: JobKind
+    made: Field
+    """Where the name of the cluster is."""
+
+    def __init__(self, find: Lookup = _nothing) -> None:
+        super().__init__(type(self).job_kind)
+        self._find = find
+
+    def looking_up(self, find: Lookup) -> Self:
+        return type(self)(find)
+
+    def templates(self, job: Manifest) -> list[JobTemplate]:
+        sizes = self._sizes_by_ray(job)
+        return [one._replace(pods=sizes.get(one.name, one.pods)) for one in super().templates(job)]
+
+    def annotated(self, job: Manifest) -> Manifest:
+        if not self.is_elastic(job):
+            return job
+        made = self._made_cluster(job)
+        sizes = [{"name": one.name, "count": one.pods} for one in self.templates(job)]
+        said = {
+            RAY_SIZES: json.dumps(sizes, separators=(",", ":")),
+            RAY_GENERATION: str(made["metadata"].get("generation", 0)) if made is not None else "",
+        }
+        return with_value(job, ("metadata", "annotations"), {**job_fields.annotations(job), **said})
+
+    def _sizes_by_ray(self, job: Manifest) -> Mapping[str, int]:
+        """Return how many pods the groups of the cluster have by now, where Ray scales an elastic one."""
+        if not (self.is_elastic(job) and value_at(job, (*self._cluster, "enableInTreeAutoscaling"))):
+            return {}
+        made = self._made_cluster(job)
+        if made is None:
+            return {}
+        groups = value_at(made, ("spec", "workerGroupSpecs")) or ()
+        sized = {group["groupName"].lower() for group in groups if "replicas" in group}
+        return {one.name: one.pods for one in ray_templates(made, ("spec",)) if one.name in sized}
+
+    def _made_cluster(self, job: Manifest) -> Manifest | None:
+        name = value_at(job, self.made)
+        return self._find(RayCluster, name, job["metadata"]["namespace"]) if name else None
+
+
+class RayServiceIntegration(_RayOwner):
     """A RayService never ends by itself."""
 
-    def __init__(self) -> None:
-        super().__init__(RAY_SERVICE, ("spec", "rayClusterConfig"))
+    job_kind = RAY_SERVICE
+    made = ("status", "activeServiceStatus", "rayClusterName")
 
     def is_active(self, job: Manifest) -> bool:
         return self.pods_ready(job)
@@ -99,33 +128,16 @@ class RayServiceIntegration(_RayIntegration):
         return is_true(job, "Ready")
 
 
-class RayJobIntegration(_RayIntegration):
+class RayJobIntegration(_RayOwner):
     """A RayJob makes a RayCluster, and a Job that submits to it."""
 
     gates_pods = False
-
-    def __init__(self) -> None:
-        super().__init__(RAY_JOB, ("spec", "rayClusterSpec"))
+    job_kind = RAY_JOB
+    made = ("status", "rayClusterName")
 
     def skips(self, job: Manifest) -> bool:
         """A job for a cluster that is there already needs nothing of its own."""
         return bool(job["spec"].get("clusterSelector"))
-
-    def templates(self, job: Manifest) -> list[JobTemplate]:
-        templates = super().templates(job)
-        if job["spec"].get("submissionMode", "K8sJobMode") == "K8sJobMode":
-            templates.append(JobTemplate(SUBMITTER, SUBMITTER_TEMPLATE, 1))
-        return templates
-
-    def written_template(self, job: Manifest, template: JobTemplate) -> Manifest:
-        written = super().written_template(job, template)
-        return written or (_submitter(job) if template.name == SUBMITTER else {})
-
-    def pod_template(self, job: Manifest, template: JobTemplate) -> Manifest:
-        made = super().pod_template(job, template)
-        if template.name == HEAD and job["spec"].get("submissionMode") == "SidecarMode":
-            return _with_container(made, {"name": SUBMITTER_CONTAINER, "resources": SUBMITTER_RESOURCES})
-        return made
 
     def is_active(self, job: Manifest) -> bool:
         return _deployment(job) not in ("", "Suspended")
@@ -145,31 +157,3 @@ RAY_INTEGRATIONS: Final = (RayClusterIntegration(), RayJobIntegration(), RayServ
 
 def _deployment(job: Manifest) -> str:
     return str(value_at(job, ("status", "jobDeploymentStatus")) or "")
-
-
-def _submitter(job: Manifest) -> Manifest:
-    """Return the template that KubeRay makes where a job has none: the image is that of the head."""
-    image = value_at(job, ("spec", "rayClusterSpec", "headGroupSpec", "template", "spec", "containers", 0, "image"))
-    container = {"name": SUBMITTER_CONTAINER, "image": image, "resources": SUBMITTER_RESOURCES}
-    return {"spec": {"containers": [container], "restartPolicy": "Never"}}
-
-
-def _is_fault_tolerant(job: Manifest, cluster: Manifest) -> bool:
-    is_asked = job_fields.annotations(job).get(FAULT_TOLERANT, "").lower() == "true"
-    return is_asked or cluster.get("gcsFaultToleranceOptions") is not None
-
-
-def _with_clean_up(template: Manifest) -> Manifest:
-    """Let the head ask for as much as what comes after it: that one runs in its place."""
-    first, *rest = template["spec"]["containers"]
-    resources = first.get("resources") or {}
-    requests = dict(resources.get("requests") or {})
-    for resource, quantity in CLEAN_UP_REQUESTS.items():
-        requests[resource] = max(requests.get(resource, "0"), quantity, key=parse)
-    changed = {**first, "resources": {**resources, "requests": requests}}
-    return {**template, "spec": {**template["spec"], "containers": [changed, *rest]}}
-
-
-def _with_container(template: Manifest, container: dict[str, Any]) -> Manifest:
-    spec = template.get("spec") or {}
-    return {**template, "spec": {**spec, "containers": [*(spec.get("containers") or ()), container]}}

@@ -14,6 +14,7 @@ from fleetqueue.rules.workload_slices import is_elastic
 
 class SuspendableJobs(ABC):
     reads: tuple[type[Object], ...] = ()
+    makes: tuple[type[Object], ...] = ()
 
     def __init__(self, job_kind: JobKind) -> None:
         self.job_kind = job_kind
@@ -60,6 +61,9 @@ class SuspendableJobs(ABC):
         return False
 
     def completed(self, job: Manifest) -> Manifest:
+        return job
+
+    def annotated(self, job: Manifest) -> Manifest:
         return job
 
     # What follows from that

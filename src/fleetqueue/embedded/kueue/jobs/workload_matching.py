@@ -111,7 +111,7 @@ class WorkloadMatching:
     async def _adopted(self, job: Manifest, name: str) -> Manifest | None:
         """Take the Workload that was made for a job beforehand, unless it is another's or no longer fits."""
         key = key_of(job["metadata"]["namespace"], name)
-        workload = self.hub.informer(kueue.QueuedWorkload).store.raw(key)
+        workload = self.hub.cache(kueue.QueuedWorkload).raw(key)
         if workload is None:
             return None
         owner = job_fields.controller(workload)

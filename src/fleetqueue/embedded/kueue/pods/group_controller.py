@@ -104,7 +104,7 @@ class PodGroupWriter:
 
     async def start(self, job: PodGroup, workload: Manifest) -> str:
         gated = [pod for pod in job.pods if is_gated(pod)]
-        if not gated or runs_elsewhere(self.hub, workload):
+        if not gated or runs_elsewhere(self.hub, workload) or job.is_still_coming:
             return ""
         try:
             infos = {info.name: info for info in of_admission(workload, flavors_of(self.hub))}

@@ -71,6 +71,13 @@ class PodGroup:
     def workload_name(self) -> str:
         return job_fields.prebuilt_workload(self.first) or self.name
 
+    @property
+    def is_still_coming(self) -> bool:
+        """Whether pods of a copy are missing: MultiKueue sends them one by one, and the first must not end before the
+        last has come."""
+        is_copy = kueue.ORIGIN_LABEL in job_fields.labels(self.first)
+        return is_copy and not self.is_fast and len(self.pods) < self.total_count
+
 
 class PodGroups:
     """What is asked of a group."""

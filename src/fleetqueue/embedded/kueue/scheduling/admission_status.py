@@ -12,17 +12,34 @@ from typing import Final
 
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.condition_lists import is_true
 from fleetqueue.api.scheme import Manifest
 
 LONGEST: Final = 32 * 1024
 """Bytes of a condition's message."""
 RESERVED: Final = "QuotaReserved"
+TOPOLOGY_FIELDS: Final = ("topologyAssignment", "delayedTopologyRequest")
+"""What of an admission may still change."""
+WAITING: Final = "Waiting"
+PODS_OF_OTHERS: Final = "waiting for all admitted workloads to be in PodsReady condition"
+
+
+def admission(raw: Manifest, cluster_queue: str, given: Sequence[Manifest]) -> Manifest:
+    """Return what a Workload is given; of one that holds quota only where its pods are may change."""
+    status = raw.get("status") or {}
+    known = status.get("admission")
+    if known is None or not is_true(raw, kueue.QUOTA_RESERVED):
+        return {"clusterQueue": cluster_queue, "podSetAssignments": [*given]}
+    placed = {one["name"]: {field: one[field] for field in TOPOLOGY_FIELDS if field in one} for one in given}
+    parts = [{**one, **placed.get(one["name"], {})} for one in known["podSetAssignments"]]
+    return {**known, "podSetAssignments": parts}
 
 
 def reserved(raw: Manifest, admission: Manifest, *, is_admitted: bool, now: datetime) -> Manifest:
     """Give quota; and where no check is waited for, admit."""
     status, generation = _status(raw), _generation(raw)
     status["admission"] = admission
+    status.pop("unhealthyNodes", None)  # their pods were placed elsewhere
     message = f"Quota reserved in ClusterQueue {admission['clusterQueue']}"
     _set(status, kueue.QUOTA_RESERVED, conditions.TRUE, RESERVED, message, generation, now)
     for kind in (kueue.EVICTED, kueue.PREEMPTED, "BlockedOnPreemptionGates"):
@@ -48,6 +65,14 @@ def pending(raw: Manifest, message: str, requests: Sequence[Manifest], now: date
     status["resourceRequests"] = [*requests]
     _set(status, kueue.QUOTA_RESERVED, conditions.FALSE, kueue.PENDING, message, _generation(raw), now)
     return None if status == {"resourceRequests": [], **(raw.get("status") or {})} else status
+
+
+def blocked(raw: Manifest, now: datetime) -> Manifest | None:
+    """Say that a Workload waits for the pods of others; None where it says so already."""
+    status = _status(raw)
+    status.pop("admission", None)
+    _set(status, kueue.QUOTA_RESERVED, conditions.FALSE, WAITING, PODS_OF_OTHERS, _generation(raw), now)
+    return None if status == (raw.get("status") or {}) else status
 
 
 def preempted(raw: Manifest, reason: str, message: str, now: datetime) -> Manifest:

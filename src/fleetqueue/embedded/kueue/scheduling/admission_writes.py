@@ -32,9 +32,11 @@ from fleetqueue.runtime.statuses import apply_admission
 # What people read about admissions and preemptions; worded as Kueue words it.
 
 UNKNOWN = "UNKNOWN"
+NODE_FAILURES: Final = "NodeFailures"
 RIGHTS = {
     "InClusterQueue": "prioritization in the ClusterQueue",
     "InCohortReclamation": "reclamation within the cohort",
+    "InCohortFairSharing": "Fair Sharing within the cohort",
     "InCohortReclaimWhileBorrowing": "reclamation within the cohort while borrowing",
 }
 
@@ -70,6 +72,10 @@ def preempted_whom(preemptor: WorkloadInfo, target: PreemptionTarget) -> str:
 
 def priorities(preemptor: WorkloadInfo, victim: WorkloadInfo) -> str:
     return f"preemptor {_priority(preemptor)}; preemptee {_priority(victim)}"
+
+
+def no_replacement(nodes: Sequence[str]) -> str:
+    return f"Workload was evicted as there was no replacement for unhealthy node(s): {','.join(nodes)}"
 
 
 def waits_for(preempted: int, failed: int) -> str:
@@ -118,6 +124,7 @@ class Writer:
         work = entry.work
         given = WorkloadInfo(work.view, work.cluster_queue, parts, work.pod_sets, work.shape, work.since)
         self._cache.assume(given, is_admitted=self._is_admitted(entry))
+        self._cache.charge(work)
 
     async def ready(self) -> None:
         """Wait while as many admissions are being written as may be at once; and always let others have their turn."""
@@ -153,6 +160,42 @@ class Writer:
             await self._events.warning(entry.work.view, kueue.PENDING, entry.message)
             log.info("waits", workload=entry.work.key, queue=entry.work.cluster_queue, why=entry.message)
 
+    async def evict_for_failed_nodes(self, entry: SchedulingEntry) -> None:
+        """Evict a Workload whose pods were on nodes that failed, and for which there are no others."""
+        view, raw = entry.work.view, self._raw(entry.work)
+        if raw is None:
+            return
+        message = no_replacement([node.name for node in view.status.unhealthy_nodes])
+        status = admission_status.evicted(raw, NODE_FAILURES, message, clock.now())
+        try:
+            await self._apply(raw, status)
+        except (errors.ApiError, errors.Unreachable):
+            self._cache.looked_again(entry.work)
+            raise
+        is_first = admission_status.is_first_eviction(status, NODE_FAILURES)
+        why = (NODE_FAILURES, "")
+        self._metrics.evicted(view, entry.work.cluster_queue, why, clock.now(), is_first=is_first)
+        log.info("evicted", workload=entry.work.key, why=message)
+        await self._events.normal(view, f"{kueue.EVICTED}DueTo{NODE_FAILURES}", message)
+
+    async def say_second_pass_failed(self, entry: SchedulingEntry) -> None:
+        """Tell a Workload that holds quota why its pods are still not placed."""
+        log.info("second pass failed", workload=entry.work.key, why=entry.message)
+        await self._events.warning(entry.work.view, "SecondPassFailed", entry.message)
+
+    async def say_blocked(self, entry: SchedulingEntry) -> None:
+        """Tell a Workload that fits that it waits for the pods of others, if it does not say so already."""
+        raw = self._raw(entry.work)
+        status = admission_status.blocked(raw, clock.now()) if raw is not None else None
+        if raw is None or status is None:
+            return
+        try:
+            await self._apply(raw, status)
+        except (errors.ApiError, errors.Unreachable) as error:
+            log.warning("not said why it waits", workload=entry.work.key, error=error)
+            return
+        log.info("waits for the pods of others", workload=entry.work.key, queue=entry.work.cluster_queue)
+
     async def _try_to_admit(self, entry: SchedulingEntry) -> Exception | None:
         try:
             await self._admit(entry)
@@ -172,10 +215,8 @@ class Writer:
         if raw is None or assignment is None:
             self._cache.forget(work.key)
             return
-        admission = {
-            "clusterQueue": work.cluster_queue,
-            "podSetAssignments": [part.manifest for part in assignment.parts],
-        }
+        given = [part.manifest for part in assignment.parts]
+        admission = admission_status.admission(raw, work.cluster_queue, given)
         is_admitted = self._is_admitted(entry)
         status = admission_status.reserved(raw, admission, is_admitted=is_admitted, now=clock.now())
         old = self._raw(entry.replaced.candidate.work) if entry.replaced is not None else None
@@ -191,10 +232,11 @@ class Writer:
 
     async def _tell_of_admission(self, entry: SchedulingEntry, assignment: Assignment, *, is_admitted: bool) -> None:
         view, name, now = entry.work.view, entry.work.cluster_queue, clock.now()
-        self._metrics.quota_reserved(view, name, now)
-        note = quota_reserved(name, queued_seconds(view, now), assignment.considered)
-        await self._events.normal(view, admission_status.RESERVED, note)
-        if is_admitted:
+        if not view.is_true(kueue.QUOTA_RESERVED):
+            self._metrics.quota_reserved(view, name, now)
+            note = quota_reserved(name, queued_seconds(view, now), assignment.considered)
+            await self._events.normal(view, admission_status.RESERVED, note)
+        if is_admitted and not view.status.unhealthy_nodes:
             self._metrics.admitted(view, name, now, waited_for_checks=0.0 if view.status.admission_checks else None)
             await self._events.normal(view, kueue.ADMITTED, admitted(name))
 
@@ -280,15 +322,16 @@ class Writer:
             return False
         flavors = {given.flavor for part in entry.assignment.parts for given in part.given.values()}
         states = {check.name: check.state for check in entry.work.view.status.admission_checks}
+        if any(part.placement is None and part.delayed == kueue.PENDING for part in entry.assignment.parts):
+            return False
         has_all = all(name in states for name in required_checks(queue, flavors))
         return has_all and all(state == kueue.READY for state in states.values())
 
 
 def _held(part: PartAssignment) -> PodSetResources:
     held = {resource: value for resource, value in part.requests.items() if resource in part.given}
-    return PodSetResources(
-        part.name, part.count, held, {resource: given.flavor for resource, given in part.given.items()}
-    )
+    flavors = {resource: given.flavor for resource, given in part.given.items()}
+    return PodSetResources(part.name, part.count, held, flavors, part.placement)
 
 
 def _requests(work: WorkloadInfo) -> Sequence[Manifest]:

@@ -19,7 +19,7 @@ LARGEST: Final = 2**63 - 1
 """What a 64 bit number holds; more counts as so much."""
 _BINARY: Final = ("memory", "ephemeral-storage")
 _HUGE_PAGES: Final = "hugepages-"
-_DECIMAL_SUFFIXES: Final = {-3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_DECIMAL_SUFFIXES: Final = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _BINARY_SUFFIXES: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 Requests = dict[str, int]
@@ -44,6 +44,11 @@ def written(resource: str, value: int) -> str:
     if resource in _BINARY or resource.startswith(_HUGE_PAGES):
         return _binary(value)
     return _decimal(value, 0)
+
+
+def written_exactly(value: Decimal) -> str:
+    """Return an amount in units, of which nothing is less than a billionth, as a quantity."""
+    return _decimal(int(value * 10**9), -9)
 
 
 def as_float(resource: str, value: float) -> float:

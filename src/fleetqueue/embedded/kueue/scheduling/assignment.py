@@ -4,13 +4,14 @@ Mirrors: Kueue pkg/scheduler/flavorassigner (Assignment, FlavorAssignmentAttempt
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.scheduling.amounts import Requests, all_written
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
 from fleetqueue.embedded.kueue.scheduling.workload_info import Tried
+from fleetqueue.embedded.kueue.topology.placement import Placement
 
 
 class Mode(IntEnum):
@@ -94,9 +95,17 @@ class PartAssignment:
     reasons: Sequence[str] = ()
     """Why it does not fit."""
     attempts: Sequence[Attempt] = ()
+    placement: Placement | None = None
+    """Where its pods are, in a topology-aware flavor."""
+    delayed: str = ""
+    """`Pending` where its pods are placed later or elsewhere; then `Ready`."""
+    error: str = ""
+    """Why its pods cannot be placed at all."""
 
     @property
     def mode(self) -> Mode:
+        if self.error:
+            return Mode.NO_FIT
         if not self.reasons:
             return Mode.FIT
         return min((given.mode for given in self.given.values()), default=Mode.NO_FIT)
@@ -104,11 +113,17 @@ class PartAssignment:
     @property
     def manifest(self) -> Manifest:
         """As it is written into a Workload's admission."""
+        topology: Manifest = {}
+        if self.placement is not None:
+            topology["topologyAssignment"] = self.placement.manifest
+        if self.delayed:
+            topology["delayedTopologyRequest"] = self.delayed
         if not self.given:
-            return {"name": self.name, "count": self.count}
+            return {"name": self.name, "count": self.count, **topology}
         used = {name: value for name, value in self.requests.items() if name in self.given}
         flavors = {name: self.given[name].flavor for name in sorted(self.given)}
-        return {"name": self.name, "flavors": flavors, "resourceUsage": all_written(used), "count": self.count}
+        usage = all_written(used)
+        return {"name": self.name, "flavors": flavors, "resourceUsage": usage, "count": self.count, **topology}
 
 
 @dataclass(slots=True)
@@ -118,13 +133,49 @@ class Assignment:
     """What it would hold of each flavor."""
     borrows: int
     tried: Tried
+    _mode: Mode | None = None
+    """What placing the pods has made of it."""
 
     @property
     def mode(self) -> Mode:
+        if self._mode is not None and not any(part.error for part in self.parts):
+            return self._mode
         return min((part.mode for part in self.parts), default=Mode.NO_FIT)
+
+    def set_mode(self, mode: Mode, *pod_sets: str) -> None:
+        """Note how well all of it fits, since some pod sets are to be placed, and fit as well as this."""
+        if pod_sets:
+            self._mode = mode
+        for number, part in enumerate(self.parts):
+            if part.name in pod_sets:
+                given = {resource: replace(one, mode=mode) for resource, one in part.given.items()}
+                self.parts[number] = replace(part, given=given)
+
+    def change(
+        self,
+        pod_set: str,
+        *,
+        placement: Placement | None = None,
+        delayed: str | None = None,
+        reason: str = "",
+        error: str = "",
+    ) -> None:
+        """Note what came of placing a pod set."""
+        for number, part in enumerate(self.parts):
+            if part.name == pod_set:
+                self.parts[number] = replace(
+                    part,
+                    placement=placement if placement is not None else part.placement,
+                    delayed=part.delayed if delayed is None else delayed,
+                    reasons=[*part.reasons, reason] if reason else part.reasons,
+                    error=error or part.error,
+                )
 
     @property
     def message(self) -> str:
+        for part in self.parts:
+            if part.error:
+                return f"failed to assign flavors to pod set {part.name}: {part.error}"
         return "; ".join(
             f"couldn't assign flavors to pod set {part.name}: {', '.join(sorted(part.reasons))}"
             for part in self.parts

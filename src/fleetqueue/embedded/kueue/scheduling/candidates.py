@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cmp_to_key
+from typing import Any
 
 from fleetqueue.api.kueue_v1beta2 import Preemption
 from fleetqueue.embedded.kueue.scheduling.cohorts import CohortNode, Queue
@@ -18,9 +20,14 @@ NEVER = "Never"
 IN_CLUSTER_QUEUE = "InClusterQueue"
 RECLAMATION = "InCohortReclamation"
 WHILE_BORROWING = "InCohortReclaimWhileBorrowing"
+FAIR_SHARING = "InCohortFairSharing"
 
 Holders = Callable[[str], Iterable[WorkloadInfo]]
 """Return the Workloads that hold quota in a ClusterQueue."""
+
+
+LocalUsage = Callable[[WorkloadInfo], float | None]
+"""Return what the LocalQueue of a Workload has consumed; None where its ClusterQueue does not ask for that."""
 
 
 class Variant(Enum):
@@ -30,6 +37,7 @@ class Variant(Enum):
     HIERARCHY = RECLAMATION
     WITHOUT_BORROWING = "reclaim, but only while the preemptor does not borrow"
     WHILE_BORROWING = WHILE_BORROWING
+    FAIR_SHARING = FAIR_SHARING
 
     @property
     def reason(self) -> str:
@@ -55,6 +63,10 @@ class Preemptor:
     wanted: Quantities
     scarce: Set[FlavorResource]
     """Of what there is not enough."""
+    local_usage: LocalUsage | None = None
+    """None where it does not matter what LocalQueues have consumed."""
+    can_be_placed: Callable[[], bool] = lambda: True
+    """Tells, where topology counts, whether its pods could be placed as things stand."""
 
     @property
     def may_borrow(self) -> bool:
@@ -80,9 +92,17 @@ def candidates(preemptor: Preemptor, holders: Holders, now: datetime) -> Candida
     own = []
     if preemptor.rules.within_cluster_queue != NEVER:
         own = [*_of_queue(preemptor, preemptor.queue, None, holders, has_advantage=False)]
-    return Candidates(
-        *(sorted(group, key=lambda candidate: _order(candidate, preemptor, now)) for group in (hierarchy, others, own))
-    )
+    order = candidate_order(preemptor, now)
+    return Candidates(*(sorted(group, key=order) for group in (hierarchy, others, own)))
+
+
+def allowed_candidates(
+    preemptor: Preemptor, queue: Queue, holders: Holders, policy: str, variant: Variant
+) -> Iterator[PreemptionCandidate]:
+    """Yield who of a queue holds something scarce and may be preempted by a policy."""
+    for work in holders(queue.name) if policy != NEVER else ():
+        if _is_allowed(preemptor.work, work, policy) and not preemptor.scarce.isdisjoint(work.usage):
+            yield PreemptionCandidate(work, queue, None, variant)
 
 
 def is_valid(candidate: PreemptionCandidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:
@@ -174,8 +194,29 @@ def _is_above_threshold(preemptor: Preemptor, work: WorkloadInfo) -> bool:
     return work.priority >= preemptor.work.priority or (threshold is not None and work.priority > threshold)
 
 
-def _order(candidate: PreemptionCandidate, preemptor: Preemptor, now: datetime) -> tuple[object, ...]:
-    work = candidate.work
-    reserved = work.reserved_at or now
-    is_own = candidate.queue is preemptor.queue
-    return not work.is_evicted, is_own, work.priority, -reserved.timestamp(), work.view.uid
+def candidate_order(preemptor: Preemptor, now: datetime) -> Callable[[PreemptionCandidate], Any]:
+    """Return a key by which candidates are asked: who is leaving anyway, then those of other queues, of low priority,
+    and the newest.
+
+    Where usage matters, of two of one ClusterQueue the one whose LocalQueue has consumed more is asked before all
+    priorities; those of different ClusterQueues are not compared by it, so only pairs can be compared.
+    """
+
+    def key(candidate: PreemptionCandidate) -> tuple[bool, bool, int, float, str]:
+        work, is_own = candidate.work, candidate.queue is preemptor.queue
+        reserved = work.reserved_at or now
+        return not work.is_evicted, is_own, work.priority, -reserved.timestamp(), work.view.uid
+
+    usage = preemptor.local_usage
+    if usage is None:
+        return key
+
+    def compared(one: PreemptionCandidate, other: PreemptionCandidate) -> int:
+        mine, theirs = key(one), key(other)
+        if mine[:2] == theirs[:2] and one.queue is other.queue:
+            used, by_other = usage(one.work), usage(other.work)
+            if used is not None and by_other is not None and used != by_other:
+                return -1 if used > by_other else 1
+        return -1 if mine < theirs else 1
+
+    return cmp_to_key(compared)

@@ -6,16 +6,20 @@ Whoever changes something here is told which ClusterQueues that concerns.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.kueue_topology import Topology
 from fleetqueue.api.quantity import Quantity
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import Summary
+from fleetqueue.embedded.kueue.scheduling.queue_topology import QueueTopology
 from fleetqueue.embedded.kueue.scheduling.queue_usage import InactiveReason
-from fleetqueue.embedded.kueue.scheduling.readiness import problems
+from fleetqueue.embedded.kueue.scheduling.readiness import is_multikueue, problems, provisioned_flavors
+from fleetqueue.embedded.kueue.topology.topologies import Topologies
 
 UNKNOWN = kueue.ClusterQueueSpec()
 
 
 class ClusterConfiguration:
-    def __init__(self) -> None:
+    def __init__(self, topologies: Topologies) -> None:
+        self.topologies = topologies
         self.queues: dict[str, kueue.ClusterQueue] = {}
         self.flavors: dict[str, kueue.ResourceFlavor] = {}
         self.overheads: dict[str, Mapping[str, Quantity]] = {}
@@ -48,6 +52,21 @@ class ClusterConfiguration:
         labels, selector = self.labels(namespace), self.spec(name).namespace_selector
         return labels is not None and selector is not None and selector.matches(labels)
 
+    def topology(self, name: str) -> QueueTopology:
+        """Return what topologies mean for a ClusterQueue."""
+        queue = self.queues.get(name)
+        if queue is None:
+            return QueueTopology()
+        aware = [self.flavors[one].spec.topology_name if one in self.flavors else "" for one in queue.flavors]
+        if aware and not any(aware):
+            return QueueTopology()
+        return QueueTopology(
+            flavors={one: self.topologies[one] for one in queue.flavors if one in self.topologies},
+            is_only=all(aware),  # also of a queue without flavors, which therefore admits nobody: so does Kueue's
+            runs_elsewhere=is_multikueue(queue, self._checks.get),
+            provisioned=provisioned_flavors(queue, self._checks.get),
+        )
+
     def set_queue(self, queue: kueue.ClusterQueue) -> bool:
         """Take a ClusterQueue; return whether it now wants something else."""
         old = self.queues.get(queue.name)
@@ -61,11 +80,24 @@ class ClusterConfiguration:
 
     def set_flavor(self, flavor: kueue.ResourceFlavor) -> list[str]:
         self.flavors[flavor.name] = flavor
+        self.topologies.set_flavor(flavor)
         return self._judge_those(lambda queue: flavor.name in queue.flavors)
 
     def drop_flavor(self, name: str) -> list[str]:
         self.flavors.pop(name, None)
+        self.topologies.drop_flavor(name)
         return self._judge_those(lambda queue: name in queue.flavors)
+
+    def set_topology(self, topology: Topology) -> list[str]:
+        return self._judge_those_of(topology.name) if self.topologies.set_topology(topology) else []
+
+    def drop_topology(self, name: str) -> list[str]:
+        return self._judge_those_of(name) if self.topologies.drop_topology(name) else []
+
+    def using(self, flavors: Iterable[str]) -> list[str]:
+        """Return the ClusterQueues that have some of these flavors."""
+        wanted = {*flavors}
+        return [queue.name for queue in self.queues.values() if not wanted.isdisjoint(queue.flavors)]
 
     def set_check(self, check: kueue.AdmissionCheck) -> list[str]:
         old = self._checks.get(check.name)
@@ -101,8 +133,12 @@ class ClusterConfiguration:
             self._judge(queue)
         return [queue.name for queue in concerned]
 
+    def _judge_those_of(self, topology: str) -> list[str]:
+        of_topology = {flavor.name for flavor in self.flavors.values() if flavor.spec.topology_name == topology}
+        return self._judge_those(lambda queue: not of_topology.isdisjoint(queue.flavors))
+
     def _judge(self, queue: kueue.ClusterQueue) -> None:
-        self._problems[queue.name] = problems(queue, self.flavors.get, self._checks.get)
+        self._problems[queue.name] = problems(queue, self.flavors.get, self._checks.get, self.topologies.__contains__)
 
 
 def check_names(queue: kueue.ClusterQueue) -> Iterable[str]:

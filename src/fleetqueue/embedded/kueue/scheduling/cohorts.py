@@ -6,16 +6,31 @@ of a quota in it, makes the whole tree be added up again; usage alone moves alon
 Mirrors: Kueue pkg/cache/hierarchy
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from fleetqueue.embedded.kueue.scheduling.queue_usage import Quantities
 from fleetqueue.embedded.kueue.scheduling.quota import Quotas, ResourceNode, total, total_usage
+from fleetqueue.embedded.kueue.topology.flavor_topology import FlavorTopology, TopologyUsage
 
 
 @dataclass(slots=True, eq=False)
 class Queue(ResourceNode):
     generation: int = 0
     """Grows whenever there may be more to be had: a quota changed, or a Workload left."""
+    topologies: Mapping[str, FlavorTopology] = field(default_factory=dict)
+    """The topology-aware flavors."""
+
+    def use(self, usage: Quantities, topology: TopologyUsage, sign: int = 1) -> None:
+        """Look at the queue as if somebody used this; with -1 as if nobody did."""
+        self.add_all(usage, sign)
+        for flavor, domains in topology.items():
+            if flavor in self.topologies:
+                self.topologies[flavor].use(domains, sign)
+
+    def has_room(self, topology: TopologyUsage) -> bool:
+        """Tell whether the domains still have room for what was placed there."""
+        return all(self.topologies[flavor].fits(domains) for flavor, domains in topology.items())
 
 
 @dataclass(slots=True, eq=False)
@@ -37,13 +52,15 @@ class CohortNode(ResourceNode):
 
 
 class Forest:
-    def __init__(self) -> None:
+    def __init__(self, topologies: Mapping[str, FlavorTopology] | None = None) -> None:
+        self.topologies = {} if topologies is None else topologies
         self.queues: dict[str, Queue] = {}
         self.cohorts: dict[str, CohortNode] = {}
 
-    def set_queue(self, name: str, cohort: str, quotas: Quotas) -> Queue:
-        """Add a ClusterQueue, or change its quotas or its cohort."""
-        queue = self.queues.setdefault(name, Queue(name))
+    def set_queue(self, name: str, cohort: str, quotas: Quotas, weight: float = 1.0) -> Queue:
+        """Add a ClusterQueue, or change its quotas, its cohort or its weight."""
+        queue = self.queues.setdefault(name, Queue(name, topologies=self.topologies))
+        queue.weight = weight
         before = queue.parent.name if queue.parent is not None else ""
         if queue.generation and (before, queue.quotas) == (cohort, quotas):
             return queue
@@ -56,9 +73,10 @@ class Forest:
         if queue is not None:
             self._move_queue(queue, "")
 
-    def set_cohort(self, name: str, parent: str, quotas: Quotas) -> None:
-        """Add a Cohort's object, or change its quotas or its parent."""
+    def set_cohort(self, name: str, parent: str, quotas: Quotas, weight: float = 1.0) -> None:
+        """Add a Cohort's object, or change its quotas, its parent or its weight."""
         cohort = self._cohort(name)
+        cohort.weight = weight
         before = cohort.parent.name if cohort.parent is not None else ""
         if cohort.is_explicit and (before, cohort.quotas) == (parent, quotas):
             return
@@ -108,11 +126,11 @@ class Forest:
 
     def whole_cohorts(self) -> list[CohortNode]:
         """Return the cohorts of all trees that do not run in circles."""
-        return [cohort for cohort in self.cohorts.values() if not _runs_in_circles(cohort)]
+        return [cohort for cohort in self.cohorts.values() if not runs_in_circles(cohort)]
 
     def is_in_cycle(self, queue: str) -> bool:
         node = self.queues.get(queue)
-        return node is not None and node.parent is not None and _runs_in_circles(node.parent)
+        return node is not None and node.parent is not None and runs_in_circles(node.parent)
 
     def _cohort(self, name: str) -> CohortNode:
         return self.cohorts.setdefault(name, CohortNode(name))
@@ -151,13 +169,13 @@ class Forest:
 
     def _recount(self, cohort: CohortNode | None) -> None:
         """Add up the tree that a cohort stands in; one that runs in circles cannot be."""
-        if cohort is None or _runs_in_circles(cohort):
+        if cohort is None or runs_in_circles(cohort):
             return
         top = [cohort, *(self.cohorts[node.name] for node in cohort.ancestors())][-1]
         _count_cohort(top)
 
 
-def _runs_in_circles(node: ResourceNode) -> bool:
+def runs_in_circles(node: ResourceNode) -> bool:
     seen = set()
     while node.parent is not None:
         if node.name in seen:

@@ -11,18 +11,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.pod_templates import PodSet
 from fleetqueue.embedded.kueue.scheduling.assignment import Assignment, GranularMode, Mode
-from fleetqueue.embedded.kueue.scheduling.candidates import PreemptionCandidate, Preemptor, Variant
+from fleetqueue.embedded.kueue.scheduling.candidates import LocalUsage, PreemptionCandidate, Preemptor, Variant
 from fleetqueue.embedded.kueue.scheduling.cohorts import Queue
+from fleetqueue.embedded.kueue.scheduling.fair_preemption import fair_targets
+from fleetqueue.embedded.kueue.scheduling.fair_sharing_order import in_fair_order
 from fleetqueue.embedded.kueue.scheduling.flavor_assigner import FlavorAssigner
 from fleetqueue.embedded.kueue.scheduling.pending_queue import Requeue
 from fleetqueue.embedded.kueue.scheduling.preemption import PreemptionTarget, simulated, targets, without
+from fleetqueue.embedded.kueue.scheduling.queue_topology import QueueTopology
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
-from fleetqueue.embedded.kueue.scheduling.workload_info import Tried, WorkloadInfo
+from fleetqueue.embedded.kueue.scheduling.topology_assigner import TopologyAssigner
+from fleetqueue.embedded.kueue.scheduling.workload_info import Tried, WorkloadInfo, has_failed_node
+from fleetqueue.embedded.kueue.settings import FairSharingSettings
+from fleetqueue.embedded.kueue.topology.flavor_topology import TopologyUsage
 from fleetqueue.rules.workload_slices import REPLACES
 
 R = TypeVar("R")
@@ -65,6 +71,16 @@ class Snapshot(Protocol):
 
     @property
     def flavors(self) -> Mapping[str, kueue.ResourceFlavor]: ...
+    @property
+    def ignores_undeclared(self) -> bool:
+        """Tell whether requests for what a ClusterQueue has no quota of are not looked at."""
+        ...
+
+    @property
+    def evicts_without_replacement(self) -> bool:
+        """Tell whether a Workload is evicted at once where a failed node of it cannot be replaced."""
+        ...
+
     def queue(self, name: str) -> Queue | None: ...
     def spec(self, name: str) -> kueue.ClusterQueueSpec: ...
     def is_closed(self, name: str) -> bool:
@@ -72,6 +88,10 @@ class Snapshot(Protocol):
         ...
 
     def holders(self, name: str) -> Iterable[WorkloadInfo]: ...
+    def topology(self, name: str) -> QueueTopology:
+        """Return what topologies mean for a ClusterQueue."""
+        ...
+
     def selects(self, name: str, namespace: str) -> bool:
         """Tell whether a ClusterQueue takes Workloads of a namespace."""
         ...
@@ -82,6 +102,8 @@ class EntryStatus(Enum):
     SKIPPED = auto()
     """It could have been admitted, had another not been quicker."""
     PREEMPTS = auto()
+    EVICTED = auto()
+    """A node of it failed, and there is no other for its pods."""
     ADMITTED = auto()
 
 
@@ -102,27 +124,68 @@ class SchedulingEntry:
         """Who makes room: those that are preempted, and the slice that it replaces."""
         return (*self.targets, *((self.replaced,) if self.replaced is not None else ()))
 
+    @property
+    def queue_node(self) -> Queue:
+        assert self.queue is not None
+        return self.queue
+
+    @property
+    def assigned_usage(self) -> Quantities:
+        assert self.assignment is not None
+        return {} if self.work.view.is_true(kueue.QUOTA_RESERVED) else self.assignment.usage
+
+    @property
+    def order(self) -> tuple[int, datetime, str]:
+        return self.work.order
+
+
+class Fits(Enum):
+    """Whether a head can still have what it was nominated with."""
+
+    YES = auto()
+    NO_QUOTA = auto()
+    NO_DOMAIN = auto()
+
+
+class NetUsage(NamedTuple):
+    """What a head uses beside what is counted already."""
+
+    quota: Quantities
+    topology: TopologyUsage
+
 
 @dataclass(slots=True)
 class Cycle:
     snapshot: Snapshot
     number: int
     now: datetime
+    fair_sharing: FairSharingSettings | None = None
+    local_usage: LocalUsage | None = None
+    """None where it does not matter what LocalQueues have consumed."""
     preempted: dict[str, PreemptionTarget] = field(default_factory=dict)
     """Whom this cycle preempts, by key."""
-    _noted: list[tuple[Queue, Quantities]] = field(default_factory=list)
+    turns: list[SchedulingEntry] = field(default_factory=list)
+    """The heads that were decided on one after the other, in that order."""
+    _noted: list[tuple[Queue, NetUsage]] = field(default_factory=list)
+    _topologies: dict[str, QueueTopology] = field(default_factory=dict)
+    """By ClusterQueue; nothing of them changes within a cycle."""
 
     def run(self, heads: Iterable[WorkloadInfo]) -> list[SchedulingEntry]:
         """Decide on each head."""
         entries = [self._nominated(work) for work in heads]
         try:
-            for entry in sorted((entry for entry in entries if entry.assignment is not None), key=_turn):
+            for entry in self._in_order([entry for entry in entries if entry.assignment is not None]):
                 self._process(entry)
         finally:
             for queue, usage in reversed(self._noted):
-                queue.add_all(usage, -1)
+                queue.use(usage.quota, usage.topology, -1)
             self._noted.clear()
         return entries
+
+    def _in_order(self, nominated: Sequence[SchedulingEntry]) -> Iterable[SchedulingEntry]:
+        if self.fair_sharing is None:
+            return sorted(nominated, key=_turn)
+        return in_fair_order(nominated, non_borrowing_first=self.fair_sharing.prioritizes_non_borrowing)
 
     def _nominated(self, work: WorkloadInfo) -> SchedulingEntry:
         """Look what a head could get, as things stand before the cycle."""
@@ -130,10 +193,18 @@ class Cycle:
         entry.message, entry.why = self._refusal(entry)
         if not entry.message and entry.queue is not None:
             entry.replaced = self._replaced(work, entry.queue)
-            entry.assignment, entry.targets = self._assigned(entry, entry.queue)
-            entry.message = entry.assignment.message
-            work.tried = entry.assignment.tried
+            self._assign(entry, entry.queue)
         return entry
+
+    def _assign(self, entry: SchedulingEntry, queue: Queue) -> None:
+        """Look what a head could get as things stand now, and where its pods would be."""
+        assignment, targets = self._assigned(entry, queue)
+        with without(targets):
+            placer = TopologyAssigner(entry.work, self._topology(queue))
+            placer.place_after_preemption(assignment, has_targets=bool(targets))
+        entry.assignment, entry.targets = assignment, targets
+        entry.message = assignment.message
+        entry.work.tried = assignment.tried
 
     def _refusal(self, entry: SchedulingEntry) -> tuple[str, Requeue]:
         work, name = entry.work, entry.work.cluster_queue
@@ -161,7 +232,18 @@ class Cycle:
             work.tried = None
         simulate = partial(self._simulate, work, queue, spec.preemption)
         held = entry.replaced.candidate.work.parts if entry.replaced is not None else ()
-        search = FlavorAssigner(work, queue, spec, self.snapshot.flavors, simulate, self.number, held)
+        search = FlavorAssigner(
+            work,
+            queue,
+            spec,
+            self.snapshot.flavors,
+            simulate,
+            self.number,
+            held,
+            shares_fairly=self.fair_sharing is not None,
+            ignores_undeclared=self.snapshot.ignores_undeclared,
+            topology=self._topology(queue),
+        )
         whole = search.assign()
         chosen = self._targets(work, queue, spec.preemption, whole)
         if chosen is not None:
@@ -184,14 +266,28 @@ class Cycle:
         if assignment.mode is not Mode.PREEMPT:
             return () if assignment.mode is Mode.FIT else None
         wanted = {what: value for what, value in assignment.usage.items() if value}
-        preemptor = Preemptor(work, queue, rules, wanted, assignment.needing_preemption)
-        return targets(preemptor, self.snapshot.holders, self.now) or None
+        placer = TopologyAssigner(work, self._topology(queue))
+        preemptor = Preemptor(
+            work,
+            queue,
+            rules,
+            wanted,
+            assignment.needing_preemption,
+            self.local_usage,
+            can_be_placed=partial(placer.can_be_placed, placer.asked(assignment)),
+        )
+        return self._victims_of(preemptor) or None
 
     def _simulate(
         self, work: WorkloadInfo, queue: Queue, rules: kueue.Preemption, what: FlavorResource, value: int
     ) -> tuple[GranularMode, int]:
-        preemptor = Preemptor(work, queue, rules, {what: value}, {what})
-        return simulated(preemptor, self.snapshot.holders, self.now)
+        preemptor = Preemptor(work, queue, rules, {what: value}, {what}, self.local_usage)
+        return simulated(preemptor, self._victims_of(preemptor))
+
+    def _victims_of(self, preemptor: Preemptor) -> Sequence[PreemptionTarget]:
+        if self.fair_sharing is None:
+            return targets(preemptor, self.snapshot.holders, self.now)
+        return fair_targets(preemptor, self.snapshot.holders, self.now, self.fair_sharing)
 
     def _is_outdated(self, tried: Tried, work: WorkloadInfo, queue: Queue) -> bool:
         if tried.shape != work.shape:
@@ -200,37 +296,77 @@ class Cycle:
 
     def _process(self, entry: SchedulingEntry) -> None:
         """Decide on one head, after those before it."""
-        assignment, queue = entry.assignment, entry.queue
-        assert assignment is not None
+        self.turns.append(entry)
+        queue = entry.queue
         assert queue is not None
-        if assignment.mode is Mode.NO_FIT:
+        fits = self._still_fits(entry, queue)
+        if fits is Fits.NO_DOMAIN:
+            fits = self._assigned_anew(entry, queue)
+        assignment = entry.assignment
+        assert assignment is not None
+        evicts = self.snapshot.evicts_without_replacement and has_failed_node(entry.work.view)
+        if assignment.mode is not Mode.FIT and evicts:
+            entry.status = EntryStatus.EVICTED
+        elif assignment.mode is Mode.NO_FIT:
             entry.why = Requeue.NO_FIT
         elif assignment.mode is Mode.PREEMPT and not entry.targets:
             entry.why = Requeue.NO_CANDIDATES
             if self.snapshot.spec(queue.name).preemption.reclaim_within_cohort != "Any":
-                self._note(queue, _to_keep_free(assignment, queue))
+                self._note(queue, self._net_usage(entry, queue, _to_keep_free(assignment, queue)))
         elif any(target.key in self.preempted for target in entry.leaving):
             _skip(entry, OVERLAPPING)
-        elif not self._still_fits(entry, queue, assignment):
+        elif fits is not Fits.YES:
             _skip(entry, NO_LONGER_FITS)
         else:
-            self._note(queue, assignment.usage)
+            self._note(queue, self._net_usage(entry, queue, assignment.usage))
             self.preempted |= {target.key: target for target in entry.leaving}
             entry.status = EntryStatus.PREEMPTS if assignment.mode is Mode.PREEMPT else EntryStatus.ADMITTED
 
-    def _still_fits(self, entry: SchedulingEntry, queue: Queue, assignment: Assignment) -> bool:
-        with without((*self.preempted.values(), *entry.leaving)):
-            return queue.fits(assignment.usage)
+    def _still_fits(self, entry: SchedulingEntry, queue: Queue) -> Fits:
+        assert entry.assignment is not None
+        usage = self._net_usage(entry, queue, entry.assignment.usage)
+        leaving = self.preempted | {target.key: target for target in entry.leaving}
+        with without(leaving.values()):
+            if not queue.fits(usage.quota):
+                return Fits.NO_QUOTA
+            return Fits.YES if queue.has_room(usage.topology) else Fits.NO_DOMAIN
 
-    def _note(self, queue: Queue, usage: Quantities) -> None:
-        queue.add_all(usage)
-        self._noted.append((queue, dict(usage)))
+    def _assigned_anew(self, entry: SchedulingEntry, queue: Queue) -> Fits:
+        """Look again for domains, since somebody before took those that a head was nominated with.
+
+        The heads of all queues are nominated one by one, and like the same domains. Who would only wait for the next
+        cycle might lose in each of them. The flavors stay as they are.
+        """
+        assert entry.assignment is not None
+        work = entry.work
+        work.tried = None
+        work.pinned = [{name: given.flavor for name, given in part.given.items()} for part in entry.assignment.parts]
+        self._assign(entry, queue)
+        work.pinned = ()
+        return self._still_fits(entry, queue)
+
+    def _topology(self, queue: Queue) -> QueueTopology:
+        known = self._topologies.get(queue.name)
+        if known is None:
+            known = self._topologies[queue.name] = self.snapshot.topology(queue.name)
+        return known
+
+    def _net_usage(self, entry: SchedulingEntry, queue: Queue, quota: Quantities) -> NetUsage:
+        """Return what a head would use beside what is counted already: who holds quota needs no more of it."""
+        assert entry.assignment is not None
+        placer = TopologyAssigner(entry.work, self._topology(queue))
+        has_quota = entry.work.view.is_true(kueue.QUOTA_RESERVED)
+        return NetUsage({} if has_quota else dict(quota), placer.net_usage(entry.assignment))
+
+    def _note(self, queue: Queue, usage: NetUsage) -> None:
+        queue.use(usage.quota, usage.topology)
+        self._noted.append((queue, usage))
 
 
 def _turn(entry: SchedulingEntry) -> tuple[object, ...]:
-    """Who comes first in a cycle: whoever borrows less, then by priority, then the oldest."""
+    """Who comes first in a cycle: whoever holds quota already, or borrows less; then by priority, then the oldest."""
     assert entry.assignment is not None
-    return entry.assignment.borrows, *entry.work.order
+    return not entry.work.view.is_true(kueue.QUOTA_RESERVED), entry.assignment.borrows, *entry.work.order
 
 
 def _skip(entry: SchedulingEntry, message: str) -> None:

@@ -3,7 +3,7 @@
 Mirrors: Kueue pkg/scheduler/flavorassigner
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -18,20 +18,31 @@ from fleetqueue.embedded.kueue.scheduling.assignment import (
     Attempt,
     Given,
     GranularMode,
+    Mode,
     PartAssignment,
     merged_attempts,
 )
 from fleetqueue.embedded.kueue.scheduling.cohorts import CohortNode, Queue
+from fleetqueue.embedded.kueue.scheduling.queue_topology import QueueTopology
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource
+from fleetqueue.embedded.kueue.scheduling.topology_assigner import TopologyAssigner, with_placements
 from fleetqueue.embedded.kueue.scheduling.workload_info import PodSetResources, Tried, WorkloadInfo
 
+NO_TOPOLOGY = QueueTopology()
 
-def mismatch(pod_set: PodSet, name: str, flavor: ResourceFlavor | None) -> str:
-    """Say why a pod set cannot use a flavor; nothing if it can."""
+
+def mismatch(
+    pod_set: PodSet,
+    name: str,
+    flavor: ResourceFlavor | None,
+    topology: QueueTopology = NO_TOPOLOGY,
+    covered: Sequence[str] = (),
+) -> str:
+    """Say why a pod set cannot use a flavor for some resources; nothing if it can."""
     if flavor is None:
         return f"flavor {name} not found"
-    if pod_set.asks_for_topology:
-        return f'Flavor "{name}" does not support TopologyAwareScheduling'
+    if why := topology.mismatch(pod_set, flavor, covered):
+        return why
     spec = pod_set.template.spec
     tolerations = (*spec.tolerations, *flavor.spec.tolerations)
     for taint in flavor.spec.node_taints:
@@ -137,6 +148,11 @@ class FlavorAssigner:
     cycle: int
     held: Sequence[PodSetResources] = ()
     """What the slice holds, set by set, whose place the Workload takes: only what is more is asked for."""
+    ignores_undeclared: bool = False
+    """Whether requests for what the queue has no quota of are not looked at."""
+    shares_fairly: bool = False
+    """Whether others may have to go although the Workload borrows."""
+    topology: QueueTopology = NO_TOPOLOGY
 
     def assign(self, counts: Sequence[int] = ()) -> Assignment:
         """Find flavors, for all pods or for so many of each set."""
@@ -145,16 +161,20 @@ class FlavorAssigner:
             parts = [part.scaled(count) for part, count in zip(parts, counts, strict=True)]
         assignments: list[PartAssignment] = []
         usage: dict[FlavorResource, int] = {}
-        for number, part in enumerate(parts):
-            assigned = self._assign_part(number, self._with_pods(part), usage)
-            assignments.append(assigned)
-            for resource, given in assigned.given.items():
-                what = FlavorResource(given.flavor, resource)
-                more = assigned.requests.get(resource, 0) - self._held(number, resource)
-                usage[what] = usage.get(what, 0) + more
-            if assigned.requests and not assigned.given:
+        for numbers in _groups(self.work.pod_sets):
+            group = self._assign_group(numbers, [self._with_pods(parts[number]) for number in numbers], usage)
+            for number, assigned in zip(numbers, group, strict=True):
+                for resource, given in assigned.given.items():
+                    what = FlavorResource(given.flavor, resource)
+                    more = assigned.requests.get(resource, 0) - self._held([number], resource)
+                    usage[what] = usage.get(what, 0) + more
+            assignments += group
+            if any(assigned.requests and not assigned.given for assigned in group):
                 break
-        return Assignment(assignments, usage, _most_borrowed(assignments), self._tried(assignments))
+        assignment = Assignment(assignments, usage, _most_borrowed(assignments), self._tried(assignments))
+        with_placements(assignment, self.work)
+        TopologyAssigner(self.work, self.topology).place(assignment)
+        return assignment
 
     def _with_pods(self, part: PodSetResources) -> PodSetResources:
         """Count the pods themselves, where the queue has quota for them."""
@@ -162,15 +182,20 @@ class FlavorAssigner:
             return part
         return replace(part, requests={**part.requests, PODS: part.count})
 
-    def _assign_part(self, number: int, part: PodSetResources, usage: Mapping[FlavorResource, int]) -> PartAssignment:
-        given: dict[str, Given] = {}
+    def _assign_group(
+        self, numbers: Sequence[int], parts: Sequence[PodSetResources], usage: Mapping[FlavorResource, int]
+    ) -> list[PartAssignment]:
+        """Find one flavor for each resource that pod sets of a group ask for together."""
+        requests = _sum(part.requests for part in parts)
+        # A Workload that holds quota is only looked at for its topology: its flavors stay.
+        given = {name: Given(flavor, Mode.FIT, 0) for part in parts for name, flavor in part.flavors.items()}
         reasons: list[str] = []
         attempts: list[tuple[str, Sequence[str], Sequence[Attempt]]] = []
-        for resource, value in sorted(part.requests.items()):
+        for resource, value in sorted(requests.items()):
             group = self._group(resource)
-            if resource in given or (group is None and value == 0):
+            if resource in given or (group is None and (value == 0 or self.ignores_undeclared)):
                 continue
-            search = self._search(number, part.requests, resource, group, usage)
+            search = self._search(numbers, requests, resource, group, usage)
             names = [flavor.name for flavor in group.flavors] if group is not None else []
             attempts.append((resource, names, search.attempts))
             if not search.given:
@@ -178,11 +203,23 @@ class FlavorAssigner:
                 break
             given |= search.given
             reasons += search.reasons
-        return PartAssignment(part.name, part.count, part.requests, given, reasons, merged_attempts(attempts))
+        merged = merged_attempts(attempts)
+        return [
+            PartAssignment(part.name, part.count, part.requests, self._own(part, number, given), reasons, merged)
+            for number, part in zip(numbers, parts, strict=True)
+        ]
+
+    def _own(self, part: PodSetResources, number: int, given: Mapping[str, Given]) -> Mapping[str, Given]:
+        """Return what a pod set needs of a group's flavors; who asks for nothing is still placed with the others."""
+        if part.requests:
+            return {resource: one for resource, one in given.items() if resource in part.requests}
+        if not _group_name(self.work.pod_sets[number]):
+            return {}
+        return {resource: one for resource, one in given.items() if one.flavor in self.topology.flavors}
 
     def _search(
         self,
-        number: int,
+        numbers: Sequence[int],
         requests: Requests,
         resource: str,
         group: kueue.ResourceGroup | None,
@@ -195,14 +232,17 @@ class FlavorAssigner:
             return search
         wanted = {name: value for name, value in requests.items() if name in group.covered_resources}
         best, place, last = WORST, -1, len(group.flavors) - 1
-        start = self.work.tried.next_place(number, resource) if self.work.tried is not None else 0
+        start = self.work.tried.next_place(numbers[0], resource) if self.work.tried is not None else 0
         for place in range(start, len(group.flavors)):
             name = group.flavors[place].name
-            if why := mismatch(self.work.pod_sets[number], name, self.flavors.get(name)):
+            if why := self._beside_pin(numbers, name, resource):
+                search.reasons.append(why)
+                continue
+            if why := self._mismatch(numbers, name, group):
                 search.reasons.append(why)
                 search.attempts.append(Attempt(name, GranularMode.NO_FIT, 0, (why,)))
                 continue
-            chance, given = self._try(number, name, wanted, usage, search)
+            chance, given = self._try(numbers, name, wanted, usage, search)
             is_last_word = not chance.may_be_bettered(self.spec.flavor_fungibility)
             if is_last_word or chance.is_better(best, self.spec.flavor_fungibility):
                 best, search.given = chance, given
@@ -214,18 +254,36 @@ class FlavorAssigner:
             search.reasons = []
         return search
 
+    def _mismatch(self, numbers: Sequence[int], name: str, group: kueue.ResourceGroup) -> str:
+        """Say why one of some pod sets cannot use a flavor."""
+        sets, flavor = (self.work.pod_sets[number] for number in numbers), self.flavors.get(name)
+        found = (mismatch(one, name, flavor, self.topology, group.covered_resources) for one in sets)
+        return next((why for why in found if why), "")
+
+    def _beside_pin(self, numbers: Sequence[int], name: str, resource: str) -> str:
+        """Say of a flavor that it is not looked at, since the Workload was nominated with another one in this cycle."""
+        pinned = self.work.pinned
+        if not pinned or any(pinned[number].get(resource) == name for number in numbers):
+            return ""
+        return f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
+
     def _try(
-        self, number: int, flavor: str, wanted: Requests, usage: Mapping[FlavorResource, int], search: Search
+        self,
+        numbers: Sequence[int],
+        flavor: str,
+        wanted: Requests,
+        usage: Mapping[FlavorResource, int],
+        search: Search,
     ) -> tuple[Chance, dict[str, Given]]:
         """See how one flavor does for all resources of its group; the worst of them counts."""
         worst, given, reasons, most = BEST, {}, [], 0
         for resource, value in sorted(wanted.items()):
             what = FlavorResource(flavor, resource)
-            if self.held and (has := self.held[number].flavors.get(resource, "")) != flavor:
+            if self.held and (has := self._held_flavor(numbers, resource, flavor)) != flavor:
                 worst = WORST
                 reasons.append(f"could not assign {flavor} flavor since the original workload is assigned: {has}")
             else:
-                value -= self._held(number, resource)
+                value -= self._held(numbers, resource)
             chance, why = self._fits(what, usage.get(what, 0), value)
             reasons += [why] if why else []
             most = max(most, chance.borrows)
@@ -259,10 +317,17 @@ class FlavorAssigner:
 
     @property
     def _may_preempt_while_borrowing(self) -> bool:
-        return self.spec.preemption.borrow_within_cohort.policy != "Never"
+        rules = self.spec.preemption
+        is_fair = self.shares_fairly and rules.reclaim_within_cohort != "Never"
+        return is_fair or rules.borrow_within_cohort.policy != "Never"
 
-    def _held(self, number: int, resource: str) -> int:
-        return self.held[number].requests.get(resource, 0) if number < len(self.held) else 0
+    def _held(self, numbers: Sequence[int], resource: str) -> int:
+        return sum(self.held[number].requests.get(resource, 0) for number in numbers if number < len(self.held))
+
+    def _held_flavor(self, numbers: Sequence[int], resource: str, wanted: str) -> str:
+        """Return the first flavor that is held for a resource and is not the wanted one; else that."""
+        held = (self.held[number].flavors.get(resource, "") for number in numbers)
+        return next((flavor for flavor in held if flavor != wanted), wanted)
 
     def _group(self, resource: str) -> kueue.ResourceGroup | None:
         return next((group for group in self.spec.resource_groups if resource in group.covered_resources), None)
@@ -295,3 +360,24 @@ def _height(node: object) -> int:
 
 def _most_borrowed(assignments: Sequence[PartAssignment]) -> int:
     return max((given.borrows for part in assignments for given in part.given.values()), default=0)
+
+
+def _groups(sets: Sequence[PodSet]) -> list[list[int]]:
+    """Return the places of the pod sets that get one flavor; who is in no group stands alone."""
+    groups: dict[str, list[int]] = {}
+    for number, one in enumerate(sets):
+        name = _group_name(one)
+        groups.setdefault(f"/{name}" if name else str(number), []).append(number)
+    return [*groups.values()]
+
+
+def _group_name(one: PodSet) -> str:
+    return (one.topology_request.pod_set_group_name or "") if one.topology_request is not None else ""
+
+
+def _sum(requests: Iterable[Requests]) -> Requests:
+    total: Requests = {}
+    for one in requests:
+        for name, value in one.items():
+            total[name] = total.get(name, 0) + value
+    return total

@@ -9,7 +9,7 @@ Mirrors: Kueue pkg/cache/queue/cluster_queue.go
 
 import heapq
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -42,12 +42,21 @@ ALIKE: Final = (Requeue.NO_FIT, Requeue.NO_CANDIDATES)
 """What is true of all that are alike."""
 
 
+Entry = tuple[tuple[int, datetime, str], int, str]
+Heap = list[Entry]
+UsageOf = Callable[[str], float]
+"""Return what a LocalQueue has consumed."""
+
+
 class PendingQueue:
-    def __init__(self, name: str, strategy: str = BEST_EFFORT) -> None:
+    def __init__(self, name: str, strategy: str = BEST_EFFORT, usage: UsageOf | None = None) -> None:
+        """Make an empty queue; with `usage`, those come first whose LocalQueues have consumed less."""
         self.name = name
         self.strategy = strategy
         self.in_flight: WorkloadInfo | None = None
-        self._heap: list[tuple[tuple[int, datetime, str], int, str]] = []
+        self._usage = usage
+        self._heaps: dict[str, Heap] = {}
+        """By LocalQueue where that matters, else one for all."""
         self._waiting: dict[str, tuple[int, WorkloadInfo]] = {}
         """By key, with the number of the entry of the heap that is valid."""
         self._alike: dict[bytes, dict[str, None]] = {}
@@ -76,7 +85,7 @@ class PendingQueue:
         """Return everybody, in the order in which they would be tried."""
         flying = [self.in_flight] if self.in_flight is not None else []
         everybody = [*flying, *(work for _, work in self._waiting.values()), *self._parked.values()]
-        return sorted(everybody, key=lambda work: (work.key != self._preemptor, work.order))
+        return sorted(everybody, key=self._turn)
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return how many of each LocalQueue wait, and how many of those are inadmissible."""
@@ -90,9 +99,8 @@ class PendingQueue:
         """Return what all of them ask for, without who is in flight: that is decided on."""
         total: Requests = {}
         for work in (*(work for _, work in self._waiting.values()), *self._parked.values()):
-            for part in work.parts:
-                for resource, value in part.requests.items():
-                    total[resource] = total.get(resource, 0) + value
+            for resource, value in work.requests.items():
+                total[resource] = total.get(resource, 0) + value
         return total
 
     def put(self, work: WorkloadInfo, now: datetime) -> bool:
@@ -180,19 +188,38 @@ class PendingQueue:
         self._number += 1
         self._waiting[work.key] = (self._number, work)
         self._alike.setdefault(work.shape, {})[work.key] = None
-        heapq.heappush(self._heap, (work.order, self._number, work.key))
-        if len(self._heap) > 2 * len(self._waiting) + SLACK:
-            self._heap = [(work.order, number, work.key) for number, work in self._waiting.values()]
-            heapq.heapify(self._heap)
+        heap = self._heaps.setdefault(self._group(work), [])
+        heapq.heappush(heap, (work.order, self._number, work.key))
+        if len(heap) > 2 * len(self._waiting) + SLACK:
+            heap[:] = [entry for entry in heap if self._is_valid(entry)]
+            heapq.heapify(heap)
 
     def _pop(self) -> WorkloadInfo | None:
+        best = min(self._firsts(), key=self._turn, default=None)
+        return self._drop(best.key) if best is not None else None
+
+    def _firsts(self) -> Iterator[WorkloadInfo]:
+        """Yield the first of each heap, and who waits for those that it preempted."""
         if self._preemptor in self._waiting:
-            return self._drop(self._preemptor)
-        while self._heap:
-            _, number, key = heapq.heappop(self._heap)
-            if self._waiting.get(key, (0, None))[0] == number:
-                return self._drop(key)
-        return None
+            yield self._waiting[self._preemptor][1]
+        for group, heap in [*self._heaps.items()]:
+            while heap and not self._is_valid(heap[0]):
+                heapq.heappop(heap)
+            if heap:
+                yield self._waiting[heap[0][2]][1]
+            else:
+                del self._heaps[group]
+
+    def _is_valid(self, entry: Entry) -> bool:
+        _, number, key = entry
+        return self._waiting.get(key, (0, None))[0] == number
+
+    def _group(self, work: WorkloadInfo) -> str:
+        return work.local_queue if self._usage is not None else ""
+
+    def _turn(self, work: WorkloadInfo) -> tuple[object, ...]:
+        used = self._usage(work.local_queue) if self._usage is not None else 0.0
+        return used, work.key != self._preemptor, work.order
 
     def _drop(self, key: str) -> WorkloadInfo | None:
         """Take a Workload out of the heap; its old entry is skipped later."""
@@ -218,7 +245,7 @@ def _has_new_chances(known: WorkloadInfo, now: WorkloadInfo) -> bool:
     old, new = known.view, now.view
     return (
         old.spec != new.spec
-        or known.shape != now.shape
+        or (known.shape, known.wrong) != (now.shape, now.wrong)
         or old.status.reclaimable_pods != new.status.reclaimable_pods
         or any(
             conditions.find(old.status.conditions, kind) != conditions.find(new.status.conditions, kind)

@@ -6,7 +6,7 @@ The snapshot is as before afterwards: usage that is removed to simulate a preemp
 Mirrors: Kueue pkg/scheduler/preemption
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,10 +50,9 @@ def targets(preemptor: Preemptor, holders: Holders, now: datetime) -> list[Preem
     return []
 
 
-def simulated(preemptor: Preemptor, holders: Holders, now: datetime) -> tuple[GranularMode, int]:
-    """Say what preemption would give for one resource: how, and how high up one must borrow afterwards."""
+def simulated(preemptor: Preemptor, chosen: Sequence[PreemptionTarget]) -> tuple[GranularMode, int]:
+    """Say what preemption gives for one resource: how, and how high up one must borrow without the chosen."""
     ((what, value),) = preemptor.wanted.items()
-    chosen = targets(preemptor, holders, now)
     with without(chosen):
         borrows, _ = lowest_that_fits(preemptor.queue, what, value)
     if not chosen:
@@ -67,12 +66,12 @@ def without(victims: Iterable[PreemptionTarget]) -> Iterator[None]:
     """Look at the quota as if these were gone."""
     gone = [target.candidate for target in victims]
     for candidate in gone:
-        _take(candidate)
+        take(candidate)
     try:
         yield
     finally:
         for candidate in gone:
-            _put_back(candidate)
+            put_back(candidate)
 
 
 def _attempts(preemptor: Preemptor, candidate_groups: Candidates) -> tuple[bool, ...]:
@@ -97,40 +96,40 @@ def _fewest(
         for candidate in in_order:
             if not is_valid(candidate, preemptor, may_borrow=may_borrow):
                 continue
-            _take(candidate)
+            take(candidate)
             chosen.append(candidate)
-            if _fits(preemptor, may_borrow=may_borrow):
-                return _without_needless(preemptor, chosen, may_borrow=may_borrow)
+            if fits(preemptor, may_borrow=may_borrow):
+                return without_needless(preemptor, chosen, may_borrow=may_borrow)
         return []
     finally:
         for candidate in chosen:
-            _put_back(candidate)
+            put_back(candidate)
 
 
-def _without_needless(
+def without_needless(
     preemptor: Preemptor, chosen: list[PreemptionCandidate], *, may_borrow: bool
 ) -> list[PreemptionCandidate]:
     """Let those stay without whom it fits as well, asked from the last to the first; changes `chosen`."""
     for number in range(len(chosen) - 2, -1, -1):
-        _put_back(chosen[number])
-        if _fits(preemptor, may_borrow=may_borrow):
+        put_back(chosen[number])
+        if fits(preemptor, may_borrow=may_borrow):
             chosen[number] = chosen[-1]
             chosen.pop()
         else:
-            _take(chosen[number])
+            take(chosen[number])
     return [*chosen]
 
 
-def _fits(preemptor: Preemptor, *, may_borrow: bool) -> bool:
+def fits(preemptor: Preemptor, *, may_borrow: bool) -> bool:
     queue, wanted = preemptor.queue, preemptor.wanted
     if not may_borrow and any(queue.would_borrow(what, value) for what, value in wanted.items()):
         return False
-    return queue.fits(wanted)
+    return queue.fits(wanted) and preemptor.can_be_placed()
 
 
-def _take(candidate: PreemptionCandidate) -> None:
-    candidate.queue.add_all(candidate.work.usage, -1)
+def take(candidate: PreemptionCandidate) -> None:
+    candidate.queue.use(candidate.work.usage, candidate.work.topology_usage, -1)
 
 
-def _put_back(candidate: PreemptionCandidate) -> None:
-    candidate.queue.add_all(candidate.work.usage)
+def put_back(candidate: PreemptionCandidate) -> None:
+    candidate.queue.use(candidate.work.usage, candidate.work.topology_usage)

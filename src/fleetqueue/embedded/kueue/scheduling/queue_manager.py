@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 
-from fleetqueue.embedded.kueue.scheduling.pending_queue import PendingQueue
+from fleetqueue.embedded.kueue.scheduling.pending_queue import PendingQueue, UsageOf
 from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
 
 
@@ -37,8 +37,9 @@ class QueueManager:
     def leading_to(self, cluster_queue: str) -> list[str]:
         return [local for local, target in self.targets.items() if target == cluster_queue]
 
-    def open(self, name: str, strategy: str) -> PendingQueue:
-        queue = self.queues.setdefault(name, PendingQueue(name))
+    def open(self, name: str, strategy: str, usage: UsageOf | None = None) -> PendingQueue:
+        """Open a queue, or change its strategy; whether usage orders it stays as it was when it was opened."""
+        queue = self.queues.setdefault(name, PendingQueue(name, strategy, usage))
         queue.strategy = strategy
         return queue
 

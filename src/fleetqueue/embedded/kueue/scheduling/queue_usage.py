@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple, Protocol
+
+from fleetqueue.api.quantity import Amounts
 
 
 class FlavorResource(NamedTuple):
@@ -35,6 +38,18 @@ class QueueUsageStats:
     """What the reserving hold. What is not in it is 0."""
     usage: Quantities = field(default_factory=dict)
     """What the admitted hold."""
+    weighted_share: float | None = None
+    """Its share of what is borrowed; None where shares are not fair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a LocalQueue had consumed at one moment."""
+
+    consumed: Amounts
+    at: datetime
+    penalties: frozenset[str]
+    """The Workloads that held quota and were not admitted yet, and so count beside it."""
 
 
 Told = Callable[[str, str], None]
@@ -52,6 +67,19 @@ class QueueUsage(Protocol):
 
     def problems(self, name: str) -> Sequence[InactiveReason]:
         """Say why a ClusterQueue cannot admit, the first reason first; empty if it can, or is not known."""
+        ...
+
+    def share_of_cohort(self, name: str) -> float | None:
+        """Return the share of a Cohort in what is borrowed; None where shares are not fair."""
+        ...
+
+    def sample(self, key: str, told: Amounts | None, now: datetime) -> tuple[Sample, float] | None:
+        """Return what the status of a LocalQueue shall tell of what it consumed, and after how many seconds to ask
+        again; None where that is not known. `told` is what it says now."""
+        ...
+
+    def cohorts_above(self, name: str) -> Sequence[str]:
+        """Return the cohorts that a ClusterQueue stands below, its own first."""
         ...
 
     def subscribe(self, listener: Told) -> None:

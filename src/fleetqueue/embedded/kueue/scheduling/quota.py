@@ -48,6 +48,8 @@ class ResourceNode:
     subtree_quota: dict[FlavorResource, int] = field(default_factory=dict)
     """Its own quota and what its children lend."""
     usage: dict[FlavorResource, int] = field(default_factory=dict)
+    weight: float = 1.0
+    """By what its share of what is borrowed is divided, with fair sharing."""
 
     def ancestors(self) -> Iterator["ResourceNode"]:
         """Go from the parent up to the root."""

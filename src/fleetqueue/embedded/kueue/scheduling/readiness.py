@@ -1,7 +1,6 @@
 """Whether a ClusterQueue can admit, and if not, why.
 
 Mirrors: Kueue pkg/cache/scheduler/clusterqueue.go (inactiveReason)
-Simplified: queues with topology-aware flavors, or with admission fair sharing, do not admit, and say so.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,16 +8,36 @@ from collections.abc import Callable, Iterator, Sequence
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.kueue.scheduling.queue_usage import InactiveReason
 
-NOT_SERVED = "NotSupported"
-FAIR_SHARING = "UsageBasedAdmissionFairSharing"
-
 Flavor = Callable[[str], kueue.ResourceFlavor | None]
 Check = Callable[[str], kueue.AdmissionCheck | None]
 
 
-def problems(queue: kueue.ClusterQueue, flavor: Flavor, check: Check) -> Sequence[InactiveReason]:
+HasTopology = Callable[[str], bool]
+"""Tells of a topology-aware flavor whether its Topology is there."""
+
+
+def problems(
+    queue: kueue.ClusterQueue, flavor: Flavor, check: Check, has_topology: HasTopology
+) -> Sequence[InactiveReason]:
     """Say what keeps a ClusterQueue from admitting, the first reason first."""
-    return [*_stopped(queue), *_of_flavors(queue, flavor), *_of_checks(queue, check), *_not_served(queue, flavor)]
+    found = [*_stopped(queue), *_of_flavors(queue, flavor), *_of_checks(queue, check)]
+    missing = [*_of_topologies(queue, flavor, has_topology)]
+    # With MultiKueue, pods are placed on the workers: a Topology that is missing here is no reason of its own.
+    return found + missing if found or not is_multikueue(queue, check) else found
+
+
+def is_multikueue(queue: kueue.ClusterQueue, check: Check) -> bool:
+    """Tell whether the Workloads of a ClusterQueue run on other clusters."""
+    named = (check(one.name) for one in queue.spec.admission_checks_strategy.admission_checks)
+    return any(one is not None and one.is_multikueue for one in named)
+
+
+def provisioned_flavors(queue: kueue.ClusterQueue, check: Check) -> frozenset[str]:
+    """Return the flavors whose nodes are made when they are asked for, by a ProvisioningRequest."""
+    everywhere = tuple(queue.flavors)
+    listed = ((one, check(one.name)) for one in queue.spec.admission_checks_strategy.admission_checks)
+    provisioning = (one for one, known in listed if known is not None and known.is_provisioning)
+    return frozenset(flavor for one in provisioning for flavor in one.on_flavors or everywhere)
 
 
 def required_checks(queue: kueue.ClusterQueue, flavors: set[str]) -> list[str]:
@@ -78,13 +97,12 @@ def _of_multikueue(
         )
 
 
-def _not_served(queue: kueue.ClusterQueue, flavor: Flavor) -> Iterator[InactiveReason]:
-    if queue.spec.admission_scope.admission_mode == FAIR_SHARING:
-        yield InactiveReason(NOT_SERVED, "asks for admission fair sharing, which is not served here")
-    for name in queue.flavors:
+def _of_topologies(queue: kueue.ClusterQueue, flavor: Flavor, has_topology: HasTopology) -> Iterator[InactiveReason]:
+    for name in dict.fromkeys(queue.flavors):
         resource_flavor = flavor(name)
-        if resource_flavor is not None and resource_flavor.spec.topology_name:
-            yield InactiveReason(NOT_SERVED, f"flavor {name} asks for a topology, which is not served here")
+        topology = resource_flavor.spec.topology_name if resource_flavor is not None else ""
+        if topology and not has_topology(name):
+            yield InactiveReason("TopologyNotFound", f'there is no Topology "{topology}" for TAS flavor "{name}"')
 
 
 def _of(checks: dict[str, kueue.AdmissionCheck], controller: str) -> list[str]:

@@ -7,6 +7,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.embedded.kueue.scheduling.cohorts import Forest
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
 from fleetqueue.embedded.kueue.scheduling.workload_info import WorkloadInfo
+from fleetqueue.embedded.kueue.topology.topologies import Topologies
 
 
 @dataclass(slots=True)
@@ -33,8 +34,9 @@ class Reservation:
 
 
 class Reservations:
-    def __init__(self, forest: Forest) -> None:
+    def __init__(self, forest: Forest, topologies: Topologies) -> None:
         self._forest = forest
+        self._topologies = topologies
         self._held: dict[str, Reservation] = {}
         self._by_queue: dict[str, dict[str, WorkloadInfo]] = {}
         self._tallies: dict[str, QueueTotals] = {}
@@ -89,6 +91,7 @@ class Reservations:
         held = work.usage
         if (node := self._forest.queues.get(work.cluster_queue)) is not None:
             node.add_all(held, sign)
+        self._topologies.hold(work.topology_usage, sign)
         for tallies, name in ((self._tallies, work.cluster_queue), (self._local_tallies, work.local_queue)):
             tally = tallies.setdefault(name, QueueTotals())
             tally.count(held, sign, is_admitted=is_admitted)

@@ -18,8 +18,12 @@ from fleetqueue.api.pod_templates import PodSet, pod_sets
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.scheduling import amounts
 from fleetqueue.embedded.kueue.scheduling.amounts import Requests
+from fleetqueue.embedded.kueue.scheduling.counted_resources import counted
 from fleetqueue.embedded.kueue.scheduling.pod_template_adjustments import Summary, adjusted, refusal
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource, Quantities
+from fleetqueue.embedded.kueue.settings import ResourceSettings, SchedulingSettings
+from fleetqueue.embedded.kueue.topology.flavor_topology import DomainUsage, TopologyUsage
+from fleetqueue.embedded.kueue.topology.placement import Placement
 
 LONG_AGO: Final = datetime.fromtimestamp(0, UTC)
 PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"
@@ -39,6 +43,8 @@ class PodSetResources:
     requests: Requests
     flavors: Mapping[str, str] = field(default_factory=dict)
     """From which flavor it holds each resource; empty while it holds none."""
+    placement: Placement | None = None
+    """Where its pods are, if topology-aware scheduling placed them."""
 
     def scaled(self, count: int) -> "PodSetResources":
         """Return the same with fewer pods, or more."""
@@ -79,7 +85,13 @@ class WorkloadInfo:
     wrong: str = ""
     """What is wrong with its requests."""
     tried: Tried | None = None
+    pinned: Sequence[Mapping[str, str]] = ()
+    """For each pod set the flavors that a second look within a cycle may not go beyond, by resource."""
+    passes: int = 0
+    """How often it was looked at again since its topology is still to be assigned."""
     _usage: Quantities | None = None
+    _topology_usage: TopologyUsage | None = None
+    _single_pods: dict[int, Requests] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -88,6 +100,15 @@ class WorkloadInfo:
     @property
     def priority(self) -> int:
         return self.view.spec.priority
+
+    @property
+    def requests(self) -> Requests:
+        """What all of its pods ask for."""
+        total: Requests = {}
+        for part in self.parts:
+            for resource, value in part.requests.items():
+                total[resource] = total.get(resource, 0) + value
+        return total
 
     @property
     def local_queue(self) -> str:
@@ -114,6 +135,19 @@ class WorkloadInfo:
             self._usage = _held(self.parts)
         return self._usage
 
+    def single_pod(self, number: int) -> Requests:
+        """Return what one pod of a pod set asks for by its template, whatever of it counts against quota."""
+        if number not in self._single_pods:
+            self._single_pods[number] = single_pod(self.pod_sets[number])
+        return self._single_pods[number]
+
+    @property
+    def topology_usage(self) -> TopologyUsage:
+        """What its pods use of the domains that they were placed in."""
+        if self._topology_usage is None:
+            self._topology_usage = topology_usage(self.parts, self.pod_sets)
+        return self._topology_usage
+
 
 def waiting(
     view: kueue.QueuedWorkload,
@@ -121,19 +155,21 @@ def waiting(
     *,
     limits: Summary,
     overheads: Mapping[str, Mapping[str, Any]],
-    by_eviction: bool,
+    settings: SchedulingSettings,
 ) -> WorkloadInfo:
     """Read a Workload that waits for quota."""
     sets = [adjusted(one, limits, overheads) for one in pod_sets(view.spec.pod_sets)]
     counts = _counts(view, sets)
-    parts = [PodSetResources(one.name, counts[one.name], _total(one, counts[one.name])) for one in sets]
+    parts = [
+        PodSetResources(one.name, counts[one.name], _total(one, counts[one.name], settings.resources)) for one in sets
+    ]
     return WorkloadInfo(
         view=view,
         cluster_queue=cluster_queue,
         parts=parts,
         pod_sets=sets,
         shape=_shape(view, parts),
-        since=queue_time(view, by_eviction=by_eviction),
+        since=queue_time(view, by_eviction=settings.order_by_eviction),
         wrong=refusal(sets, limits),
     )
 
@@ -146,7 +182,8 @@ def holding(view: kueue.QueuedWorkload, admission: kueue.Admission, *, by_evicti
     for given in admission.pod_set_assignments:
         count = whole.get(given.name, 0) if given.count is None else given.count
         held = {name: amounts.amount(name, value) for name, value in given.resource_usage.items()}
-        part = PodSetResources(given.name, count, held, given.flavors)
+        placement = Placement.of(given.topology_assignment) if given.topology_assignment is not None else None
+        part = PodSetResources(given.name, count, held, given.flavors, placement)
         parts.append(part.scaled(min(left.get(given.name, count), count)))
     since = queue_time(view, by_eviction=by_eviction)
     return WorkloadInfo(view, admission.cluster_queue, parts, sets, _shape(view, parts), since)
@@ -167,6 +204,24 @@ def queued_seconds(view: kueue.Workload, now: datetime) -> float:
     return (now - since).total_seconds() if since is not None else 0.0
 
 
+def topology_usage(parts: Sequence[PodSetResources], sets: Sequence[PodSet]) -> TopologyUsage:
+    """Return by flavor what placed pods use of their domains: what their templates say, whatever quota counts."""
+    used: dict[str, list[DomainUsage]] = {}
+    single = {one.name: single_pod(one) for one in sets if any(part.placement is not None for part in parts)}
+    for part in parts:
+        if part.placement is None:
+            continue
+        of_pod = single.get(part.name, {})
+        domains = [DomainUsage(domain.values, of_pod, domain.pods) for domain in part.placement.domains]
+        for flavor in sorted({*part.flavors.values()}):
+            used.setdefault(flavor, []).extend(domains)
+    return used
+
+
+def single_pod(one: PodSet) -> Requests:
+    return amounts.requests(one.template.spec.requests())
+
+
 def local_queue(view: kueue.Workload) -> str:
     """Return the key of the LocalQueue that a Workload was sent to."""
     return f"{view.namespace}/{view.spec.queue_name}"
@@ -183,6 +238,30 @@ def may_wait(view: kueue.Workload) -> bool:
     reserved = conditions.find(view.status.conditions, kueue.QUOTA_RESERVED)
     is_on_hold = reserved is not None and reserved.reason == ON_HOLD
     return not is_on_hold and not view.metadata.annotations.get(kueue.ADMISSION_GATED_BY)
+
+
+def needs_second_pass(view: kueue.Workload) -> bool:
+    """Tell whether a Workload that holds quota is to be looked at again, for its topology."""
+    if not holds_quota(view) or view.is_true(kueue.EVICTED) or view.status.admission is None:
+        return False
+    if has_failed_node(view):
+        return True
+    checks = view.status.admission_checks
+    return (
+        bool(checks)
+        and all(check.state == kueue.READY for check in checks)
+        and any(part.waits_for_topology for part in view.status.admission.pod_set_assignments)
+        and not view.is_true(kueue.ADMITTED)
+    )
+
+
+def has_failed_node(view: kueue.Workload) -> bool:
+    """Tell whether pods of an admitted Workload were placed on a node that has failed since."""
+    failed = {node.name for node in view.status.unhealthy_nodes}
+    if not failed or view.status.admission is None or not view.is_true(kueue.ADMITTED):
+        return False
+    assignments = (part.topology_assignment for part in view.status.admission.pod_set_assignments)
+    return any(not failed.isdisjoint(one.lowest_values) for one in assignments if one is not None)
 
 
 def is_backing_off(view: kueue.Workload, now: datetime) -> bool:
@@ -216,8 +295,8 @@ def _counts(view: kueue.Workload, sets: Sequence[PodSet]) -> dict[str, int]:
     return {one.name: one.count - min(gone.get(one.name, 0), one.count) for one in sets}
 
 
-def _total(one: PodSet, count: int) -> Requests:
-    return amounts.requests(one.template.spec.requests(), times=count)
+def _total(one: PodSet, count: int, settings: ResourceSettings) -> Requests:
+    return amounts.requests(counted(one.template.spec.requests(), settings), times=count)
 
 
 def _shape(view: kueue.QueuedWorkload, parts: Sequence[PodSetResources]) -> bytes:

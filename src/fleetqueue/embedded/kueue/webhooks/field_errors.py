@@ -23,15 +23,24 @@ _NOT_A_LABEL_VALUE: Final = (
     "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
-_NOT_QUALIFIED: Final = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+_QUALIFIED_FORM: Final = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
 
 
+_PREFIX_FORM: Final = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+_EMPTY: Final = "must be non-empty"
+
+
 def invalid(path: str, value: Any, detail: str) -> str:
     return f"{path}: Invalid value: {_written(value)}: {detail}"
+
+
+def invalid_whole(path: str, detail: str) -> str:
+    """Say what is wrong without showing the value."""
+    return f"{path}: Invalid value: {detail}"
 
 
 def forbidden(path: str, detail: str) -> str:
@@ -70,16 +79,16 @@ def not_subdomain(value: str) -> str:
     return "" if _SUBDOMAIN.fullmatch(value) else _NOT_A_SUBDOMAIN
 
 
-def not_qualified(value: str) -> str:
-    """Say why a text is no name of a label or resource; nothing where it is one."""
+def unqualified(value: str) -> list[str]:
+    """Say all that keeps a text from being the name of a label or a resource; nothing where it is one."""
     prefix, slash, name = value.rpartition("/")
-    if slash and (not prefix or not_subdomain(prefix)):
-        return f"prefix part {not_subdomain(prefix) or 'must be non-empty'}"
-    if not name:
-        return "name part must be non-empty"
-    if len(name) > 63:
-        return "name part must be no more than 63 bytes"
-    return "" if _QUALIFIED.fullmatch(name) else _NOT_QUALIFIED
+    if "/" in prefix:
+        return [f"a valid label key {_QUALIFIED_FORM} {_PREFIX_FORM}"]
+    wrong_prefix = not_subdomain(prefix) if prefix else _EMPTY
+    problems = [f"prefix part {wrong_prefix}"] if slash and wrong_prefix else []
+    if not name or len(name) > 63:
+        problems.append(f"name part {'must be no more than 63 bytes' if name else _EMPTY}")
+    return problems if _QUALIFIED.fullmatch(name) else [*problems, f"name part {_QUALIFIED_FORM}"]
 
 
 def not_label_value(value: str) -> str:

@@ -9,18 +9,20 @@ from fleetqueue.api.admission_hooks import AdmissionHook, Call, Find
 from fleetqueue.api.apps_v1 import Deployment, ReplicaSet, StatefulSet
 from fleetqueue.api.canonical_quantities import canonical
 from fleetqueue.api.core_v1 import Pod
-from fleetqueue.api.job_kinds import RAY_CLUSTER, RAY_JOB, RAY_SERVICE, SPARK_APPLICATION
+from fleetqueue.api.job_kinds import MPI_JOB, RAY_CLUSTER, RAY_JOB, RAY_SERVICE, SPARK_APPLICATION
 from fleetqueue.api.kueue_pods import DEPLOYMENT, LEADER_WORKER_SET, STATEFUL_SET
 from fleetqueue.api.leaderworkerset_v1 import LeaderWorkerSet
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.frameworks import BATCH_JOB
 from fleetqueue.embedded.kueue.jobs.integration import Integration
+from fleetqueue.embedded.kueue.jobs.topology_requests import UnreadableRequest
 from fleetqueue.embedded.kueue.names import IN_USE
 from fleetqueue.embedded.kueue.settings import SYSTEM_NAMESPACES, KueueSettings
 from fleetqueue.embedded.kueue.webhooks import job_rules, pod_rules, queue_rules
 from fleetqueue.embedded.kueue.webhooks.field_errors import refuse
 from fleetqueue.embedded.kueue.webhooks.job_defaults import JobContext, JobDefaults
+from fleetqueue.embedded.kueue.webhooks.job_topology_rules import topology_faults
 from fleetqueue.embedded.kueue.webhooks.parent_rules import completed_deployment, parent_faults
 from fleetqueue.embedded.kueue.webhooks.pod_rules import PodDefaults
 from fleetqueue.embedded.kueue.webhooks.ray_rules import ray_cluster_faults, ray_job_faults, ray_service_faults
@@ -34,7 +36,7 @@ from fleetqueue.embedded.kueue.webhooks.workload_rules import workload_faults
 
 CREATE: Final = ("CREATE",)
 WRITES: Final = ("CREATE", "UPDATE")
-AMOUNTS: Final = ("nominalQuota", "borrowingLimit", "lendingLimit")
+AMOUNTS: Final = ("nominalQuota", "borrowingLimit", "lendingLimit", "weight")
 
 ABOVE_PODS: Final[Mapping[str, type[Object]]] = {
     DEPLOYMENT: Deployment,
@@ -91,6 +93,13 @@ def _of_jobs(defaults: JobDefaults) -> Iterable[AdmissionHook]:
         return defaults.completed(new)
 
     def faults(old: Manifest | None, new: Manifest) -> list[str]:
+        try:
+            problems = [*plain_faults(old, new), *topology_faults(integration, new)]
+        except UnreadableRequest as error:
+            return [str(error)]
+        return sorted(problems, key=_path) if old is None and integration.framework == MPI_JOB.framework else problems
+
+    def plain_faults(old: Manifest | None, new: Manifest) -> list[str]:
         problems: list[str] = []
         if integration.framework in _OF_MANAGED and defaults.is_managed(new):
             problems += _OF_MANAGED[integration.framework](new)
@@ -105,12 +114,14 @@ def _of_jobs(defaults: JobDefaults) -> Iterable[AdmissionHook]:
         if old is not None:
             has_default = defaults.context.has_default_queue(new["metadata"].get("namespace", ""))
             problems += job_rules.change_faults(integration, old, new, has_default_queue=has_default)
-        if integration.framework == BATCH_JOB:
-            problems += job_rules.topology_faults(new)
         return problems
 
     yield _hook(f"m{name}", kind, complete, is_mutating=True, spared=spared)
     yield _hook(f"v{name}", kind, _judged(faults), spared=spared)
+
+
+def _path(problem: str) -> str:
+    return problem.partition(": ")[0]
 
 
 def _of_pods(context: JobContext) -> Iterable[AdmissionHook]:

@@ -11,14 +11,14 @@ from fleetqueue.embedded.kueue import names
 from fleetqueue.embedded.kueue.jobs import batch_job, job_fields
 from fleetqueue.embedded.kueue.jobs.integration import Integration, JobFacts
 from fleetqueue.embedded.kueue.webhooks.field_errors import forbidden, invalid, not_subdomain, unchanged
-from fleetqueue.rules.job_templates import pods_at_once
+from fleetqueue.rules.job_templates import LEAST_PARALLELISM, pods_at_once
 from fleetqueue.rules.workload_slices import ELASTIC_JOB, is_elastic
 
 LABELS, ANNOTATIONS = "metadata.labels", "metadata.annotations"
 QUEUE = f"{LABELS}[{kueue.QUEUE_LABEL}]"
 LONGEST = f"{LABELS}[{names.MAXIMUM_EXECUTION_TIME}]"
 CLASS = f"{LABELS}[{names.PRIORITY_CLASS}]"
-LEAST = f"{ANNOTATIONS}[{batch_job.LEAST_PARALLELISM}]"
+LEAST = f"{ANNOTATIONS}[{LEAST_PARALLELISM}]"
 EQUAL = f"{ANNOTATIONS}[{batch_job.EQUAL_COMPLETIONS}]"
 ELASTIC = f"{ANNOTATIONS}[{ELASTIC_JOB}]"
 CAN_BE_ELASTIC = (BATCH_JOB.framework, RAY_CLUSTER.framework, RAY_JOB.framework, RAY_SERVICE.framework)
@@ -73,21 +73,10 @@ def change_faults(jobs: JobFacts[Manifest], old: Manifest, new: Manifest, *, has
 
 def batch_job_faults(old: Manifest | None, job: Manifest) -> list[str]:
     """Return what is wrong with what a Job says of its size."""
-    least = job_fields.annotations(job).get(batch_job.LEAST_PARALLELISM)
-    old_least = job_fields.annotations(old).get(batch_job.LEAST_PARALLELISM) if old is not None else None
+    least = job_fields.annotations(job).get(LEAST_PARALLELISM)
+    old_least = job_fields.annotations(old).get(LEAST_PARALLELISM) if old is not None else None
     problems = _of_least(job, least) if least is not None and least != old_least else []
     return [*problems, *_of_equal_completions(job), *(_size_change_faults(old, job) if old is not None else ())]
-
-
-def topology_faults(job: Manifest) -> list[str]:
-    """Return what is wrong with the topology that an elastic Job asks for."""
-    annotations = (job["spec"]["template"].get("metadata") or {}).get("annotations") or {}
-    for how in ("required", "preferred"):
-        key = f"kueue.x-k8s.io/podset-{how}-topology"
-        if is_elastic(job) and key in annotations:
-            path = f"spec.template.metadata.annotations.{key}"
-            return [forbidden(path, f"{how} topology is not supported with elastic jobs")]
-    return []
 
 
 def missing_faults(integration: Integration, job: Manifest) -> list[str]:
@@ -179,7 +168,7 @@ def _of_equal_completions(job: Manifest) -> list[str]:
 
 def _size_change_faults(old: Manifest, new: Manifest) -> list[str]:
     problems, jobs = [], batch_job.BatchJobIntegration()
-    can_shrink = batch_job.LEAST_PARALLELISM in job_fields.annotations(old)
+    can_shrink = LEAST_PARALLELISM in job_fields.annotations(old)
     is_other_size = old["spec"].get("parallelism", 1) != new["spec"].get("parallelism", 1)
     if can_shrink and not old["spec"].get("suspend") and is_other_size:
         why = "cannot change when partial admission is enabled and the job is not suspended"

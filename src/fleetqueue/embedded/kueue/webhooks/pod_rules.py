@@ -1,7 +1,7 @@
 """What Kueue refuses in pods, and what a new pod gets that it manages: the gate, a finalizer, a label and its role.
 
 Mirrors: Kueue pkg/controller/jobs/pod/pod_webhook.go
-Left out: what pods ask of topologies is not judged, and nobody is warned of the label below a managed job.
+Left out: nobody is warned of the label below a managed job.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from fleetqueue.embedded.kueue import names
 from fleetqueue.embedded.kueue.jobs import job_fields
 from fleetqueue.embedded.kueue.pods.roles import role_of
 from fleetqueue.embedded.kueue.pods.single_pods import GATES, SinglePods
-from fleetqueue.embedded.kueue.webhooks import job_rules
+from fleetqueue.embedded.kueue.webhooks import job_rules, topology_rules
 from fleetqueue.embedded.kueue.webhooks.field_errors import forbidden, invalid, not_subdomain, required, unchanged
 from fleetqueue.embedded.kueue.webhooks.job_defaults import JobContext
 from fleetqueue.embedded.kueue.webhooks.job_rules import ANNOTATIONS, LABELS
@@ -65,6 +65,7 @@ def _common_faults(pod: Manifest) -> Iterable[str]:
     if label != "true":
         yield forbidden(f"{LABELS}[{pods.MANAGED}]", "managed label value can only be 'true'")
     yield from _group_faults(pod)
+    yield from topology_rules.request_faults(ANNOTATIONS, job_fields.annotations(pod))
     group, prebuilt = pods.group_name(pod["metadata"]), job_fields.prebuilt_workload(pod)
     if group and prebuilt and prebuilt != group:
         yield invalid(job_rules.prebuilt_path(pod), prebuilt, "prebuilt workload and pod group should be equal")

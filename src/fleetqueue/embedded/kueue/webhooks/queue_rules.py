@@ -13,8 +13,8 @@ from fleetqueue.embedded.kueue.webhooks.field_errors import (
     NEGATIVE,
     duplicate,
     invalid,
-    not_qualified,
     unchanged,
+    unqualified,
     unsupported,
 )
 
@@ -47,21 +47,18 @@ def cohort_faults(old: Manifest | None, cohort: Manifest) -> list[str]:
 def flavor_faults(old: Manifest | None, flavor: Manifest) -> list[str]:
     spec = flavor.get("spec") or {}
     problems = [
-        invalid("spec.nodeLabels", key, why)
-        for key in sorted(spec.get("nodeLabels") or {})
-        if (why := not_qualified(key))
+        invalid("spec.nodeLabels", key, why) for key in sorted(spec.get("nodeLabels") or {}) for why in unqualified(key)
     ]
     seen: set[tuple[str, str]] = set()
     for number, taint in enumerate(spec.get("nodeTaints") or ()):
         path, known = f"spec.nodeTaints[{number}]", (taint.get("key", ""), taint.get("effect", ""))
-        if why := not_qualified(known[0]):
-            problems.append(invalid(f"{path}.key", known[0], why))
+        problems += [invalid(f"{path}.key", known[0], why) for why in unqualified(known[0])]
         if known in seen:
             problems.append(f"{duplicate(path, taint)}: taints must be unique by key and effect pair")
         seen.add(known)
     for number, toleration in enumerate(spec.get("tolerations") or ()):
-        if toleration.get("key") and (why := not_qualified(toleration["key"])):
-            problems.append(invalid(f"spec.tolerations[{number}].key", toleration["key"], why))
+        key = toleration.get("key", "")
+        problems += [invalid(f"spec.tolerations[{number}].key", key, why) for why in (unqualified(key) if key else ())]
     return problems
 
 
@@ -73,8 +70,7 @@ def _of_groups(groups: Sequence[Manifest], *, alone: str, lends_own: bool) -> It
         covered = group["coveredResources"]
         for place, name in enumerate(covered):
             path = f"{GROUPS}[{number}].coveredResources[{place}]"
-            if why := not_qualified(name):
-                yield invalid(path, name, why)
+            yield from (invalid(path, name, why) for why in unqualified(name))
             if name in resources:
                 yield duplicate(path, name)
             resources.add(name)

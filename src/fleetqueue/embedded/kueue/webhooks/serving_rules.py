@@ -3,7 +3,6 @@
 Their pods are groups, of one size and shape: a Workload that has quota does not change what it asks for.
 
 Mirrors: Kueue pkg/controller/jobs/{statefulset,leaderworkerset}/*_webhook.go
-Left out: what LeaderWorkerSets ask of topologies is not judged.
 """
 
 from collections.abc import Iterable
@@ -11,20 +10,26 @@ from typing import Any, Final
 
 from fleetqueue.api import kueue_pods as pods
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api import topology_names
 from fleetqueue.api.fields import Field, dotted, value_at
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.embedded.kueue.jobs.topology_requests import UnreadableRequest
 from fleetqueue.embedded.kueue.pods import leader_worker_set_rules
 from fleetqueue.embedded.kueue.pods import stateful_set_rules as rules
-from fleetqueue.embedded.kueue.pods.roles import shape
+from fleetqueue.embedded.kueue.pods.roles import MAIN, shape
 from fleetqueue.embedded.kueue.webhooks.field_errors import forbidden, invalid, unchanged
 from fleetqueue.embedded.kueue.webhooks.job_defaults import JobContext
 from fleetqueue.embedded.kueue.webhooks.parent_rules import TEMPLATE, parent_faults, queue_labels, with_marks
+from fleetqueue.embedded.kueue.webhooks.topology_rules import (
+    annotations_of,
+    group_faults,
+    request_faults,
+    slice_faults,
+)
 from fleetqueue.embedded.kueue.workload_state import is_on_hold
 
 REPLICAS: Final = "spec.replicas"
 MOST_REPLICAS: Final = 1_000_000
-INDEX_OFFSET: Final = "kueue.x-k8s.io/pod-index-offset"
-SET_GROUP: Final = "kueue.x-k8s.io/podset-group-name"
 LEADERS: Final[Field] = (*leader_worker_set_rules.TEMPLATES, "leaderTemplate")
 WORKERS: Final[Field] = (*leader_worker_set_rules.TEMPLATES, "workerTemplate")
 
@@ -62,13 +67,17 @@ def completed_leader_worker_set(context: JobContext, leader_worker_set: Manifest
     offset = {}
     if leader_worker_set_rules.has_leaders(leader_worker_set):
         leader_worker_set = with_marks(leader_worker_set, LEADERS, labels, annotations)
-        if value_at(leader_worker_set, (*WORKERS, "metadata", "annotations", SET_GROUP)) is None:
-            offset = {INDEX_OFFSET: "1"}
+        if value_at(leader_worker_set, (*WORKERS, "metadata", "annotations", topology_names.GROUP_NAME)) is None:
+            offset = {topology_names.INDEX_OFFSET: "1"}
     return with_marks(leader_worker_set, WORKERS, labels, {**annotations, **offset})
 
 
 def leader_worker_set_faults(context: JobContext, old: Manifest | None, new: Manifest) -> list[str]:
-    problems = [*parent_faults(old, new), *_count_faults(leader_worker_set_rules.replicas(new))]
+    try:
+        asked = [*_topology_faults(new)]
+    except UnreadableRequest as error:
+        return [str(error)]
+    problems = [*parent_faults(old, new), *_count_faults(leader_worker_set_rules.replicas(new)), *asked]
     if old is None or not context.is_to_wait(new):
         return problems
     size = leader_worker_set_rules.size
@@ -84,6 +93,25 @@ def _count_faults(replicas: int) -> Iterable[str]:
     wrong = "must be >= 0" if replicas < 0 else f"must be <= {MOST_REPLICAS}" if replicas > MOST_REPLICAS else ""
     if wrong:
         yield invalid(REPLICAS, replicas, f"invalid LeaderWorkerSet replicas: {wrong}, got {replicas}")
+
+
+def _topology_faults(leader_worker_set: Manifest) -> list[str]:
+    """Return what is wrong with the topology that is asked for; raises UnreadableRequest only if nothing else is."""
+    templates = [field for field in (LEADERS, WORKERS) if value_at(leader_worker_set, field) is not None]
+    asked = [
+        (f"{dotted(field)}.metadata.annotations", annotations_of(value_at(leader_worker_set, field) or {}))
+        for field in templates
+    ]
+    try:
+        pod_sets = leader_worker_set_rules.pod_sets(leader_worker_set)
+    except UnreadableRequest:
+        return [problem for path, annotations in asked for problem in request_faults(path, annotations)]
+    problems: list[str] = []
+    for pod_set, (path, annotations) in zip(pod_sets, asked, strict=True):
+        problems += [*request_faults(path, annotations), *slice_faults(path, annotations, pod_set["count"])]
+    paths = {leader_worker_set_rules.LEADER: f"{dotted(LEADERS)}.metadata.annotations"}
+    paths |= dict.fromkeys((leader_worker_set_rules.WORKER, MAIN), f"{dotted(WORKERS)}.metadata.annotations")
+    return [*problems, *group_faults(pod_sets, paths)]
 
 
 def _template_faults(old: Manifest, new: Manifest, template: Field) -> Iterable[str]:

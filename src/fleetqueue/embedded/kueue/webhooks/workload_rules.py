@@ -1,10 +1,10 @@
 """What Kueue refuses in Workloads, beside what their schema refuses.
 
 Mirrors: Kueue pkg/webhooks/workload_webhook.go
-Left out: the sizes of slices of topologies.
 """
 
 from collections.abc import Iterable, Sequence, Set
+from typing import Final
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.quantity import parse
@@ -13,14 +13,17 @@ from fleetqueue.embedded.kueue.scheduling import amounts
 from fleetqueue.embedded.kueue.webhooks.field_errors import (
     IMMUTABLE,
     NEGATIVE,
+    forbidden,
     invalid,
     not_found,
-    not_qualified,
     required,
     unchanged,
+    unqualified,
     unsupported,
 )
 from fleetqueue.rules.workload_slices import counts, is_elastic, replaced_key
+
+_NOT_POSITIVE: Final = "must be greater than 0"
 
 
 def workload_faults(old: Manifest | None, workload: Manifest) -> list[str]:
@@ -43,7 +46,7 @@ def workload_faults(old: Manifest | None, workload: Manifest) -> list[str]:
 def _of_pod_set(pod_set: Manifest, path: str) -> Iterable[str]:
     template = pod_set.get("template") or {}
     for key in sorted((template.get("metadata") or {}).get("labels") or {}):
-        if why := not_qualified(key):
+        for why in unqualified(key):
             yield invalid(f"{path}.template.metadata.labels", key, why)
     spec = template.get("spec") or {}
     for field in ("initContainers", "containers"):
@@ -52,6 +55,23 @@ def _of_pod_set(pod_set: Manifest, path: str) -> Iterable[str]:
                 container.get("resources") or {}, f"{path}.template.spec.{field}[{number}].resources"
             )
     yield from _of_resources(spec.get("resources") or {}, f"{path}.template.spec.resources")
+    yield from _of_topology(pod_set.get("topologyRequest") or {}, f"{path}.topologyRequest")
+
+
+def _of_topology(request: Manifest, path: str) -> Iterable[str]:
+    """Find slices without a size or a level; whoever writes a Workload by hand is not asked elsewhere."""
+    has_level, size = request.get("podSetSliceRequiredTopology") is not None, request.get("podSetSliceSize")
+    where = f"{path}.podSetSliceSize"
+    if has_level and size is None:
+        yield required(where, "must be set when podSetSliceRequiredTopology is specified")
+    if has_level and size is not None and size <= 0:
+        yield invalid(where, size, _NOT_POSITIVE)
+    if not has_level and size is not None:
+        yield forbidden(where, "may not be set when podSetSliceRequiredTopology is not specified")
+    for place, layer in enumerate(request.get("podsetSliceRequiredTopologyConstraints") or ()):
+        if layer.get("size", 0) <= 0:
+            field = f"{path}.podsetSliceRequiredTopologyConstraints[{place}].size"
+            yield invalid(field, layer.get("size", 0), _NOT_POSITIVE)
 
 
 def _of_resources(resources: Manifest, path: str) -> Iterable[str]:
@@ -105,7 +125,7 @@ def _of_checks(status: Manifest, sets: Sequence[Manifest]) -> Iterable[str]:
                 yield unsupported(f"{path}.name", update["name"], known)
             for field in ("nodeSelector", "labels"):
                 for key in sorted(update.get(field) or {}):
-                    if why := not_qualified(key):
+                    for why in unqualified(key):
                         yield invalid(f"{path}.{field}", key, why)
 
 

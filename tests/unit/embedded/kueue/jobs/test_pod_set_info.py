@@ -43,3 +43,25 @@ def test_a_template_is_not_given_a_toleration_twice():
 
 def _check(update):
     return {"name": "ac", "state": "Ready", "podSetUpdates": [update]}
+
+
+def test_pods_that_are_placed_by_topology_wait_until_they_are_told_where():
+    raw = workload(job(), admitted=True)
+    (part,) = raw["status"]["admission"]["podSetAssignments"]
+    part["topologyAssignment"] = {"levels": ["rack"]}
+
+    (info,) = of_admission(raw, flavor)
+
+    assert info.gates == [{"name": "kueue.x-k8s.io/topology"}]
+    assert info.annotations["kueue.x-k8s.io/podset-unconstrained-topology"] == "true"
+
+
+def test_pods_that_asked_for_a_level_are_not_marked_as_if_any_would_do():
+    raw = workload(job(), admitted=True)
+    raw["spec"]["podSets"][0]["topologyRequest"] = {"preferred": "rack"}
+    (part,) = raw["status"]["admission"]["podSetAssignments"]
+    part["topologyAssignment"] = {"levels": ["rack"]}
+
+    (info,) = of_admission(raw, flavor)
+
+    assert "kueue.x-k8s.io/podset-unconstrained-topology" not in info.annotations

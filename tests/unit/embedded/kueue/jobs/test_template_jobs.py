@@ -183,6 +183,69 @@ def test_a_sidecar_submits_from_the_head():
     ]
 
 
+def elastic_ray_job(**more):
+    """One that has made a RayCluster."""
+    raw = job({"rayClusterSpec": ray_cluster(**more), "submissionMode": "HTTPMode"}, rayClusterName="c")
+    return {**raw, "metadata": {**raw["metadata"], "annotations": {"kueue.x-k8s.io/elastic-job": "true"}}}
+
+
+def made_cluster(**group):
+    """What finds the RayCluster, with one group."""
+    groups = [{"groupName": "small", "template": template("worker"), **group}]
+    return lambda kind, name, namespace: {
+        "metadata": {"name": name, "generation": 4},
+        "spec": {**ray_cluster(), "workerGroupSpecs": groups},
+    }
+
+
+@pytest.mark.parametrize(
+    ("raw", "group", "pods"),
+    [
+        pytest.param(
+            elastic_ray_job(enableInTreeAutoscaling=True),
+            {"replicas": 3, "numOfHosts": 2},
+            {"head": 1, "small": 6},
+            id="that Ray scales",
+        ),
+        pytest.param(
+            elastic_ray_job(enableInTreeAutoscaling=True),
+            {},
+            {"head": 1, "small": 2},
+            id="whose cluster does not say its size",
+        ),
+        pytest.param(elastic_ray_job(), {"replicas": 3}, {"head": 1, "small": 2}, id="that Ray does not scale"),
+    ],
+)
+def test_the_size_of_an_elastic_ray_job(raw, group, pods):
+    integration = RAY_JOBS.looking_up(made_cluster(**group))
+
+    assert {made["name"]: made["count"] for made in integration.pod_sets(raw)} == pods
+
+
+def test_of_an_elastic_ray_job_is_noted_how_large_it_is_and_which_generation_its_cluster_has():
+    integration = RAY_JOBS.looking_up(made_cluster(replicas=3))
+
+    noted = integration.annotated(elastic_ray_job(enableInTreeAutoscaling=True))["metadata"]["annotations"]
+
+    assert noted == {
+        "kueue.x-k8s.io/elastic-job": "true",
+        "kueue.x-k8s.io/raycluster-generation": "4",
+        "kueue.x-k8s.io/raycluster-podset-replica-sizes": '[{"name":"head","count":1},{"name":"small","count":3}]',
+    }
+
+
+def test_before_it_has_a_cluster_no_generation_is_noted():
+    noted = RAY_JOBS.annotated(elastic_ray_job())["metadata"]["annotations"]
+
+    assert noted["kueue.x-k8s.io/raycluster-generation"] == ""
+
+
+def test_of_a_ray_job_that_is_not_elastic_nothing_is_noted():
+    raw = job({"rayClusterSpec": ray_cluster()})
+
+    assert RAY_JOBS.annotated(raw) == raw
+
+
 def test_a_ray_job_for_a_cluster_that_is_there_is_none_of_ours():
     assert RAY_JOBS.skips(job({"clusterSelector": {"ray.io/cluster": "c"}}))
     assert not RAY_JOBS.skips(job({"rayClusterSpec": ray_cluster()}))
@@ -191,3 +254,38 @@ def test_a_ray_job_for_a_cluster_that_is_there_is_none_of_ours():
 def test_a_ray_job_that_cannot_be_is_on_hold():
     assert RAY_JOBS.is_on_hold(job({}, jobDeploymentStatus="ValidationFailed"))
     assert not RAY_JOBS.is_on_hold(job({}, jobDeploymentStatus="Running"))
+
+
+def test_the_workers_beside_a_launcher_that_works_are_counted_from_one():
+    raw = job({"runLauncherAsWorker": True, "mpiReplicaSpecs": replicas(Worker=2, Launcher=1)})
+
+    made = MPI.completed(raw)
+
+    worker = ("spec", "mpiReplicaSpecs", "Worker", "template", "metadata", "annotations")
+    assert value_at(made, worker) == {"kueue.x-k8s.io/pod-index-offset": "1"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"mpiReplicaSpecs": replicas(Worker=2, Launcher=1)}, id="the launcher only launches"),
+        pytest.param({"runLauncherAsWorker": True, "mpiReplicaSpecs": replicas(Worker=2)}, id="no launcher"),
+        pytest.param(
+            {
+                "runLauncherAsWorker": True,
+                "mpiReplicaSpecs": {
+                    **replicas(Worker=2),
+                    "Launcher": {
+                        "template": {
+                            **template("l"),
+                            "metadata": {"annotations": {"kueue.x-k8s.io/podset-group-name": "g"}},
+                        }
+                    },
+                },
+            },
+            id="both are one group",
+        ),
+    ],
+)
+def test_else_workers_are_counted_from_nought(spec):
+    assert MPI.completed(job(spec)) == job(spec)

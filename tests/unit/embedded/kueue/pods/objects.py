@@ -26,10 +26,11 @@ def pod_manifest(name="p", *, queue="q", labels=None, annotations=None, cpu="1",
     )
 
 
-def member(name, *, of="g", count=2, annotations=None, **said):
-    """A pod of a group."""
+def member(name, *, of="g", count=2, annotations=None, origin="", **said):
+    """A pod of a group; with an origin, of the copy of one."""
     marks = {COUNT: str(count), **(annotations or {})}
-    return pod_manifest(name, labels={GROUP: of}, annotations=marks, **said)
+    labels = {GROUP: of, **({kueue.ORIGIN_LABEL: origin} if origin else {})}
+    return pod_manifest(name, labels=labels, annotations=marks, **said)
 
 
 def ask(world, settings=SETTINGS):

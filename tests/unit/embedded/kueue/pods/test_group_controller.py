@@ -103,6 +103,24 @@ async def test_a_group_that_is_not_retriable_ends_with_its_pods(asked):
     assert (await asked.told("g"))["Finished"] == "True Succeeded: Pods succeeded: 1/2."
 
 
+async def test_the_copy_of_a_group_starts_when_all_its_pods_are_there(asked):
+    marks = {"kueue.x-k8s.io/prebuilt-workload-name": "w", "kueue.x-k8s.io/retriable-in-group": "false"}
+    copied = {"of": "w", "runs": "5s", "annotations": marks, "origin": "multikueue"}
+    async with asked.managed(SETTINGS):
+        await asked.add(member("a"), member("b"))
+        await advance(5)
+        await asked.add(workload_manifest("w", *(await asked.workload("g"))["spec"]["podSets"]))
+        await asked.add(member("c", **copied))
+        await advance(20)
+        alone, told = await pod(asked, "c"), await asked.told("w")
+        await asked.add(member("d", **copied))
+        await advance(20)
+
+    assert is_gated(alone)
+    assert told["Admitted"].startswith("True")
+    assert (await asked.told("w"))["Finished"] == "True Succeeded: Pods succeeded: 2/2."
+
+
 async def test_a_pod_that_succeeded_gives_its_quota_back(asked):
     async with asked.managed(SETTINGS):
         await asked.add(member("a", cpu="2", runs="10s"), member("b", cpu="2"))

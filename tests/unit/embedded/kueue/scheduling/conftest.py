@@ -6,8 +6,9 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
-from fleetqueue.api.core_v1 import Namespace
+from fleetqueue.api.core_v1 import Namespace, Node
 from fleetqueue.api.events_v1 import Event
+from fleetqueue.api.kueue_topology import Topology
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.embedded.kueue.metrics import KueueMetrics
 from fleetqueue.embedded.kueue.scheduling.cache import Cache
@@ -26,7 +27,8 @@ from tests.invariants.standing_by import watched_over
 from .objects import NAMESPACE, local_queue_manifest, queue_manifest
 
 KINDS = {
-    kind.resource.kind: kind for kind in (kueue.Workload, kueue.ClusterQueue, kueue.LocalQueue, kueue.ResourceFlavor)
+    kind.resource.kind: kind
+    for kind in (kueue.Workload, kueue.ClusterQueue, kueue.LocalQueue, kueue.ResourceFlavor, Topology, Node)
 }
 
 
@@ -47,9 +49,9 @@ class Environment:
             await self.client.create(KINDS[manifest["kind"]].resource, manifest)
 
     @asynccontextmanager
-    async def scheduling(self):
+    async def scheduling(self, **settings):
         """Let a scheduler run, over a way that may have faults."""
-        self.cache, self.metrics = Cache(SchedulingSettings()), Metrics()
+        self.cache, self.metrics = Cache(SchedulingSettings(**settings)), Metrics()
         cluster = Cluster("hub", self.fleet.dial(parse(self.fleet.hub.kubeconfig)), metrics=self.metrics)
         kueue_metrics = KueueMetrics(self.metrics.registry)
         made = [KueueSchedulerController(cluster, self.metrics, self.cache, kueue_metrics)]

@@ -7,6 +7,7 @@ from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.pod_limits import LimitRange
 from fleetqueue.embedded.kueue.scheduling.queue_usage import FlavorResource
 from fleetqueue.embedded.kueue.scheduling.workload_info import holding, waiting
+from fleetqueue.embedded.kueue.settings import SchedulingSettings
 
 NAMESPACE = "team"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -51,16 +52,17 @@ def check(name, *, active=True, controller="example.com/check"):
     )
 
 
-def local_queue_manifest(name="q", *, to="", stop="None"):
-    return kueue.LocalQueue.manifest(name, NAMESPACE, spec={"clusterQueue": to or name, "stopPolicy": stop})
+def local_queue_manifest(name="q", *, to="", stop="None", **spec):
+    spec = {"clusterQueue": to or name, "stopPolicy": stop, **spec}
+    return kueue.LocalQueue.manifest(name, NAMESPACE, spec=spec)
 
 
-def local_queue(name="q", *, to="", stop="None"):
-    return kueue.LocalQueue.view(local_queue_manifest(name, to=to, stop=stop))
+def local_queue(name="q", *, to="", stop="None", **spec):
+    return kueue.LocalQueue.view(local_queue_manifest(name, to=to, stop=stop, **spec))
 
 
-def cohort(name, *, parent="", groups=()):
-    spec = {"resourceGroups": [*groups], **({"parentName": parent} if parent else {})}
+def cohort(name, *, parent="", groups=(), **spec):
+    spec = {"resourceGroups": [*groups], **({"parentName": parent} if parent else {}), **spec}
     return kueue.Cohort.view(kueue.Cohort.manifest(name, spec=spec))
 
 
@@ -93,20 +95,23 @@ def workload(
     return kueue.QueuedWorkload.view(raw)
 
 
-def admitted(name="w", *, to="q", cpu="1", flavor="default", reserved=NOON, priority=0, evicted=False, version=2):
+def admitted(
+    name="w", *, to="q", cpu="1", flavor="default", reserved=NOON, priority=0, evicted=False, version=2, local=""
+):
     """A Workload that holds quota and runs."""
     given = {"name": "main", "flavors": {"cpu": flavor}, "resourceUsage": {"cpu": str(cpu)}, "count": 1}
     told = [condition("QuotaReserved", "True", at=reserved), condition("Admitted", "True", at=reserved)]
     if evicted:
         told.append(condition("Evicted", "True", "Preempted"))
     status = {"admission": {"clusterQueue": to, "podSetAssignments": [given]}}
-    return workload(name, cpu=cpu, to=to, priority=priority, conditions=told, status=status, version=version)
+    sent = {"cpu": cpu, "to": local or to, "priority": priority, "version": version}
+    return workload(name, conditions=told, status=status, **sent)
 
 
 def work(name="w", *pod_sets, to="q", cpu="1", **said):
     """A Workload that waits."""
     view = workload(name, *pod_sets, to=to, cpu=cpu, **said)
-    return waiting(view, to, limits={}, overheads={}, by_eviction=True)
+    return waiting(view, to, limits={}, overheads={}, settings=SchedulingSettings())
 
 
 def holder(name="w", **said):

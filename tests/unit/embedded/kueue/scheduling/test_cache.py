@@ -360,12 +360,34 @@ def test_a_limit_range_that_comes_changes_who_waits(cache):
     assert [work.parts[0].requests for work in cache.heads()] == [{"cpu": 2000}]
 
 
+def test_a_limit_range_that_goes_has_those_tried_again_that_it_refused(cache):
+    cache.set_limits(NAMESPACE, summary([limit_range({"type": "Container", "max": {"cpu": "1"}})]))
+    cache.set_workload(workload("a", cpu="2"))
+    [refused] = cache.heads()
+    cache.back(refused, Requeue.GENERIC)
+
+    cache.set_limits(NAMESPACE, summary([]))
+
+    assert [(work.view.name, work.wrong) for work in cache.heads()] == [("a", "")]
+
+
 def test_a_runtime_class_that_comes_changes_who_waits(cache):
     cache.set_workload(workload("a", pod_set(requests={"cpu": "1"}, runtimeClassName="slow")))
 
     cache.set_overhead("slow", {"cpu": "1"})
 
     assert [work.parts[0].requests for work in cache.heads()] == [{"cpu": 2000}]
+
+
+def test_who_gives_quota_back_and_backs_off_is_not_queued_before_it_says_something_else(cache):
+    later = {"requeueState": {"count": 1, "requeueAt": "2999-01-01T00:00:00Z"}}
+    cache.set_workload(admitted("a"))
+
+    cache.set_workload(workload("a", version=3, status=later))
+    at_first = cache.of_cluster_queue("q").pending
+    cache.set_workload(workload("a", version=4, status=later))
+
+    assert (at_first, cache.of_cluster_queue("q").pending) == (0, 1)
 
 
 def test_less_quota_is_counted_and_takes_nothing_away(cache):

@@ -6,15 +6,19 @@ from fleetqueue.api.pod_templates import pod_sets
 from fleetqueue.embedded.kueue.scheduling.assignment import Attempt, GranularMode, Mode, merged_attempts
 from fleetqueue.embedded.kueue.scheduling.cohorts import Forest
 from fleetqueue.embedded.kueue.scheduling.flavor_assigner import Chance, FlavorAssigner, lowest_that_fits, mismatch
+from fleetqueue.embedded.kueue.scheduling.queue_topology import QueueTopology
 from fleetqueue.embedded.kueue.scheduling.quota import Quota, quotas
 from fleetqueue.embedded.kueue.scheduling.workload_info import Tried
+from fleetqueue.embedded.kueue.topology.counting import CountedTrees
+from fleetqueue.embedded.kueue.topology.flavor_topology import FlavorTopology
+from fleetqueue.embedded.kueue.topology.tree import Tree
 
 from .objects import CPU, cpu, flavor, group, pod_set, queue, quota, work
 
 NOBODY = (GranularMode.NO_CANDIDATES, 0)
 
 
-def search(asked, view, *, lent=None, used=None, flavors=("default", "one", "two"), preemption=NOBODY):
+def search(asked, view, *, lent=None, used=None, flavors=("default", "one", "two"), preemption=NOBODY, **more):
     """Search for a Workload in a queue, beside another of its cohort that lends."""
     grown = Forest()
     node = grown.set_queue(view.name, view.spec.cohort_name, quotas(view.spec.resource_groups))
@@ -22,7 +26,7 @@ def search(asked, view, *, lent=None, used=None, flavors=("default", "one", "two
         grown.set_queue("other", view.spec.cohort_name, {what: Quota(value) for what, value in lent.items()})
     node.add_all(used or {})
     known = {name: flavor(name) for name in flavors}
-    return FlavorAssigner(asked, node, view.spec, known, lambda what, value: preemption, cycle=1)
+    return FlavorAssigner(asked, node, view.spec, known, lambda what, value: preemption, cycle=1, **more)
 
 
 def flavors_of(assignment):
@@ -59,6 +63,20 @@ def test_what_is_missing_is_said_for_every_flavor():
         "insufficient quota for cpu in flavor two, previously considered podsets requests (0) + current podset request "
         "(5) > maximum capacity (4)"
     )
+
+
+def test_what_the_queue_has_no_quota_of_is_looked_at_unless_it_is_ignored():
+    asked = work("w", pod_set(requests={"cpu": "1", "example.com/x": "1"}))
+
+    blocked = search(asked, queue("q", TWO)).assign()
+    ignored = search(asked, queue("q", TWO), ignores_undeclared=True).assign()
+
+    assert blocked.message == (
+        "couldn't assign flavors to pod set main: resource example.com/x unavailable in ClusterQueue"
+    )
+    assert flavors_of(ignored) == [{"cpu": "one"}]
+    assert ignored.parts[0].manifest["resourceUsage"] == {"cpu": "1"}
+    assert ignored.usage == {cpu("one"): 1000}
 
 
 def test_a_flavor_that_is_gone_is_said():
@@ -271,7 +289,72 @@ def test_a_flavor_that_is_gone():
     assert mismatch(one, "f", None) == "flavor f not found"
 
 
-def test_a_topology_that_is_asked_for_is_not_served():
-    (one,) = pod_sets([{**pod_set(), "topologyRequest": {"required": "rack"}}])
+def aware(*names, only=False):
+    """What topologies mean for a queue with such topology-aware flavors, whose levels are racks and nodes."""
+    tree = Tree(("rack", "kubernetes.io/hostname"), ())
+    return QueueTopology({name: FlavorTopology(name, "t", tree, CountedTrees(tree)) for name in names}, is_only=only)
 
-    assert mismatch(one, "f", flavor("f")) == 'Flavor "f" does not support TopologyAwareScheduling'
+
+@pytest.mark.parametrize(
+    ("request_", "offered", "known", "why"),
+    [
+        pytest.param({"required": "rack"}, "t", aware("f"), "", id="asked for and there"),
+        pytest.param(None, "", aware("f"), "", id="neither asked for nor there"),
+        pytest.param({}, "t", aware("f"), 'Flavor "f" supports only TopologyAwareScheduling', id="not asked for"),
+        pytest.param({}, "t", aware("f", only=True), "", id="not asked for, but the queue has nothing else"),
+        pytest.param(
+            {"required": "rack"}, "", aware(), 'Flavor "f" does not support TopologyAwareScheduling', id="not there"
+        ),
+        pytest.param(
+            {"required": "rack"}, "t", aware(), 'Flavor "f" information missing in TAS cache', id="no Topology yet"
+        ),
+        pytest.param(
+            {"required": "row"}, "t", aware("f"), 'Flavor "f" does not contain the requested level', id="no such level"
+        ),
+        pytest.param(
+            {"required": "rack", "podSetSliceRequiredTopology": "row", "podSetSliceSize": 1},
+            "t",
+            aware("f"),
+            'Flavor "f" does not contain the requested level',
+            id="no such level for slices",
+        ),
+        pytest.param(
+            {"unconstrained": False}, "t", aware("f"), 'Flavor "f" does not contain the requested level', id="no level"
+        ),
+    ],
+)
+def test_topologies_and_flavors(request_, offered, known, why):
+    asked = pod_set(requests={"cpu": "1"})
+    (one,) = pod_sets([asked if request_ is None else {**asked, "topologyRequest": request_}])
+    fields = {"topologyName": offered} if offered else {}
+
+    assert mismatch(one, "f", flavor("f", **fields), known, ["cpu"]) == why
+
+
+def test_a_flavor_without_topology_may_give_what_pods_do_not_ask_for_themselves():
+    (one,) = pod_sets([{**pod_set(requests={"cpu": "1"}), "topologyRequest": {"required": "rack"}}])
+
+    assert mismatch(one, "f", flavor("f"), aware(), ["licenses"]) == ""
+
+
+def test_pod_sets_of_a_group_get_one_flavor_that_has_enough_for_both():
+    grouped = {"topologyRequest": {"podSetGroupName": "g"}}
+    sets = [
+        {**pod_set("leader", requests={"cpu": "1"}), **grouped},
+        {**pod_set("workers", count=2, requests={"cpu": "1"}), **grouped},
+    ]
+
+    assignment = search(work("w", *sets), queue("q", TWO)).assign()
+
+    assert flavors_of(assignment) == [{"cpu": "two"}, {"cpu": "two"}]
+    assert assignment.usage == {cpu("two"): 3000}
+
+
+def test_pod_sets_of_a_group_wait_for_the_same():
+    grouped = {"topologyRequest": {"podSetGroupName": "g"}}
+    sets = [{**pod_set(name, requests={"cpu": "3"}), **grouped} for name in ("a", "b")]
+
+    assignment = search(work("w", *sets), queue("q", group(two=quota(4)))).assign()
+
+    why = "insufficient quota for cpu in flavor two, previously considered podsets requests (0) + current podset"
+    assert assignment.message.count(why) == 2

@@ -49,6 +49,10 @@ class Field:
         found = targets(self.preemptor(rules, **said), self.of, NOON)
         return [(target.candidate.work.view.name, target.reason) for target in found]
 
+    def simulated(self, rules, **said):
+        preemptor = self.preemptor(rules, **said)
+        return simulated(preemptor, targets(preemptor, self.of, NOON))
+
 
 def names(found):
     return [name for name, _ in found]
@@ -168,7 +172,7 @@ def test_looking_changes_nothing():
     before = {name: dict(queue.usage) for name, queue in field.forest.queues.items()}
 
     field.targets({**RECLAIM, **LOWER}, cpus=3)
-    simulated(field.preemptor({**RECLAIM, **LOWER}, cpus=4), field.of, NOON)
+    field.simulated({**RECLAIM, **LOWER}, cpus=4)
 
     assert {name: dict(queue.usage) for name, queue in field.forest.queues.items()} == before
 
@@ -186,7 +190,7 @@ def test_looking_changes_nothing():
     ],
 )
 def test_what_preemption_would_give(field, rules, cpus, found):
-    assert simulated(field.preemptor(rules, cpus=cpus), field.of, NOON) == found
+    assert field.simulated(rules, cpus=cpus) == found
 
 
 def test_without_somebody_there_is_more():

@@ -16,13 +16,15 @@ CHECKS = {
     "pr": check("pr", controller=PROVISIONING),
 }
 FLAVORS = {"default": flavor(), "two": flavor("two"), "racks": flavor("racks", topologyName="t")}
+FLAVORS["rows"] = flavor("rows", topologyName="rows")
 
 
-def checked(*names, **spec):
+TWO = group(default=quota(1), two=quota(1))
+
+
+def checked(*names, flavors=TWO, **spec):
     listed = [{"name": name} if isinstance(name, str) else name for name in names]
-    return queue(
-        "q", group(default=quota(1), two=quota(1)), admissionChecksStrategy={"admissionChecks": listed}, **spec
-    )
+    return queue("q", flavors, admissionChecksStrategy={"admissionChecks": listed}, **spec)
 
 
 @pytest.mark.parametrize(
@@ -62,20 +64,22 @@ def checked(*names, **spec):
             ],
             id="checks that do not go together",
         ),
+        pytest.param(queue("q", group(racks=quota(1))), [], id="with a topology"),
         pytest.param(
-            queue("q", group(racks=quota(1))),
-            [("NotSupported", "flavor racks asks for a topology, which is not served here")],
-            id="a topology",
+            queue("q", group(rows=quota(1))),
+            [("TopologyNotFound", 'there is no Topology "rows" for TAS flavor "rows"')],
+            id="without its topology",
         ),
+        pytest.param(checked("mk1", flavors=group(rows=quota(1))), [], id="a topology that only workers need"),
         pytest.param(
-            queue("q", admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"}),
-            [("NotSupported", "asks for admission fair sharing, which is not served here")],
-            id="admission fair sharing",
+            checked("mk1", flavors=group(rows=quota(1)), stopPolicy="Hold"),
+            [("Stopped", "is stopped"), ("TopologyNotFound", 'there is no Topology "rows" for TAS flavor "rows"')],
+            id="a topology that only workers need is said beside others",
         ),
     ],
 )
 def test_problems(asked, found):
-    assert [tuple(each) for each in problems(asked, FLAVORS.get, CHECKS.get)] == found
+    assert [tuple(each) for each in problems(asked, FLAVORS.get, CHECKS.get, {"racks"}.__contains__)] == found
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,13 @@ async def test_the_amounts_of_a_new_queue_are_written_as_go_writes_them(asked):
     ]
     groups = [{"coveredResources": ["cpu", "memory"], "flavors": [{"name": "default", "resources": quotas}]}]
 
-    await asked.add(queue_manifest("other", cohortName="c", resourceGroups=groups))
+    weight = {"weight": "0.5"}
+    await asked.add(queue_manifest("other", cohortName="c", resourceGroups=groups, fairSharing=weight))
 
-    [group] = (await asked.get("ClusterQueue", "other"))["spec"]["resourceGroups"]
+    spec = (await asked.get("ClusterQueue", "other"))["spec"]
+    [group] = spec["resourceGroups"]
     cpu, memory = group["flavors"][0]["resources"]
+    assert spec["fairSharing"] == {"weight": "500m"}
     assert (cpu["nominalQuota"], cpu["borrowingLimit"], memory["nominalQuota"]) == ("4k", "500m", "1024")
 
 
@@ -181,3 +184,13 @@ async def test_kueue_s_own_writes_pass(asked):
 
     job = await asked.get("Job", "j", NAMESPACE)
     assert job["status"]["succeeded"] == 1
+
+
+async def test_a_topology_that_cannot_be_is_refused(asked):
+    size = {"kueue.x-k8s.io/podset-slice-required-topology": "rack", "kueue.x-k8s.io/podset-slice-size": "2"}
+
+    assert await refusal(asked, job_manifest(pods=template(annotations=size))) == (
+        'admission webhook "vjob.kb.io" denied the request: '
+        'spec.template.metadata.annotations[kueue.x-k8s.io/podset-slice-size]: Invalid value: "2": '
+        "must not be greater than pod set count 1"
+    )

@@ -58,3 +58,35 @@ def test_where_a_workload_may_go(annotations, expected):
     old, new = (workload(3, annotations=annotations, **said) for said in ({}, {"clusterName": "a"}))
 
     assert len(workload_faults(old, new)) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "problem"),
+    [
+        pytest.param({"podSetSliceRequiredTopology": "r", "podSetSliceSize": 1}, "", id="all is well"),
+        pytest.param(
+            {"podSetSliceRequiredTopology": "r"},
+            "podSetSliceSize: Required value: must be set when podSetSliceRequiredTopology is specified",
+            id="no size",
+        ),
+        pytest.param(
+            {"podSetSliceRequiredTopology": "r", "podSetSliceSize": 0},
+            "podSetSliceSize: Invalid value: 0: must be greater than 0",
+            id="nothing in a slice",
+        ),
+        pytest.param(
+            {"podSetSliceSize": 1},
+            "podSetSliceSize: Forbidden: may not be set when podSetSliceRequiredTopology is not specified",
+            id="no level",
+        ),
+        pytest.param(
+            {"podsetSliceRequiredTopologyConstraints": [{"topology": "r", "size": 1}, {"topology": "h", "size": 0}]},
+            "podsetSliceRequiredTopologyConstraints[1].size: Invalid value: 0: must be greater than 0",
+            id="nothing in the slices of a layer",
+        ),
+    ],
+)
+def test_slices_have_a_level_and_a_size(request_, problem):
+    found = workload_faults(None, workload_manifest("w", {**pod_set(), "topologyRequest": request_}))
+
+    assert found == ([f"spec.podSets[0].topologyRequest.{problem}"] if problem else [])

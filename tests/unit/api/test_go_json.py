@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetqueue.embedded.apiserver.kinds.go_json import fault
+from fleetqueue.api.go_json import fault
 
 
 @pytest.mark.parametrize(

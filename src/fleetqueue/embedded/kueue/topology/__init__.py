@@ -1,0 +1,1 @@
+"""Topology-aware scheduling: which pods go to which domains of a cluster's nodes. No I/O."""

@@ -1,0 +1,1 @@
+"""Pods of topology-aware Workloads, and the nodes that they run on."""
