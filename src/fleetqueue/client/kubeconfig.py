@@ -86,6 +86,8 @@ def load(path: Path | str | None = None, context: str = "") -> Connection:
     if path is not None:
         return replace(_chosen(_file_config(Path(path)), context, Path(path).parent), file=Path(path))
     listed, paths = _usual_paths()
+    if len(paths) == 1:
+        return load(paths[0], context)
     if paths:
         return _chosen(_merge([_file_config(p) for p in paths]), context, paths[0].parent)
     if listed:
@@ -219,12 +221,27 @@ def _mapping(text: str | bytes, what: str) -> Mapping[str, Any]:
 
     try:
         # The same language ten times as fast, where PyYAML was built with it: a hub reads hundreds of kubeconfigs.
-        config = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+        config = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
-        raise KubeconfigError(f"{what} is not YAML: {error}") from error
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise KubeconfigError(f"{what} is not YAML: {problem or error}{where}") from error
+    config = {} if config is None else config
     if not isinstance(config, Mapping):
         raise KubeconfigError(f"{what} is no map")
+    for kind in ("cluster", "user", "context"):
+        if not _is_list_of(kind, config.get(f"{kind}s")):
+            raise KubeconfigError(f'{what} has "{kind}s" that are no list of entries with a name and a {kind}')
     return config
+
+
+def _is_list_of(kind: str, entries: Any) -> bool:
+    return not entries or (
+        isinstance(entries, list)
+        and all(
+            isinstance(one, Mapping) and "name" in one and isinstance(one.get(kind) or {}, Mapping) for one in entries
+        )
+    )
 
 
 def _file_config(path: Path) -> Mapping[str, Any]:

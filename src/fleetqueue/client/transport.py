@@ -235,15 +235,20 @@ def tls_context(connection: Connection, credential: Credential) -> ssl.SSLContex
     if connection.server.lower().startswith("http://"):
         return False
     authority = credential.ca.decode("ascii", errors="ignore") if credential.ca else None
-    with _named("the certificate authority of the kubeconfig cannot be read"):
+    origin = connection.file or "the kubeconfig"
+    with _named(f"the certificate authority of {origin} cannot be read"):
         context = ssl.create_default_context(cadata=authority)
     if connection.insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if credential.client_certificate and credential.client_key:
-        with _named("the client certificate and key of the kubeconfig cannot be read, or are not of one pair"):
+        with _named(f"the client certificate and key of {origin} cannot be read, or are not of one pair"):
             _load_certificate(context, credential.client_certificate, credential.client_key)
     return context
+
+
+class UnreadableCertificate(ssl.SSLError):
+    """What a kubeconfig has as a certificate, or as its key, is none."""
 
 
 @contextmanager
@@ -252,7 +257,7 @@ def _named(what: str) -> Iterator[None]:
     try:
         yield
     except ssl.SSLError as error:
-        raise ssl.SSLError(error.errno, f"{what} ({error.reason or error.strerror})") from error
+        raise UnreadableCertificate(error.errno, f"{what} ({error.reason or error.strerror})") from error
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

@@ -2,14 +2,14 @@
 
 from fleetqueue.admin import explanations
 from fleetqueue.admin.hub_state import HubState
-from fleetqueue.admin.inventory import job_name
-from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.admin.job_names import job_name
 from fleetqueue.api.quantity import text
 from fleetqueue.dashboard.job_rows import state_of
+from fleetqueue.dashboard.kinds import DatedWorkload
 from fleetqueue.dashboard.rows import Row, seconds
 
 
-def job_detail(workload: kueue.Workload, hub_state: HubState) -> Row:
+def job_detail(workload: DatedWorkload, hub_state: HubState) -> Row:
     """Return what `fleetqueue explain` says of a job, and the facts of its Workload."""
     explanation = explanations.of_workload(workload, hub_state, job_name(workload))
     return {
@@ -42,14 +42,14 @@ def cluster_row(row: Row) -> Row:
     }
 
 
-def facts(workload: kueue.Workload) -> Row:
+def facts(workload: DatedWorkload) -> Row:
     """Return what the Workload itself says."""
     return {
         "queue": workload.spec.queue_name,
         "priority": workload.spec.priority,
         "active": workload.spec.active,
         "created": seconds(workload.metadata.creation_timestamp),
-        "requests": {name: text(amount) for name, amount in workload.requests.items()},
+        "requests": {name: text(amount) for name, amount in workload.asked_for.items()},
         "evictions": sum(int(entry.get("count") or 0) for entry in workload.status.scheduling_stats.evictions),
         "checks": [
             {"name": check.name, "state": check.state, "message": check.message}

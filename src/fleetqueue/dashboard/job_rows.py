@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from fleetqueue.admin.hub_state import HubState
-from fleetqueue.admin.inventory import job_name
 from fleetqueue.admin.job_causes import cause_of
+from fleetqueue.admin.job_names import job_name
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.dashboard.rows import Row, seconds

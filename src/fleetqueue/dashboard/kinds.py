@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import ClassVar, Final, NamedTuple, Self
 
+import msgspec
+
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apps_v1 import StatefulSet
@@ -11,14 +13,33 @@ from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.events_v1 import NORMAL, Event
 from fleetqueue.api.meta import Object, View
+from fleetqueue.api.quantity import Amounts, add, parse_all
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.runtime.cluster import LABELLED_OURS
 from fleetqueue.runtime.events import COMPONENT
 from fleetqueue.runtime.informer import WatchScope
 
 
+class PodSetRequest(View):
+    """What the pods of a pod set ask for together."""
+
+    resources: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class ShownStatus(kueue.WorkloadStatus):
+    resource_requests: tuple[PodSetRequest, ...] = ()
+    """What Kueue found no quota for, while there is no admission."""
+
+
 class DatedWorkload(kueue.Workload):
     """A Workload that keeps its dates and its cluster when it has finished: a timeline shows the past."""
+
+    status: ShownStatus = ShownStatus()
+
+    @property
+    def asked_for(self) -> Amounts:
+        """What it holds, or waits for."""
+        return self.requests or add(parse_all(pod_set.resources) for pod_set in self.status.resource_requests)
 
     @classmethod
     def kept(cls, raw: Manifest) -> Self:

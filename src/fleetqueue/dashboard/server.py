@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from socket import socket
 from typing import Final
 
 import orjson
@@ -45,12 +46,15 @@ class DashboardSettings:
     namespace: str = ""
     """The namespace whose jobs are shown; empty means all."""
     kueue_namespace: str = "kueue-system"
+    token: str = field(default_factory=new_token)
+    listener: socket | None = None
+    """One that listens already, in place of a port."""
 
 
 class Dashboard:
     def __init__(self, client: Client, settings: DashboardSettings) -> None:
         self.settings = settings
-        self.token = new_token()
+        self.token = settings.token
         self.address = ""
         """Where it listens, once it does."""
         self.hub = WatchedHub(client, namespace=settings.namespace, kueue_namespace=settings.kueue_namespace)
@@ -68,7 +72,7 @@ class Dashboard:
         runner = web.AppRunner(self._app(), access_log=None, shutdown_timeout=1.0)
         await runner.setup()
         try:
-            self.address = await listen(runner, self.settings.port)
+            self.address = await listen(runner, self.settings)
             async with asyncio.TaskGroup() as tasks:
                 background = [tasks.create_task(self.hub.run()), tasks.create_task(self._send_changes())]
                 yield
@@ -166,12 +170,15 @@ def message(event: str, data: Row) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (event.encode(), orjson.dumps(data))
 
 
-async def listen(runner: web.AppRunner, port: int) -> str:
-    """Open the port; return the address."""
+async def listen(runner: web.AppRunner, settings: DashboardSettings) -> str:
+    """Open the port, or take the socket that is open; return the address."""
     try:
-        await web.TCPSite(runner, HOST, port).start()
+        if settings.listener is not None:
+            await web.SockSite(runner, settings.listener).start()
+        else:
+            await web.TCPSite(runner, HOST, settings.port).start()
     except OSError as error:
         raise DashboardCannotListen(
-            f"cannot serve the dashboard on {HOST}:{port}: {error.strerror}; choose another --port"
+            f"cannot serve the dashboard on {HOST}:{settings.port}: {error.strerror}; choose another --port"
         ) from error
     return "{}:{}".format(*runner.addresses[0][:2])

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from fleetqueue import clock
+from fleetqueue.api import errors
 from fleetqueue.embedded.apiserver.http.front_end import FrontEnd
 from fleetqueue.embedded.apiserver.http.listener import server_context
 from fleetqueue.embedded.apiserver.server import Secrets
@@ -19,6 +21,8 @@ from fleetqueue.embedded.apiserver.storage.log import LogError, StorageLog
 from fleetqueue.embedded.apiserver.storage.storage import ClusterStorage
 from fleetqueue.embedded.nodes.crash_back_off import BackOff
 from fleetqueue.fleets.embedded_cluster import ADMIN, EmbeddedCluster, new_server
+from fleetqueue.fleets.faults import named_status
+from fleetqueue.fleets.faulty_replies import FaultyReplies
 from fleetqueue.fleets.pods import kueue, operators
 from fleetqueue.fleets.pods.options import Dial
 from fleetqueue.lab import kubeconfigs, ports
@@ -81,7 +85,7 @@ class EmbeddedEndpoint(EmbeddedCluster):
         operators.expect_webhooks(self.server)
         self._keep(self.server.run, "API")
         self._keep(lambda: self.parts(dial).run(), "parts")
-        self._front_end = FrontEnd(self.server.handler, self.server.authentication)
+        self._front_end = FrontEnd(self.server.handler, self.server.authentication, partial(FaultyReplies, self.way))
         self._open.push_async_callback(self._front_end.stop)
         await self._listen(self._front_end)
         write_private(self.folder / "kubeconfig", kubeconfigs.dump(self.kubeconfig))
@@ -114,6 +118,16 @@ class EmbeddedEndpoint(EmbeddedCluster):
         elif how == "refuse":
             self._let_go()
             await self._listen(self._front_end)
+
+    def end_watches(self, error: errors.ApiError | None = None) -> None:
+        """End every open watch: cleanly, or with an ERROR event."""
+        assert self._front_end is not None
+        self.way.end_streams(error)
+        self._front_end.end_watches(None if error is None else named_status(error))
+
+    async def compact(self) -> None:
+        """Forget the past: watches and lists from an older revision expire."""
+        await self.server.storage.compact(self.server.storage.revision)
 
     async def _listen(self, front_end: FrontEnd) -> None:
         try:

@@ -49,6 +49,11 @@ class Way:
         self._streams: list[FaultyStream] = []
 
     @property
+    def has_faults(self) -> bool:
+        """Tell whether a request that is not cut off may fare otherwise than it should."""
+        return self.slow > 0 or bool(self.failures)
+
+    @property
     def open_streams(self) -> int:
         return len(self._streams)
 
@@ -80,7 +85,7 @@ class Way:
         """End every open stream: cleanly, or with an ERROR event."""
         for stream in self._leave_streams():
             if error is not None:
-                stream.send({"type": "ERROR", "object": _status(error)})
+                stream.send({"type": "ERROR", "object": named_status(error)})
             stream.end()
 
     async def pass_through(self, request: Request, timeout: float) -> Failure | None:
@@ -91,6 +96,10 @@ class Way:
         if self._cut or self.slow > timeout:
             await asyncio.sleep(timeout)
             raise errors.Unreachable(f"{what}: timed out, no answer within {timeout:g} s")
+        return await self.arrive(what)
+
+    async def arrive(self, what: str) -> Failure | None:
+        """Let a request in words arrive, as late as the way is slow; return the failure that its answer becomes."""
         if self.slow:
             await asyncio.sleep(self.slow)
         self.arrived(what)
@@ -131,16 +140,16 @@ class FaultyDoor:
     async def request(self, request: Request, *, timeout: float) -> Response:
         failure = await self.way.pass_through(request, timeout)
         if failure is not None and not failure.happens:
-            return _failed(failure)
+            return failed(failure)
         response = await self.door.request(request, timeout=timeout)
         self.way.answered(request, response)
-        return response if failure is None or response.status >= 400 else _failed(failure)
+        return response if failure is None or response.status >= 400 else failed(failure)
 
     @asynccontextmanager
     async def stream(self, request: Request, *, silence: float) -> AsyncIterator[Stream]:
         failure = await self.way.pass_through(request, min(silence, CONNECT_SECONDS))
         if failure is not None:
-            answer = _failed(failure)
+            answer = failed(failure)
             yield RefusedStream(answer.status, answer.body)
             return
         async with self.door.stream(request, silence=silence) as stream:
@@ -173,16 +182,20 @@ class FaultyStream:
 
     async def lines(self) -> AsyncIterator[Manifest]:
         while True:
-            try:
-                async with asyncio.timeout(self._silence):
-                    line = await self._coming.get()
-            except TimeoutError:
-                raise errors.Unreachable(f"no byte for {self._silence:g} s") from None
+            line = await self._next() if self._coming.empty() else self._coming.get_nowait()
             if line is None:
                 return
             if isinstance(line, Exception):
                 raise line
             yield line
+
+    async def _next(self) -> Manifest | Exception | None:
+        """Wait for what comes, as long as such a stream may be silent."""
+        try:
+            async with asyncio.timeout(self._silence):
+                return await self._coming.get()
+        except TimeoutError:
+            raise errors.Unreachable(f"no byte for {self._silence:g} s") from None
 
     async def follow(self, stream: Stream) -> None:
         """Take what a stream says until it ends."""
@@ -210,13 +223,15 @@ class FaultyStream:
             self._coming.put_nowait(line)
 
 
-def _failed(failure: Failure) -> Response:
+def failed(failure: Failure) -> Response:
+    """Return the answer that a failure is; raises Unreachable where it is none."""
     if isinstance(failure.error, errors.Unreachable):
         raise failure.error
-    return Response(failure.error.code, _status(failure.error))
+    return Response(failure.error.code, named_status(failure.error))
 
 
-def _status(error: errors.ApiError) -> Manifest:
+def named_status(error: errors.ApiError) -> Manifest:
+    """Build the Status of an error, with a reason always."""
     return {**status_of(error), "reason": error.reason or type(error).__name__}
 
 

@@ -44,6 +44,12 @@ STOP_SECONDS: Final = 5.0
 READY_SECONDS: Final = 120.0
 
 
+def launched(*arguments: str, watches_files: bool = False) -> tuple[str, ...]:
+    """Return the command line of a program that the kernel ends when we end."""
+    watch = "watch" if watches_files else "no-watch"
+    return (sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), watch, *arguments)
+
+
 class Tier(IntEnum):
     """What stands on what: higher tiers are stopped first, a tier at once."""
 
@@ -111,8 +117,7 @@ class Processes:
         """Start a process; its output is appended to its log."""
         self.check_not_up(command.name)
         make_room(command.log)
-        watch = "watch" if command.watches_files else "no-watch"
-        launch = (sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), watch, *command.arguments)
+        launch = launched(*command.arguments, watches_files=command.watches_files)
         with command.log.open("ab") as log:
             process = subprocess.Popen(
                 launch,

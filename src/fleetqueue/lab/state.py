@@ -9,6 +9,8 @@
   control.sock         the door of a fleet in the background
   supervisor.log       what such a fleet said of its start and its end
   parts.log            what the parts of embedded clusters say
+  dashboard.json       the port and the token of the dashboard
+  dashboard.log        what went wrong with it
   <cluster>/           pki/ etcd/ kueue/ ocm/ logs/ kubeconfig kubeconfig-remote
 """
 
@@ -123,7 +125,8 @@ def refuse_other_engine(data_dir: Path, engine: str) -> None:
 def refuse_foreign(data_dir: Path) -> None:
     """Refuse a folder that holds something else than a fleet, since it is going to be deleted."""
     if data_dir.is_dir() and any(data_dir.iterdir()) and not (data_dir / "fleet.json").is_file():
-        known = {"lock", "ports.json", "supervisor.log", "parts.log"}  # what is left of a fleet that never started
+        # what is left of a fleet that never started
+        known = {"lock", "ports.json", "supervisor.log", "parts.log", "dashboard.json"}
         if any(entry.name not in known for entry in data_dir.iterdir()):
             raise EngineError(f"{data_dir} is not the folder of a fleet; choose an empty one with --data-dir")
 
@@ -136,15 +139,20 @@ def refuse_running(data_dir: Path) -> None:
 
 
 class Ownership:
-    """The lock that lets one process at a time run the fleet of a folder; the kernel frees it when we die."""
+    """The lock that lets one process at a time run the fleet of a folder; the kernel frees it when we die.
+
+    Who takes it again inside of that holds it too: it is free when each of them has released it.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self.path = data_dir / "lock"
         self.file: IO[str] | None = None
+        self._holders = 0
 
     def take(self) -> None:
-        """Become the owner, or say who is; nothing happens when we are."""
+        """Become the owner, or say who is."""
         if self.file is not None:
+            self._holders += 1
             return
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = self.path.open("a+")
@@ -161,6 +169,7 @@ class Ownership:
         file.write(str(os.getpid()))
         file.flush()
         self.file = file
+        self._holders = 1
 
     def is_taken(self) -> bool:
         """Tell whether a process runs the fleet, without becoming its owner."""
@@ -174,7 +183,10 @@ class Ownership:
         return False
 
     def release(self) -> None:
-        """Let another process run the fleet."""
-        if self.file is not None:
+        """Let another process run the fleet, once all who took this have let go."""
+        if self.file is None:
+            return
+        self._holders -= 1
+        if self._holders == 0:
             self.file.close()
             self.file = None

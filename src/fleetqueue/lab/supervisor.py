@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, Protocol
 import orjson
 
 from fleetqueue.lab.control import SOCKET, reachable
+from fleetqueue.lab.dashboard_socket import DashboardSocket
 from fleetqueue.lab.errors import EngineError, NoProcess
 from fleetqueue.lab.processes import ProcessStatus
 from fleetqueue.lab.state import Ownership
@@ -77,20 +78,25 @@ class Supervisor:
         try:
             with reachable(self.fleet.data_dir) as address:
                 server = await asyncio.start_unix_server(self.converse, address)
+            dashboard = DashboardSocket(self.fleet.data_dir)
             async with server:
-                return await self.keep_up()
+                with dashboard.listening():
+                    return await self.keep_up(dashboard)
         finally:
             path.unlink(missing_ok=True)
             self.fleet.ownership.release()
             for number in ENDING_SIGNALS:
                 loop.remove_signal_handler(number)
 
-    async def keep_up(self) -> bool:
+    async def keep_up(self, dashboard: DashboardSocket) -> bool:
         """Start, wait for the end, stop; return whether it was ever up."""
         if not await self.started_before_the_end():
             return False
         self.state = "up"
+        serving = asyncio.create_task(dashboard.serve())
         await self.finished.wait()
+        serving.cancel()
+        await asyncio.wait([serving])
         self.state = "stopping"
         await self.fleet.stop()
         return True

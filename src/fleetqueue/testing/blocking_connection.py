@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import orjson
 
 from fleetqueue.api.requests import JSON, Request, Response
+from fleetqueue.fleets.faulty_replies import ARRANGING
 
 
 class BlockingConnection:
@@ -31,7 +32,8 @@ class BlockingConnection:
     def _sent(self, request: Request) -> Response:
         path = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
         body = None if request.body is None else orjson.dumps(request.body)
-        self._http.request(request.method, path, body, {"Content-Type": request.content_type, "Accept": JSON})
+        headers = {"Content-Type": request.content_type, "Accept": JSON, "User-Agent": ARRANGING}
+        self._http.request(request.method, path, body, headers)
         response = self._http.getresponse()
         return Response(response.status, _decoded(response.read()))
 

@@ -21,8 +21,10 @@ from typing import IO, Any, Final, Self, TypeVar
 import orjson
 
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.errors import ApiError, Unreachable
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.fleets.embedded_settings import EmbeddedSettings, Scenario
+from fleetqueue.fleets.faults import named_status
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.lab.errors import EngineError
 from fleetqueue.lab.state import read_json
@@ -39,18 +41,56 @@ START_SECONDS: Final = 120.0
 ANSWER_SECONDS: Final = 30.0
 END_SECONDS: Final = 20.0
 LOOK_SECONDS: Final = 0.05
+EVER: Final = 2**53
+"""As often as nobody asks."""
 
 
 class LiveCluster(ArrangedObjects):
     """One cluster of the fleet: arrange its objects, and look at what is there."""
 
-    def __init__(self, name: str, folder: Path, port: int) -> None:
+    def __init__(self, name: str, folder: Path, port: int, process: "LiveProcess") -> None:
         self.name = name
+        self._process = process
+        self._seconds_per_request = 0.0
         self.url = f"https://127.0.0.1:{port}"
         self.kubeconfig = folder / "kubeconfig"
         """The file of this cluster alone, for its administrator."""
         self.connection = BlockingConnection(self.url, folder / "pki")
         super().__init__(self.connection.ask)
+
+    # Faults, which do not stop what the test itself adds, changes or looks at
+
+    @property
+    def seconds_per_request(self) -> float:
+        """How much longer every request takes."""
+        return self._seconds_per_request
+
+    @seconds_per_request.setter
+    def seconds_per_request(self, seconds: float) -> None:
+        self._seconds_per_request = seconds
+        self._process.ask("slow", self.name, seconds)
+
+    def fail_on(
+        self, what: str, error: ApiError | Unreachable, *, times: int | None = None, applied: bool = False
+    ) -> None:
+        """Answer requests like `delete configmaps/team-a/a` (`*` stands for anything) with an error.
+
+        With `applied` the request is carried out and only its answer is lost; with `Unreachable` the connection breaks.
+        """
+        self._process.ask("fail", self.name, what, _told(error), EVER if times is None else times, applied)
+
+    def end_watches(self, error: ApiError | None = None) -> None:
+        """End every open watch: cleanly, or with an ERROR event."""
+        self._process.ask("end_watches", self.name, error and named_status(error))
+
+    def compact(self) -> None:
+        """Forget the past: watches and lists from an older revision expire."""
+        self._process.ask("compact", self.name)
+
+    def heal(self) -> None:
+        """End all faults on the way to it."""
+        self._seconds_per_request = 0.0
+        self._process.ask("heal", self.name)
 
     def _created(self, resource: Any, namespace: str, manifest: Manifest) -> Manifest:
         made = super()._created(resource, namespace, manifest)
@@ -69,7 +109,8 @@ class LiveFleet:
         ports = read_json(folder / "ports.json", {})
         names = [name.partition("/")[0] for name in ports]
         self._clusters = {
-            name: LiveCluster(name, folder / name, port) for name, port in zip(names, ports.values(), strict=True)
+            name: LiveCluster(name, folder / name, port, process)
+            for name, port in zip(names, ports.values(), strict=True)
         }
         self._process = process
 
@@ -153,9 +194,9 @@ class LiveFleet:
             self._process.ask("cut", name, "hang" if silently else "refuse")
 
     def heal(self, *names: str) -> None:
-        """Make workers reachable again, all where none is named."""
-        for name in names or self.contexts[1:]:
-            self._process.ask("heal", name)
+        """End all faults on the way to clusters, to all where none is named."""
+        for name in names or self.contexts:
+            self[name].heal()
 
 
 class LiveProcess:
@@ -183,7 +224,7 @@ class LiveProcess:
             finally:
                 live.end()
 
-    def ask(self, verb: str, *arguments: str) -> Any:
+    def ask(self, verb: str, *arguments: Any) -> Any:
         self._questions.write(orjson.dumps({"do": verb, "arguments": arguments}) + b"\n")
         self._questions.flush()
         answer = self.answer(ANSWER_SECONDS)
@@ -211,6 +252,11 @@ class LiveProcess:
             self._process.wait()
         finally:
             self._answers.close()
+
+
+def _told(error: ApiError | Unreachable) -> Manifest | str:
+    """Return an error as it travels to the process of a fleet."""
+    return named_status(error) if isinstance(error, ApiError) else str(error)
 
 
 def wait_until(check: Callable[[], T], within: float | str) -> T:

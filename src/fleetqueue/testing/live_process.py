@@ -10,9 +10,12 @@ import asyncio
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import orjson
 
+from fleetqueue.api import errors
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.fleets import embedded_log
 from fleetqueue.fleets.embedded_lab import EmbeddedLab
 from fleetqueue.fleets.embedded_settings import EmbeddedSettings
@@ -34,13 +37,45 @@ async def work(lab: EmbeddedLab) -> None:
     starting.result()
     try:
         _say("up")
-        supervisor = Supervisor(lab)
+        supervisor = FaultySupervisor(lab)
         line = await asked
         while line:
             _say(await supervisor.answer(line))
             line = await questions.readline()
     finally:
         await lab.stop()
+
+
+class FaultySupervisor(Supervisor):
+    """Puts faults on the ways to the clusters of a fleet, as nobody can who only has it running."""
+
+    def __init__(self, lab: EmbeddedLab) -> None:
+        super().__init__(lab)
+        self.endpoints = lab.endpoints
+
+    async def do(self, verb: str, arguments: list[Any]) -> Any:
+        match verb:
+            case "slow":
+                name, seconds = arguments
+                self.endpoints[name].way.slow = seconds
+            case "fail":
+                name, pattern, error, times, happens = arguments
+                self.endpoints[name].way.fail_on(pattern, _error(error), times=times, happens=happens)
+            case "end_watches":
+                name, error = arguments
+                self.endpoints[name].end_watches(error and errors.from_status(error["code"], error))
+            case "compact":
+                await self.endpoints[arguments[0]].compact()
+            case "heal":
+                await self.endpoints[arguments[0]].heal()
+            case _:
+                return await super().do(verb, arguments)
+        return None
+
+
+def _error(told: Manifest | str) -> errors.ApiError | errors.Unreachable:
+    """Build an error from its Status; a text is that of an answer that never comes."""
+    return errors.Unreachable(told) if isinstance(told, str) else errors.from_status(told["code"], told)
 
 
 def _say(what: object) -> None:

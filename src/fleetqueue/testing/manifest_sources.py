@@ -16,7 +16,7 @@ def manifests_of(source: ManifestSource) -> Iterator[Manifest]:
         yield from _items(source, "a manifest")
         return
     what = str(source) if isinstance(source, Path) else f"{source[:40]!r}"
-    text = source.read_text() if isinstance(source, Path) else source
+    text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
     for document in _documents(text):
         yield from _items(document, what)
 

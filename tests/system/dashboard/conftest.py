@@ -1,13 +1,16 @@
 """A fleet with jobs, its dashboard, and a browser for it."""
 
 import asyncio
+import base64
 from contextlib import asynccontextmanager
 
 import aiohttp
 import orjson
 import pytest
 import pytest_asyncio
+import yaml
 
+from fleetqueue.api.core_v1 import Secret
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.dashboard.server import Dashboard, DashboardSettings
@@ -23,6 +26,30 @@ async def fleet(tmp_path_factory):
     await fleet.start()
     yield fleet
     await fleet.stop()
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
+async def secrets(fleet, dashboard):
+    """All that nobody may read on the page: values of Secrets, tokens and keys of kubeconfigs, the page's own token."""
+    hub = fleet.client()
+    found = (await hub.list(Secret.resource)).items
+    await hub.close()
+    values = {value for item in found for value in (item.get("data") or {}).values()}
+    texts = {base64.b64decode(value).decode(errors="replace") for value in values}
+    tokens = {value for text in texts for value in credentials(text)}
+    assert any("kubeconfig" in item.get("data", {}) for item in found)
+    assert tokens
+    opening = values | texts | tokens | credentials(fleet.kubeconfig.read_text()) | {dashboard.token}
+    return {text for text in opening if len(text) > 8}
+
+
+def credentials(text):
+    """Return the tokens and keys that a text holds where it is a kubeconfig."""
+    try:
+        users = yaml.safe_load(text)["users"]
+    except (yaml.YAMLError, TypeError, KeyError):
+        return set()
+    return {str(value) for entry in users for value in entry["user"].values()}
 
 
 @asynccontextmanager

@@ -23,6 +23,15 @@ BLUE_PIXELS = """(() => {
     return Array.from({ length: data.length / 4 }, (_, pixel) => isBlue(4 * pixel)).filter(Boolean).length;
 })()"""
 """How much of the timeline has the colour of jobs that run; the line of the present moment is left out."""
+WRITTEN = """(() => {
+    const texts = [], pen = CanvasRenderingContext2D.prototype, write = pen.fillText;
+    pen.fillText = function (text, ...where) { texts.push(text); write.call(this, text, ...where); };
+    document.querySelector('.timeline').dispatchEvent(new Event('scroll'));
+    pen.fillText = write;
+    return texts;
+})()"""
+"""What is written on the timeline when it is drawn."""
+NUMBER_TOPS = """[...document.querySelectorAll('.summary dd')].map((node) => node.getBoundingClientRect().top)"""
 
 
 def row(name):
@@ -116,6 +125,40 @@ async def test_jobs_can_be_searched_and_filtered(visit, screen):
     assert "Job/long" in await screen.text("table.jobs tbody")
 
 
+async def test_a_table_follows_where_it_is_scrolled_and_how_many_rows_are_left(visit, screen, fleet):
+    await visit(width=390)
+    scroller = "document.querySelector('#events .scroller')"
+    rows = "[...document.querySelectorAll('table.events tbody tr:not(.spacer)')]"
+    await screen.until(f"{scroller}.scrollHeight > {scroller}.clientHeight")
+
+    await screen.evaluate(f"{scroller}.scrollTop = {scroller}.scrollHeight")
+    await screen.until(
+        f"{rows}.at(-1).getAttribute('aria-rowindex') === document.querySelector('table.events').ariaRowCount"
+    )
+    in_sight = await screen.evaluate(
+        f"{rows}.at(-1).getBoundingClientRect().bottom - {scroller}.getBoundingClientRect().bottom"
+    )
+
+    assert in_sight <= 1
+    assert screen.complaints == []
+
+
+async def test_drawing_everything_anew_does_not_lay_the_page_out_between_its_parts(visit, screen):
+    await visit()
+    await screen.call("Performance.enable")
+
+    before = await layouts(screen)
+    await screen.evaluate("for (let time = 0; time < 10; time += 1) document.querySelector('#language').click()")
+
+    assert await layouts(screen) - before < 10
+
+
+async def layouts(screen):
+    """Return how often the page was laid out."""
+    metrics = (await screen.call("Performance.getMetrics"))["metrics"]
+    return next(metric["value"] for metric in metrics if metric["name"] == "LayoutCount")
+
+
 async def test_the_language_follows_the_browser_and_can_be_switched(visit, screen):
     await visit(language="zh-CN,zh;q=0.9,en;q=0.5")
     before = await screen.text("#fleet h2"), await screen.evaluate("document.documentElement.lang")
@@ -140,6 +183,29 @@ async def test_nothing_is_cut_off_and_everything_has_a_name(visit, screen, width
     assert light is not dark
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["next", "long"])
+async def test_an_open_job_is_as_wide_as_the_screen_has_room(visit, screen, width, name):
+    await visit(width=width)
+
+    await screen.evaluate(f"{row(name)}.querySelector('button').click()")
+    await screen.until("document.querySelector('dialog[open] .facts')")
+    room, wide = await screen.evaluate("(({ clientWidth, scrollWidth }) => [clientWidth, scrollWidth])(job)")
+
+    assert wide == room <= width
+    assert await screen.evaluate(OVERFLOWING) == []
+
+
+async def test_on_a_telephone_numbers_stand_in_two_lines_and_the_timeline_has_its_names_whole(visit, screen):
+    await visit(width=390)
+
+    tops = await screen.evaluate(NUMBER_TOPS)
+    written = await screen.evaluate(WRITTEN)
+
+    assert [len(set(line)) for line in (tops[:3], tops[3:])] == [1, 1]
+    assert {"no cluster yet", "cluster1", "cluster2"} <= set(written)
+
+
 async def test_screen_readers_get_tables_landmarks_and_news(visit, screen):
     await visit(width=390)
 
@@ -158,6 +224,20 @@ async def test_the_page_asks_nobody_else_and_nothing_is_refused(visit, screen, d
     assert screen.complaints == []
     assert dashboard.token not in await screen.evaluate("location.href")
     assert not any(dashboard.token in address for address in screen.requests if "#" not in address)
+
+
+async def test_what_is_photographed_shows_no_secret_of_the_fleet(visit, screen, secrets):
+    await visit()
+    shown = [await screen.evaluate("document.documentElement.outerHTML"), *await screen.evaluate(WRITTEN)]
+    for name in await screen.evaluate(f"{JOBS}.map((row) => row.querySelector('.name span').textContent)"):
+        await screen.evaluate(f"{row(name.removeprefix('Job/'))}.querySelector('button').click()")
+        await screen.until(f"document.querySelector('dialog[open] h2').textContent === '{name}'")
+        shown.append(await screen.evaluate("job.innerText"))
+        await screen.evaluate("job.close()")
+
+    assert "Job/long" in shown[0]
+    assert any("On its way" in text for text in shown[1:])
+    assert [text[:12] for text in secrets if any(text in what for what in shown)] == []
 
 
 async def test_a_wrong_link_says_what_to_do(screen, dashboard):

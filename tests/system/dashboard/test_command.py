@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
+from fleetqueue.lab.dashboard_socket import link
+
 pytestmark = [pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="package")]
 
 
@@ -59,3 +61,32 @@ async def test_a_port_that_is_taken_is_said(fleet, dashboard):
     assert process.returncode == 1
     assert printed == b""
     assert b"choose another --port" in told
+
+
+async def test_a_fleet_serves_its_dashboard_when_somebody_asks_for_it(tmp_path):
+    await typed("up", "--detach", "--in-memory", "--workers", "1", "--data-dir", str(tmp_path))
+    try:
+        address, _, token = link(tmp_path).partition("#token=")
+        headers = {"Authorization": f"Bearer {token}"}
+        was_there = (tmp_path / "dashboard.log").exists()
+        async with aiohttp.ClientSession() as session:
+            async with session.get(address) as page, session.get(f"{address}api/stream", headers=headers) as stream:
+                answers = page.status, stream.status
+            async with session.get(f"{address}api/stream") as refused:
+                without_token = refused.status
+    finally:
+        await typed("down", "--data-dir", str(tmp_path))
+
+    assert (was_there, answers, without_token) == (False, (200, 200), 401)
+    assert token not in (tmp_path / "dashboard.log").read_text()
+    assert link(tmp_path) == ""
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.ClientConnectionError):
+            await session.get(address)
+
+
+async def typed(*arguments):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "fleetqueue", *arguments, stdout=asyncio.subprocess.DEVNULL
+    )
+    assert await process.wait() == 0

@@ -1,12 +1,9 @@
 """The dashboard over its socket: who gets an answer, what is streamed, and that no secret ever is."""
 
-import base64
-
 import aiohttp
 import pytest
 import yaml
 
-from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.dashboard.requests import HEADERS
 
@@ -137,40 +134,14 @@ async def test_a_job_that_is_not_there_is_not_found(asking, dashboard):
     assert response.status == 404
 
 
-async def test_no_answer_holds_a_secret_of_the_fleet(asking, dashboard, fleet):
-    """Every value of every secret on the hub, and every key and token of the kubeconfig, is looked for everywhere."""
+async def test_no_answer_holds_a_secret_of_the_fleet(asking, dashboard, secrets):
     rows = await asking.until(is_settled)
-    hub = fleet.client()
-    found = (await hub.list(Secret.resource)).items
-    await hub.close()
-    values = {value for item in found for value in (item.get("data") or {}).values()}
-    texts = {base64.b64decode(value).decode(errors="replace") for value in values}
-    secret = {text for text in values | texts | credentials(fleet.kubeconfig) if len(text) > 8}
-    tokens = {line for text in texts for line in tokens_in(text)}
-    assert any("kubeconfig" in item.get("data", {}) for item in found)
-    assert tokens
 
     answers = [str(rows)]
     for path in ("/", "/static/main.js", *(f"/api/jobs/{key}" for key in rows["jobs"])):
         answers.append(await (await asking.get(path, token=dashboard.token)).text())
 
-    assert [
-        text[:12] for text in secret | tokens | {dashboard.token} if any(text in answer for answer in answers)
-    ] == []
-
-
-def credentials(kubeconfig):
-    users = yaml.safe_load(kubeconfig.read_text())["users"]
-    return {str(value) for entry in users for value in entry["user"].values()}
-
-
-def tokens_in(text):
-    """Return the tokens and keys that a kubeconfig in a secret holds."""
-    try:
-        users = yaml.safe_load(text)["users"]
-    except (yaml.YAMLError, TypeError, KeyError):
-        return set()
-    return {str(value) for entry in users for value in entry["user"].values()}
+    assert [text[:12] for text in secrets if any(text in answer for answer in answers)] == []
 
 
 async def test_who_may_see_little_sees_that_and_why_not_the_rest(fleet, tmp_path):

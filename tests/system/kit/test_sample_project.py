@@ -18,6 +18,17 @@ INSTALL_SECONDS = 300
 TEST_SECONDS = 240
 """It took two minutes on two cores with ten other programs at work, and much less where there are none."""
 
+A_PROJECT = """
+[project]
+name = "sample"
+version = "0"
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+[tool.setuptools]
+packages = []
+"""
+
 pytestmark = pytest.mark.timeout(2 * INSTALL_SECONDS + 4 * TEST_SECONDS)
 
 
@@ -63,6 +74,30 @@ def test_its_tests_pass_in_both_kinds_of_time(project):
     said = outcome_of(project, "-q", "--durations=12")
 
     assert re.search(r"^6 passed in", said, re.MULTILINE), said
+
+
+def shown(kind):
+    """Return the first example of a kind that the guide to testing shows."""
+    page = (ROOT / "docs" / "en" / "guides" / "testing.md").read_text()
+    return re.search(rf"^```{kind}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+
+
+def test_tox_runs_the_first_test_of_the_guide_with_the_settings_of_the_guide(project, tmp_path):
+    """The project is one that is installed from nothing, and tox is in an environment of its own."""
+    (tmp_path / "pyproject.toml").write_text(A_PROJECT)
+    (tmp_path / "tox.ini").write_text(shown("ini"))
+    (tmp_path / "test_job.py").write_text(shown("python"))
+    environment = tmp_path / ".tox-itself"
+    run(UV, "venv", "--python", sys.executable, environment, seconds=INSTALL_SECONDS)
+    installed = run(UV, "pip", "install", "tox", seconds=INSTALL_SECONDS, VIRTUAL_ENV=str(environment))
+    if installed.returncode != 0:
+        pytest.skip(f"tox cannot be installed here: {installed.stdout[-300:]}")
+
+    tox = environment / "bin" / "tox"
+    ended = run(tox, seconds=INSTALL_SECONDS + TEST_SECONDS, cwd=tmp_path, PIP_FIND_LINKS=str(project.parent))
+
+    assert ended.returncode == 0, ended.stdout
+    assert re.search(r"1 passed in", ended.stdout), ended.stdout
 
 
 def test_its_readme_names_what_it_asks_for():

@@ -253,8 +253,34 @@ def test_of_several_files_each_has_its_own_folder(nowhere, monkeypatch):
 def test_a_broken_file_among_several_is_named(nowhere, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(write(nowhere / "broken", "a: [")))
 
-    with pytest.raises(KubeconfigError, match=r"broken.* is not YAML"):
+    with pytest.raises(KubeconfigError, match=r"broken is not YAML: did not find expected .* in line \d+$"):
         load()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param("[]", "is no map", id="a list"),
+        pytest.param(
+            "{contexts: 3}", 'has "contexts" that are no list of entries with a name and a context', id="a number"
+        ),
+        pytest.param("{clusters: [a]}", 'has "clusters" that are no list', id="no maps"),
+        pytest.param("{users: [{user: {token: t}}]}", 'has "users" that are no list', id="no name"),
+        pytest.param("{users: [{name: a, user: 3}]}", 'has "users" that are no list', id="no section"),
+    ],
+)
+def test_a_file_of_another_shape_is_named(tmp_path, content, message):
+    path = write(tmp_path / "odd", content)
+
+    with pytest.raises(KubeconfigError, match=f"{path} {message}"):
+        load(path)
+
+
+def test_where_the_environment_names_one_file_it_is_known_which(nowhere, monkeypatch):
+    path = write(nowhere / "only", config())
+    monkeypatch.setenv("KUBECONFIG", str(path))
+
+    assert load().file == path
 
 
 def test_an_environment_that_names_only_missing_files_is_an_error(nowhere, monkeypatch):

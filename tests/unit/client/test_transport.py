@@ -20,7 +20,7 @@ from fleetqueue.api.requests import MERGE_PATCH, Request
 from fleetqueue.client import Client
 from fleetqueue.client.credentials import Credential
 from fleetqueue.client.kubeconfig import Connection, ExecPlugin, load
-from fleetqueue.client.transport import HttpDoor, tls_context
+from fleetqueue.client.transport import HttpDoor, UnreadableCertificate, tls_context
 from fleetqueue.testing.virtual_time import ShiftedClock
 
 GET = Request("GET", "/api/v1/nodes")
@@ -511,3 +511,10 @@ def test_a_server_without_tls_has_nothing_to_verify():
 def test_a_certificate_that_cannot_be_read_is_named(credential, what):
     with pytest.raises(ssl.SSLError, match=f"{what} cannot be read"):
         tls_context(Connection("https://hub"), credential)
+
+
+def test_the_file_in_which_it_stands_is_named(tmp_path):
+    read = Connection("https://hub", file=tmp_path / "admin.kubeconfig")
+
+    with pytest.raises(UnreadableCertificate, match=f"authority of {read.file} cannot be read"):
+        tls_context(read, Credential(ca=b"hello"))

@@ -108,6 +108,14 @@ def test_a_cluster_of_an_opened_job_tells_its_rank_its_scores_and_what_was_said_
     )
 
 
+def test_an_opened_job_that_waits_for_quota_tells_what_it_asks_for():
+    requests = [{"name": name, "resources": {"cpu": "2", "memory": "1Gi"}} for name in ("driver", "workers")]
+
+    detail = job_detail(seen(workload("w", resourceRequests=requests)), HUB)
+
+    assert detail["requests"] == {"cpu": "4", "memory": "2Gi"}
+
+
 def test_an_opened_job_tells_why_and_all_that_its_workload_says():
     check = {"name": "gpu", "state": "Pending", "message": "no clusters", "lastTransitionTime": LATER}
     shown = workload("w", QUOTA, admissionChecks=[check], nominatedClusterNames=["gpu-cluster1"])
@@ -116,7 +124,11 @@ def test_an_opened_job_tells_why_and_all_that_its_workload_says():
     detail = job_detail(seen(shown), replace(HUB, members={"gpu-cluster1": member}))
 
     assert (detail["job"], detail["workload"], detail["state"]) == ("Workload/w", "w", "starting")
-    assert (detail["cause"], detail["reason"], detail["next"]) == ("CheckWaits", "gpu is Pending: no clusters", "")
+    assert (detail["cause"], detail["reason"], detail["next"]) == (
+        "CheckWaits",
+        "gpu is Pending: no clusters",
+        "kubectl get admissioncheck gpu -o yaml shows who decides over it",
+    )
     assert detail["requests"] == {"cpu": "1"}
     assert detail["checks"] == [{"name": "gpu", "state": "Pending", "message": "no clusters"}]
     assert [(link["state"], link["kind"], link["says"]) for link in detail["chain"]] == [
@@ -124,5 +136,6 @@ def test_an_opened_job_tells_why_and_all_that_its_workload_says():
         ("ok", "ClusterQueue", ""),
         ("not seen", "AdmissionCheck", ""),
         ("broken", "MultiKueueCluster", "Kueue has not reached it yet"),
+        ("not seen", "LocalQueue", ""),
     ]
     assert [(entry["type"], entry["since"]) for entry in detail["conditions"]] == [("QuotaReserved", at(LATER))]

@@ -11,6 +11,7 @@ def test_the_files_of_the_seeds_and_of_the_docs_are_there():
     assert NAMES == [
         "job-demo1.yaml",
         "job-demo2.yaml",
+        "migrate-demo1.yaml",
         "multikueue-setup-demo1.yaml",
         "multikueue-setup-demo2.yaml",
         "multikueue-setup.yaml",
@@ -20,6 +21,10 @@ def test_the_files_of_the_seeds_and_of_the_docs_are_there():
         "sample-job.yaml",
         "single-clusterqueue-setup.yaml",
         "single-clusterqueue.yaml",
+        "topology-jobs.yaml",
+        "topology-manager-setup.yaml",
+        "topology-nodes.yaml",
+        "topology-worker-setup.yaml",
         "worker-admin.yaml",
     ]
 

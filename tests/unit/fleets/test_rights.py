@@ -126,6 +126,7 @@ USES = {
     "kueue-controller-manager": {
         "limitranges": followed(),
         "namespaces": followed(),
+        "nodes": followed(),
         "runtimeclasses.node.k8s.io": followed(),
         "priorityclasses.scheduling.k8s.io": followed(),
         "jobs.batch": followed(
@@ -156,6 +157,7 @@ USES = {
         f"clusterqueues.{KUEUE}": followed(patch="queues: finalizer"),
         f"clusterqueues/status.{KUEUE}": {"patch": "queues"},
         f"resourceflavors.{KUEUE}": followed(patch="in_use: finalizer"),
+        f"topologies.{KUEUE}": followed(patch="in_use: finalizer"),
         f"multikueueclusters.{KUEUE}": followed(get="runtime/cluster: set_conditions"),
         f"multikueueclusters/status.{KUEUE}": {"patch": "multikueue/clusters"},
         f"localqueues.{KUEUE}": followed(),

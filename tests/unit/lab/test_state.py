@@ -49,11 +49,17 @@ def test_a_fleet_has_one_owner(tmp_path):
     second.release()
 
 
-def test_an_owner_may_take_twice(tmp_path):
+def test_a_fleet_that_its_owner_took_twice_is_free_when_both_have_let_go(tmp_path):
     owner = Ownership(tmp_path)
     owner.take()
     owner.take()
-    owner.release()
+
+    taken = []
+    for _ in range(2):
+        owner.release()
+        taken.append(owner.is_taken())
+
+    assert taken == [True, False]
 
 
 def test_where_a_named_fleet_lies():

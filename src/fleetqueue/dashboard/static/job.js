@@ -14,9 +14,12 @@ export function openJob(key) {
   open = key;
   shown = "";
   const dialog = byId("job");
-  dialog.onclose ??= () => { open = ""; };
+  dialog.onclose ??= () => { if (!dialog.open) open = ""; }; // told late: another job may be open by then
   dialog.onclick ??= (event) => { if (event.target === dialog) dialog.close(); };
-  if (!dialog.open) dialog.showModal();
+  if (!dialog.open) {
+    dialog.replaceChildren(); // rather nothing than the job before
+    dialog.showModal();
+  }
   refreshJob();
 }
 
@@ -72,9 +75,10 @@ function place(key) {
 
 function section(heading, columns, rows) {
   if (!rows.length) return [];
-  return [el("h3", {}, t(heading)), el("table", {},
-    el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, t(name))))),
-    el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell))))))];
+  const row = (cells) => el("tr", { role: "row" }, cells);
+  return [el("h3", {}, t(heading)), el("table", { role: "table", "aria-label": t(heading) }, // roles: the style may make cards of rows
+    el("thead", { role: "rowgroup" }, row(columns.map((name) => el("th", { role: "columnheader", scope: "col" }, t(name))))),
+    el("tbody", { role: "rowgroup" }, rows.map((cells) => row(cells.map((cell) => el("td", { role: "cell" }, cell))))))];
 }
 
 function facts(detail) {

@@ -18,7 +18,7 @@ export function drawJobs(anew = false) {
   });
   drawChoice();
   const search = byId("search");
-  search.oninput ??= () => { table.scroller.scrollTop = 0; drawJobs(); };
+  search.oninput ??= () => { table.rewind(); drawJobs(); };
   search.placeholder = t("search");
   search.setAttribute("aria-label", t("search"));
   table.show(chosenJobs(search.value.trim().toLowerCase()), anew);
@@ -61,7 +61,7 @@ function drawChoice() {
   const focused = byId("states").contains(document.activeElement);
   byId("states").replaceChildren(choice(t("filter"), options, filter, (value) => {
     filter = value;
-    table.scroller.scrollTop = 0;
+    table.rewind();
     drawJobs();
   }));
   if (focused) byId("states").querySelector("input:checked").focus();

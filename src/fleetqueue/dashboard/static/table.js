@@ -1,4 +1,5 @@
 // A table that draws only the rows in sight, so that ten thousand cost as little as thirty.
+// It measures only when its size or place has changed: to ask for them after a change lays the whole page out at once.
 // It stays a table for screen readers, also where the style lays its rows out as cards: roles are set by hand.
 
 import { el } from "./elements.js";
@@ -9,7 +10,7 @@ const BEYOND = 8; // rows that are drawn above and below those in sight
 export class VirtualTable {
   // columns: [{id, label: () => text, cell: (row) => node or text, number: bool}]; label: () => text
   constructor(parent, { name, label, columns, empty }) {
-    Object.assign(this, { label, columns, empty, rows: [], drawn: new Map() });
+    Object.assign(this, { label, columns, empty, rows: [], drawn: new Map(), room: 0, top: 0 });
     this.head = el("tr", { role: "row" });
     this.body = el("tbody", { role: "rowgroup" });
     this.above = el("tr", { "aria-hidden": "true", class: "spacer" }, el("td", { colspan: columns.length }));
@@ -17,15 +18,16 @@ export class VirtualTable {
     this.table = el("table", { role: "table", class: name }, el("thead", { role: "rowgroup" }, this.head), this.body);
     this.none = el("p", { class: "none" });
     this.scroller = el("div", { class: "scroller", tabindex: 0, role: "group" }, this.table, this.none);
-    this.scroller.addEventListener("scroll", () => this.draw(), { passive: true });
-    new ResizeObserver(() => this.draw()).observe(this.scroller);
+    this.scroller.addEventListener("scroll", () => this.measure(), { passive: true });
+    new ResizeObserver(() => this.measure()).observe(this.scroller);
     parent.append(this.scroller);
+    this.height = this.rowHeight();
   }
 
   // Show these rows; a row that is the same object as before is not drawn again, unless `anew`.
   show(rows, anew = false) {
     this.rows = rows;
-    if (anew) this.drawn.clear();
+    if (anew) for (const entry of this.drawn.values()) entry.row = null;
     this.head.replaceChildren(...this.columns.map((column) =>
       el("th", { role: "columnheader", scope: "col", class: classOf(column) }, column.label())));
     this.table.setAttribute("aria-rowcount", rows.length + 1);
@@ -35,10 +37,26 @@ export class VirtualTable {
     this.draw();
   }
 
+  measure() {
+    this.height = this.rowHeight();
+    this.room = this.scroller.clientHeight;
+    this.top = this.scroller.scrollTop;
+    this.draw();
+  }
+
+  rowHeight() {
+    return parseFloat(getComputedStyle(this.table).getPropertyValue("--row"));
+  }
+
+  // Show the first row.
+  rewind() {
+    this.scroller.scrollTop = this.top = 0;
+  }
+
   draw() {
-    const height = parseFloat(getComputedStyle(this.table).getPropertyValue("--row"));
-    const first = Math.max(Math.floor(this.scroller.scrollTop / height) - BEYOND, 0);
-    const last = Math.min(Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / height) + BEYOND, this.rows.length);
+    const { height, room } = this, top = Math.max(Math.min(this.top, this.rows.length * height - room), 0);
+    const first = Math.max(Math.floor(top / height) - BEYOND, 0);
+    const last = Math.min(Math.ceil((top + room) / height) + BEYOND, this.rows.length);
     const before = this.drawn;
     this.drawn = new Map();
     const nodes = [];

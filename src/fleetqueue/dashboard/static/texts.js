@@ -68,7 +68,6 @@ export function t(name, ...values) {
 export function setLanguage(name) {
   chosen = name;
   localStorage.setItem("language", name);
-  writeTexts();
 }
 
 // Write the texts of what stands in index.html.

@@ -11,6 +11,7 @@ import { t } from "./texts.js";
 const RANGES = [["fit", 0], ["15m", 900], ["1h", 3600], ["6h", 21600], ["24h", 86400]];
 const AXIS = 24, GAP = 5, MOST_HEIGHT = 420;
 let scroller, canvas, content, tip, range = "fit", rows = [], bars = [], drawnLanguage = "";
+let size = { width: 0, height: 0, top: 0 }, colors = null, font = ""; // known, so that to paint lays nothing out
 
 export function drawTimeline() {
   if (!scroller) build();
@@ -25,12 +26,12 @@ function build() {
   content = el("div", { class: "timeline-content" }, canvas);
   tip = el("p", { class: "tip", hidden: true });
   scroller = el("div", { class: "scroller timeline", tabindex: 0, role: "group" }, content);
-  scroller.addEventListener("scroll", paint, { passive: true });
+  scroller.addEventListener("scroll", measure, { passive: true });
   canvas.addEventListener("mousemove", point);
   canvas.addEventListener("mouseleave", () => { tip.hidden = true; });
   canvas.addEventListener("click", (event) => { const bar = barAt(event); if (bar) openJob(bar.job.key); });
-  new ResizeObserver(paint).observe(scroller);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  new ResizeObserver(measure).observe(scroller);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colors = null; paint(); });
   byId("timeline").append(scroller, tip);
 }
 
@@ -68,9 +69,14 @@ function span() {
   return [Math.max(first - (to - first) * 0.02, to - 86400), to];
 }
 
+function measure() {
+  size = { width: scroller.clientWidth, height: scroller.clientHeight, top: scroller.scrollTop };
+  paint();
+}
+
 export function paint() {
-  if (!scroller || !scroller.clientWidth) return;
-  const width = scroller.clientWidth, height = Math.min(scroller.clientHeight, content.clientHeight), scale = devicePixelRatio;
+  if (!size.width) return;
+  const { width } = size, height = Math.min(size.height, AXIS + rows.length * rowHeight()), scale = devicePixelRatio;
   if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
     canvas.width = Math.round(width * scale);
     canvas.height = Math.round(height * scale);
@@ -78,12 +84,14 @@ export function paint() {
     canvas.style.height = `${height}px`;
   }
   const pen = canvas.getContext("2d"), [from, to] = span();
-  const left = Math.min(150, width * 0.28), right = width - 12;
-  const view = { pen, from, to, left, right, height, x: (time) => left + (time - from) / (to - from) * (right - left), color: palette() };
+  const left = Math.min(150, width * 0.33), right = width - 12;
+  colors ??= palette();
+  font ||= getComputedStyle(document.body).fontFamily;
+  const view = { pen, from, to, left, right, height, x: (time) => left + (time - from) / (to - from) * (right - left), color: colors };
   view.ticks = steps(from, to, Math.max(Math.floor((right - left) / 90), 2));
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.clearRect(0, 0, width, height);
-  pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  pen.font = `12px ${font}`;
   pen.textBaseline = "middle";
   scroller.setAttribute("aria-label", t("timeline"));
   canvas.setAttribute("aria-label", t("timelineLabel", model.jobs.size, model.clusters.size, moment(from)));
@@ -93,10 +101,10 @@ export function paint() {
 }
 
 function paintRows({ pen, from, left, right, height, x, color }) {
-  const tall = rowHeight(), first = Math.floor(scroller.scrollTop / tall);
+  const tall = rowHeight(), first = Math.floor(size.top / tall);
   bars = [];
   for (let index = first; index < rows.length; index += 1) {
-    const top = AXIS + index * tall - scroller.scrollTop;
+    const top = AXIS + index * tall - size.top;
     if (top > height) break;
     pen.fillStyle = color.line;
     pen.fillRect(0, top + tall - 1, right + 12, 1);

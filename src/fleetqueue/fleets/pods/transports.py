@@ -23,6 +23,7 @@ class AccountDoor:
         self.server = server
         self.account = account
         self.impersonate = impersonate
+        self._opened = self._open()
 
     async def request(self, request: Request, *, timeout: float) -> Response:
         return await self._door().request(request, timeout=timeout)
@@ -34,6 +35,11 @@ class AccountDoor:
         """Nothing is open."""
 
     def _door(self) -> InProcessDoor:
+        if self._opened.credentials.token != self.account.token:
+            self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> InProcessDoor:
         return InProcessDoor(self.server, RequestCredentials(token=self.account.token, impersonate=self.impersonate))
 
 

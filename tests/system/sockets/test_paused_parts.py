@@ -1,0 +1,82 @@
+"""`fleetqueue pause` and `resume`, as typed, on a fleet whose parts are processes: here programs that count."""
+
+import asyncio
+import json
+import sys
+
+import pytest
+
+from fleetqueue.lab.control import SOCKET
+from fleetqueue.lab.processes import Command
+from fleetqueue.lab.supervisor import Supervisor
+from fleetqueue.real.fleet import RealFleet
+
+from .eventually import eventually
+from .typed import Typed
+
+COUNTING = "import itertools, time\nfor n in itertools.count(): print(n, flush=True); time.sleep(0.01)"
+
+
+class CountingFleet(RealFleet):
+    """A fleet of processes in which one that counts stands for Kueue, so that no engine is needed."""
+
+    async def start(self):
+        self.ownership.take()
+        self.processes.start(Command("hub/kueue", (sys.executable, "-c", COUNTING), self.log))
+
+    @property
+    def log(self):
+        return self.data_dir / "kueue.log"
+
+    def counted(self):
+        return self.log.stat().st_size
+
+    def stands_still(self):
+        """Tell whether the kernel has stopped the process."""
+        pid = self.processes.get("hub/kueue").process.pid
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "T"
+
+
+@pytest.fixture
+async def fleet(tmp_path):
+    fleet = CountingFleet(tmp_path / "fleet")
+    fleet.data_dir.mkdir()
+    supervisor = Supervisor(fleet)
+    task = asyncio.create_task(supervisor.run())
+    await asyncio.to_thread(eventually, lambda: (fleet.data_dir / SOCKET).exists() and supervisor.state == "up")
+    yield fleet
+    supervisor.finished.set()
+    await task
+
+
+@pytest.fixture
+def typed(tmp_path, fleet):
+    person = Typed(tmp_path)
+
+    async def typed(*arguments):
+        return await asyncio.to_thread(person, *arguments, "--data-dir", str(fleet.data_dir))
+
+    return typed
+
+
+async def test_a_part_stands_still_until_it_is_let_go_on(fleet, typed):
+    await asyncio.to_thread(eventually, lambda: fleet.counted() > 0)
+
+    paused = await typed("pause", "hub/kueue")
+    status = await typed("status", "-o", "json")
+    assert fleet.stands_still()
+    resumed = await typed("resume", "hub/kueue")
+    before = fleet.counted()
+
+    again = f"fleetqueue resume hub/kueue --data-dir {fleet.data_dir}"
+    assert paused == (0, f"hub/kueue is paused; let it go on with `{again}`\n", "")
+    assert [row["state"] for row in json.loads(status[1])] == ["paused"]
+    assert resumed == (0, "hub/kueue goes on\n", "")
+    await asyncio.to_thread(eventually, lambda: fleet.counted() > before)
+
+
+async def test_a_part_that_is_not_there_is_told_with_those_that_are(typed):
+    code, _, err = await typed("pause", "hub/nope")
+
+    assert (code, err) == (3, 'error: there is no process "hub/nope"; there are: hub/kueue\n')
