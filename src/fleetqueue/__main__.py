@@ -3,8 +3,9 @@
 It is apart from the commands, which take a tenth of a second to import: Ctrl-C must be quiet then as well.
 """
 
+# The interpreter has this already; while the module around it is imported, Ctrl-C would not be quiet yet.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal  # and nothing else: what is imported here is not quiet yet
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit code that shells know for Ctrl-C."""

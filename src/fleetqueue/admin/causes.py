@@ -35,7 +35,7 @@ CODES: Final = {
     "ExceedsQuota": "It asks for more than its ClusterQueue can ever give.",
     "QuotaShort": "It waits until others give quota back.",
     "PreemptionPending": "Others are being stopped to make room for it.",
-    "NoFlavorFits": "No flavor fits its node selector and tolerations.",
+    "NoFlavorFits": "No flavor fits its node selector and tolerations, or the topology that it asks for.",
     "AdmissionGated": "An annotation holds it back.",
     "Queued": "It waits in its queue, and Kueue does not say what for.",
     "Pending": "Kueue says itself what it waits for.",
@@ -58,6 +58,7 @@ CODES: Final = {
     "ConfigMissing": "The MultiKueueConfig that a check names does not exist.",
     # Sending
     "ClusterNotConnected": "Kueue is not connected to a cluster that could take it.",
+    "KindNotServed": "A cluster does not serve a kind that Kueue watches there, so Kueue does not connect to it.",
     "CredentialRefused": "A cluster does not accept the credential that the hub has for it.",
     "PinnedToNobody": "The job allows only clusters that it cannot be sent to.",
     "ClusterDraining": "The clusters that could take it are being drained.",
@@ -90,7 +91,7 @@ class Cause:
     """One of the codes above."""
     sentence: str
     step: str = ""
-    """What to do; empty where there is nothing to do."""
+    """What to do; never empty where something waits."""
 
     def __post_init__(self) -> None:
         if self.code not in CODES:

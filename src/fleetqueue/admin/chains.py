@@ -1,6 +1,6 @@
 """The objects on the way of a job, from its queue to its worker, and which of them is broken. Pure functions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -114,13 +114,36 @@ def _config_link(name: str, hub: HubState) -> ChainLink:
     return ChainLink("MultiKueueConfig", name, WELL, f"lists {', '.join(config.spec.clusters)}")
 
 
-def worker_links(workload: kueue.Workload, hub: HubState) -> Iterator[ChainLink]:
+def worker_links(workload: kueue.Workload, hub: HubState, said: Mapping[str, str]) -> Iterator[ChainLink]:
+    """Tell of the clusters that a job is on, or nominated for, and of its queue there.
+
+    What the queue of a worker has left only the dispatcher knows; `said` is what it says of each cluster.
+    """
     for name in workload.clusters:
         trouble = hub.trouble(name)
         if hub.members is None:
             yield ChainLink("MultiKueueCluster", name, UNSEEN)
+            continue
+        yield ChainLink("MultiKueueCluster", name, BROKEN if trouble else WELL, trouble or "connected")
+        queue = f"{workload.spec.queue_name} on {name}"
+        if trouble:
+            yield ChainLink("LocalQueue", queue, UNSEEN)
+        elif workload.status.cluster_name == name:
+            yield ChainLink("LocalQueue", queue, WELL, "has admitted it")
         else:
-            yield ChainLink("MultiKueueCluster", name, BROKEN if trouble else WELL, trouble or "connected")
+            yield ChainLink("LocalQueue", queue, WAITING, said.get(name) or "has not admitted it yet")
+
+
+def pod_links(workload: kueue.Workload, hub: HubState) -> Iterator[ChainLink]:
+    """Tell of the pods of a Job that was admitted, as its status on the hub counts them."""
+    job = hub.jobs.get(workload.owner.uid) if workload.owner is not None else None
+    if job is None or job.has_ended or not workload.is_true(kueue.ADMITTED):
+        return
+    wanted = 1 if job.spec.parallelism is None else job.spec.parallelism
+    ready = job.status.active if job.status.ready is None else job.status.ready
+    ended = f", {job.status.succeeded} succeeded" if job.status.succeeded else ""
+    state = WELL if ready or job.status.succeeded else WAITING
+    yield ChainLink("Pods", f"of Job {job.name}", state, f"{ready} of {wanted} ready{ended}")
 
 
 def cluster_links(one: cluster.ManagedCluster, hub: HubState) -> Iterator[ChainLink]:

@@ -12,6 +12,17 @@ from fleetqueue.api.fleetqueue import NAMESPACE, placement_of
 
 SEE_CONTROLLER: Final = f"kubectl -n {NAMESPACE} get pods,leases, and read the log of fleetqueue's controller"
 
+REFUSALS: Final = (
+    ("no matches for kind", "KindNotServed", "install that kind there; `fleetqueue doctor` names all that are missing"),
+    (
+        "Unauthorized",
+        "CredentialRefused",
+        "put a kubeconfig that the cluster accepts into the secret of its credential",
+    ),
+)
+"""Parts of what Kueue says of a connection that failed, and what is mended then."""
+NOT_CONNECTED: Final = ("ClusterNotConnected", "mend the network; `fleetqueue get clusters` shows every connection")
+
 
 def first_inactive(names: Iterable[str], hub: HubState) -> Cause | None:
     """Say which of these checks lets nothing start, the first to mend; None where all do, or nobody can tell.
@@ -89,11 +100,8 @@ def _multikueue_check(check: kueue.AdmissionCheck, hub: HubState) -> Cause | Non
     if not lost or not all(lost.values()):
         return None
     member, trouble = next(iter(lost.items()))
-    return Cause(
-        "ClusterNotConnected",
-        f"Kueue reaches no cluster of MultiKueueConfig {config.name}: {member}: {trouble}",
-        "`fleetqueue get clusters` shows every connection; mend the network, the credential or the kinds of jobs there",
-    )
+    code, step = next((named for part, *named in REFUSALS if part in trouble), NOT_CONNECTED)
+    return Cause(code, f"Kueue reaches no cluster of MultiKueueConfig {config.name}: {member}: {trouble}", step)
 
 
 def _as_it_says(check: kueue.AdmissionCheck) -> Cause:
@@ -105,4 +113,5 @@ def _as_it_says(check: kueue.AdmissionCheck) -> Cause:
             f"see whether the controller {check.spec.controller_name} runs",
         )
     sentence = f"AdmissionCheck {check.name} is not Active: {active.reason}: {active.message}"
-    return Cause("CheckInactive", sentence, f"kubectl get admissioncheck {check.name} -o yaml")
+    step = "mend what it says, or take the check off the admissionChecksStrategy of the ClusterQueue"
+    return Cause("CheckInactive", sentence, step)

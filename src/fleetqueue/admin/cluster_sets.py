@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fleetqueue.admin.creation import created
+from fleetqueue.admin.table_text import TABLE, told
 from fleetqueue.api import errors
 from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding
 from fleetqueue.client import Client
@@ -57,13 +58,24 @@ async def unbind(hub: Client, name: str, namespace: str) -> bool:
 # What `fleetqueue clusterset` does, and says that it did.
 
 
-async def create_command(hub: Client, name: str) -> str:
-    return f"clusterset {name} {'created' if await create_set(hub, name) else 'is there already'}"
+def change_of_set(
+    name: str, *, changed: bool, cluster: str = "", before: str = "", namespace: str = ""
+) -> dict[str, object]:
+    """Return what programs read of a change of a set, of a cluster in it, or of a namespace that may use it."""
+    return {"set": name, "cluster": cluster, "before": before, "namespace": namespace, "changed": changed}
 
 
-async def set_command(hub: Client, name: str, clusters: Sequence[str]) -> str:
+async def create_command(hub: Client, name: str, output: str = TABLE) -> str:
+    is_new = await create_set(hub, name)
+    said = f"clusterset {name} {'created' if is_new else 'is there already'}"
+    return told([change_of_set(name, changed=is_new)], output, said)
+
+
+async def set_command(hub: Client, name: str, clusters: Sequence[str], output: str = TABLE) -> str:
     before = await put_into(hub, name, clusters)
-    return "\n".join(f"cluster {cluster} {_put(old, name)}" for cluster, old in before.items())
+    rows = [change_of_set(name, changed=old != name, cluster=cluster, before=old) for cluster, old in before.items()]
+    said = "\n".join(f"cluster {cluster} {_put(old, name)}" for cluster, old in before.items())
+    return told(rows, output, said)
 
 
 def _put(old: str, name: str) -> str:
@@ -72,11 +84,13 @@ def _put(old: str, name: str) -> str:
     return f"moved from clusterset {old} to {name}" if old else f"put into clusterset {name}"
 
 
-async def bind_command(hub: Client, name: str, namespace: str) -> str:
+async def bind_command(hub: Client, name: str, namespace: str, output: str = TABLE) -> str:
     is_new = await bind(hub, name, namespace)
-    return f"clusterset {name} {'bound' if is_new else 'is bound already'} to namespace {namespace}"
+    said = f"clusterset {name} {'bound' if is_new else 'is bound already'} to namespace {namespace}"
+    return told([change_of_set(name, changed=is_new, namespace=namespace)], output, said)
 
 
-async def unbind_command(hub: Client, name: str, namespace: str) -> str:
+async def unbind_command(hub: Client, name: str, namespace: str, output: str = TABLE) -> str:
     was_bound = await unbind(hub, name, namespace)
-    return f"clusterset {name} {'unbound' if was_bound else 'was not bound'} from namespace {namespace}"
+    said = f"clusterset {name} {'unbound' if was_bound else 'was not bound'} from namespace {namespace}"
+    return told([change_of_set(name, changed=was_bound, namespace=namespace)], output, said)

@@ -8,10 +8,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from fleetqueue.admin.causes import Cause, joined
-from fleetqueue.admin.check_causes import first_inactive, unanswered
+from fleetqueue.admin.check_causes import SEE_CONTROLLER, first_inactive, unanswered
 from fleetqueue.admin.hub_state import HubState
+from fleetqueue.admin.placement_verdicts import why_not_chosen
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, placement_of
 from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.candidate_lookup import allowed_clusters
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 
 RESET: Final = "Reset to Pending after eviction."
@@ -20,7 +23,7 @@ SEE_CLUSTERS: Final = "`fleetqueue get clusters` shows every connection and why 
 SAID_BY_DISPATCHER: Final = (
     ("there is no such cluster", "PinnedToNobody", f"correct the annotation {ALLOWED_CLUSTERS} of the job"),
     (
-        " does not offer",
+        messages.NOT_OFFERED,
         "PinnedToNobody",
         f"correct the annotation {ALLOWED_CLUSTERS} of the job, or let the Placement choose that cluster",
     ),
@@ -31,10 +34,14 @@ SAID_BY_DISPATCHER: Final = (
     ("are namespace ", "WorkerQueueMissing", "create the namespace and the LocalQueue on the worker"),
     ("is stopped (spec.stopPolicy)", "WorkerQueueStopped", "set spec.stopPolicy of the worker's queue to None"),
     ("and the job needs", "WorkerQuotaTooSmall", "ask for less, or give the worker's ClusterQueue more quota"),
-    (": draining", "ClusterDraining", "let the Placement choose further clusters, or take the drain back"),
+    (": draining", "ClusterDraining", "let the Placement choose further clusters, or `fleetqueue undrain`"),
     ("the nomination was refused", "NominationRefused", "kubectl get the Workload, and compare it with the message"),
-    ("its job was not created there", "JobRefused", "look at the webhooks of that cluster, and at what the job needs"),
-    ("goes where the first Workload", "WaitsForItsGroup", ""),
+    (
+        "its job was not created there",
+        "JobRefused",
+        "`fleetqueue doctor` names rights that are missing there; else look at its webhooks, and at what the job needs",
+    ),
+    ("goes where the first Workload", "WaitsForItsGroup", "wait until that one has a cluster, or explain that one"),
     (f": not among {ALLOWED_CLUSTERS}", "PinnedToNobody", f"correct the annotation {ALLOWED_CLUSTERS} of the job"),
 )
 """Parts of what the dispatcher says of clusters that cannot take a job, what can be mended first."""
@@ -44,19 +51,30 @@ def why_not_sent(workload: kueue.Workload, hub: HubState) -> Cause:
     """Say why a Workload with quota is not admitted yet, the first thing to mend; never nothing."""
     waiting = [check for check in workload.status.admission_checks if check.state != kueue.READY]
     if not waiting:
-        return Cause("AboutToBeAdmitted", "all checks are Ready; Kueue is about to admit it")
+        return Cause("AboutToBeAdmitted", "all checks are Ready; Kueue is about to admit it", "wait a moment")
     said = _said(waiting)
     all_names = [check.name for check in workload.status.admission_checks]
     lost = waits_for_lost(said) or waits_for_lost(hub.notes.get(workload.uid, ""))
     broken = lost or first_inactive((check.name for check in waiting), hub) or unanswered(all_names, hub)
     if broken is not None:
         return broken
-    if cause := _by_dispatcher(joined(said, hub.notes.get(workload.uid, ""))):
-        return cause.with_details(_lost(workload, hub))
+    if cause := _by_dispatcher(_once(said, hub.notes.get(workload.uid, ""))):
+        return cause.with_details(_why_not_offered(cause, workload, hub), _lost(workload, hub))
     if said:
         state = next(check for check in waiting if own_message(check) == said)
-        return Cause("CheckWaits", f"{state.name} is {state.state}: {said}")
+        step = f"kubectl get admissioncheck {state.name} -o yaml shows who decides over it"
+        return Cause("CheckWaits", f"{state.name} is {state.state}: {said}", step)
     return _on_its_way(workload, hub, waiting[0])
+
+
+def _why_not_offered(cause: Cause, workload: kueue.Workload, hub: HubState) -> str:
+    """Say which rule of its Placements dropped the clusters that a job names; empty where that is not its cause."""
+    if messages.NOT_OFFERED not in cause.sentence:
+        return ""
+    checks = [(hub.checks or {}).get(check.name) for check in workload.status.admission_checks]
+    found = [hub.fleet.placement(placement_of(check), hub.kueue_namespace) for check in checks if check is not None]
+    placements = [placement for placement in found if placement is not None]
+    return why_not_chosen(allowed_clusters(workload), placements, hub.fleet, hub.now)
 
 
 def waits_for_lost(said: str) -> Cause | None:
@@ -77,6 +95,11 @@ def own_message(check: kueue.CheckState) -> str:
 def _said(waiting: Iterable[kueue.CheckState]) -> str:
     """Return what the first check says that says anything: MultiKueue's has no message until a cluster took the job."""
     return next((message for check in waiting if (message := own_message(check))), "")
+
+
+def _once(said: str, note: str) -> str:
+    """Join what the check says with the Event about it; mostly both say the same."""
+    return said if note in said else joined(said, note)
 
 
 def _by_dispatcher(said: str) -> Cause | None:
@@ -100,11 +123,23 @@ def _on_its_way(workload: kueue.Workload, hub: HubState, check: kueue.CheckState
     if lost:
         return Cause("WorkerLost", f"{sentence}; {lost}", SEE_CLUSTERS)
     if not workload.clusters:
-        return Cause("NotNominated", joined(sentence, hub.notes.get(workload.uid, "")))
+        step = f"wait a moment; where that does not help: {SEE_CONTROLLER}"
+        return Cause("NotNominated", joined(sentence, hub.notes.get(workload.uid, "")), step)
     lines = hub.nominations.get(workload.uid, "").split("; ")
     if any(line.startswith(f"{member}: ") and "no room now" in line for member in nominated for line in lines):
-        return Cause("WorkerQuotaShort", f"{sentence}: there was no room for it, and it waits until others end")
-    return Cause("Nominated", sentence)
+        step = f"wait until others end there, or give the worker's ClusterQueue more quota; {_ask_there(workload, hub)}"
+        return Cause("WorkerQuotaShort", f"{sentence}: there was no room for it, and it waits until others end", step)
+    step = f"wait a moment; where that does not help, see whether Kueue runs there; {_ask_there(workload, hub)}"
+    return Cause("Nominated", sentence, step)
+
+
+def _ask_there(workload: kueue.Workload, hub: HubState) -> str:
+    """Name the command that shows what Kueue on a worker says: quota is not all that may keep a job off its nodes."""
+    command = f"kubectl --context CONTEXT -n {workload.namespace} describe workload {workload.name}"
+    found = {name: (hub.members or {}).get(name) for name in workload.clusters}
+    labels = {name: member.metadata.labels if member is not None else {} for name, member in found.items()}
+    names = " or ".join(labels[name].get(CLUSTER_LABEL, name) for name in labels)
+    return f"what Kueue there says, also of topology, the hub cannot read: `{command}`, with your context of {names}"
 
 
 def _lost(workload: kueue.Workload, hub: HubState) -> str:

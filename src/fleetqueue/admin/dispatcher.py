@@ -237,6 +237,14 @@ async def find(hub: Client, namespace: str, config_map: str = "") -> WrittenConf
     return WrittenConfiguration(live, key)
 
 
+async def look(hub: Client, namespace: str, config_map: str = "") -> WrittenConfiguration | None:
+    """Find it where it may be seen."""
+    try:
+        return await find(hub, namespace, config_map)
+    except (errors.Forbidden, NoKueueConfig):
+        return None
+
+
 async def _source(hub: Client, namespace: str, config_map: str) -> KueueSource:
     listed = await hub.list(DEPLOYMENTS, namespace, labels=MANAGER_LABELS)
     return source_of(map(KueueDeployment.view, listed.items), config_map)

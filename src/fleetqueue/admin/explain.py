@@ -1,74 +1,103 @@
-"""What `fleetqueue explain` does: look at a hub, explain one thing of it, and write that for people or programs."""
+"""What `fleetqueue explain` does: look at a hub, and explain one thing of it."""
 
 import asyncio
-import textwrap
 from collections.abc import Collection
-from typing import Final
+from dataclasses import replace
 
 from fleetqueue.admin import explanations
 from fleetqueue.admin.causes import Cause
-from fleetqueue.admin.explanations import Explanation
+from fleetqueue.admin.deployment_pods import workloads_of_deployments
+from fleetqueue.admin.explanations import OPEN, Explanation
 from fleetqueue.admin.hub_state import look
-from fleetqueue.admin.inventory import is_called, job_name, listed
-from fleetqueue.admin.table_text import lines, written
-from fleetqueue.admin.unqueued_jobs import unqueued_jobs
+from fleetqueue.admin.inventory import listed
+from fleetqueue.admin.job_names import is_called, is_kind, job_name
+from fleetqueue.admin.planned_jobs import why_it_would_wait
+from fleetqueue.admin.planned_pods import planned_pods
+from fleetqueue.admin.submitting import refusal
+from fleetqueue.admin.unqueued_jobs import kueue_configuration, unqueued_jobs, why_not_queued
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.queued_kinds import QUEUED_KINDS
+from fleetqueue.api.apps_v1 import Deployment
+from fleetqueue.api.job_kinds import TRAIN_JOB
+from fleetqueue.api.meta import key_of
+from fleetqueue.api.queued_kinds import QUEUED_KINDS, framework_of
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
-
-WIDTH: Final = 100
-CLUSTER_COLUMNS: Final = ("cluster", "rule", "rank", "score", "scores", "connected", "dispatcher")
+from fleetqueue.rules.train_jobs import runtime_kind, runtime_name
 
 
-async def job(hub: Client, name: str, namespace: str, output: str, *, kueue_namespace: str) -> str:
+async def job(hub: Client, name: str, namespace: str, *, kueue_namespace: str) -> Explanation:
     """Explain a job, by its name or as `kind/name`."""
     everything = await listed(hub, kueue.Workload, namespace)
     workloads = [one for one in everything if is_called(job_name(one), name)]
     if not workloads:
-        return _text(await _without_workload(hub, name, namespace, everything), output)
+        pods = await workloads_of_deployments(hub, name, namespace, everything)
+        if not pods:
+            return await _without_workload(hub, name, namespace, everything)
+        about = f"Deployment/{name.rpartition('/')[2]} of namespace {namespace}"
+        return explanations.of_pods(pods, await look(hub, namespace, kueue_namespace=kueue_namespace), about)
     newest = max(workloads, key=lambda one: (not one.is_finished, str(one.metadata.creation_timestamp)))
     state = await look(hub, namespace, kueue_namespace=kueue_namespace)
-    return _text(explanations.of_workload(newest, state, f"{job_name(newest)} of namespace {namespace}"), output)
+    return explanations.of_workload(newest, state, f"{job_name(newest)} of namespace {namespace}")
 
 
-async def workload(hub: Client, name: str, namespace: str, output: str, *, kueue_namespace: str) -> str:
+async def workload(hub: Client, name: str, namespace: str, *, kueue_namespace: str) -> Explanation:
     """Explain a job by its Workload."""
     found = kueue.Workload.view(await hub.get(kueue.Workload.resource, name, namespace))
     state = await look(hub, namespace, kueue_namespace=kueue_namespace)
-    return _text(explanations.of_workload(found, state, f"Workload {found.key}"), output)
+    return explanations.of_workload(found, state, f"Workload {found.key}")
 
 
-async def queue(hub: Client, name: str, namespace: str, output: str, *, kueue_namespace: str) -> str:
-    """Explain whether jobs of a LocalQueue get quota and a cluster."""
+async def queue(hub: Client, name: str, namespace: str, *, kueue_namespace: str) -> Explanation:
+    """Explain whether jobs of a LocalQueue get quota and a cluster; raises NotFound where there is none."""
     state = await look(hub, namespace, kueue_namespace=kueue_namespace)
-    return _text(explanations.of_queue(name, namespace, state), output)
+    if state.local_queues is not None and key_of(namespace, name) not in state.local_queues:
+        kind = kueue.LocalQueue.resource.plural
+        raise errors.NotFound(f'there is no LocalQueue "{name}" in namespace {namespace}', details={"kind": kind})
+    return explanations.of_queue(name, namespace, state)
 
 
-async def planned_job(hub: Client, manifest: Manifest, namespace: str, output: str, *, kueue_namespace: str) -> str:
+async def planned_job(hub: Client, manifest: Manifest, namespace: str, *, kueue_namespace: str) -> Explanation:
     """Explain what would become of a job that was not submitted yet; nothing is written."""
     metadata = manifest.get("metadata") or {}
     about = f"{manifest.get('kind')}/{metadata.get('name') or metadata.get('generateName') or ''}, not submitted"
     where, name = metadata.get("namespace") or namespace, (metadata.get("labels") or {}).get(kueue.QUEUE_LABEL, "")
+    if refused := refusal(manifest, await kueue_configuration(hub, kueue_namespace)):
+        return Explanation(about, Cause("NoWorkload", refused, "submit a kind that Kueue manages, or configure Kueue"))
     if not name:
-        return _text(Explanation(about, _no_queue()), output)
+        return Explanation(about, _no_queue())
     state = await look(hub, where, kueue_namespace=kueue_namespace)
     found = explanations.of_queue(name, where, state)
-    return _text(Explanation(about, found.cause, found.chain, found.clusters), output)
+    target = state.queue_named(name, where)
+    if target is None or found.cause.code != OPEN:
+        return replace(found, about=about)
+    pods = planned_pods(manifest, await _runtime(hub, manifest, where))
+    own = why_it_would_wait(pods, target, state)
+    unjudged = f"what it asks for itself was not judged: {pods.unjudged}" if pods.unjudged else ""
+    topology = "the topology that it asks for was not judged" if pods.asks_for_topology else ""
+    return replace(found, about=about, cause=own or found.cause.with_details(unjudged, topology))
 
 
-async def placement(hub: Client, name: str, output: str, *, kueue_namespace: str) -> str:
+async def _runtime(hub: Client, manifest: Manifest, namespace: str) -> Manifest | None:
+    """Return the runtime that a TrainJob names; None for other kinds, and where it is not seen."""
+    group = str(manifest["apiVersion"]).rpartition("/")[0]
+    kind = runtime_kind(manifest) if framework_of(group, manifest["kind"]) == TRAIN_JOB.framework else None
+    if kind is None:
+        return None
+    return await _get(hub, kind.resource, runtime_name(manifest), namespace if kind.resource.namespaced else "")
+
+
+async def placement(hub: Client, name: str, *, kueue_namespace: str) -> Explanation:
     """Explain what a Placement chose."""
     found = cluster.Placement.view(await hub.get(cluster.Placement.resource, name, kueue_namespace))
-    return _text(explanations.of_placement(found, await look(hub, kueue_namespace=kueue_namespace)), output)
+    return explanations.of_placement(found, await look(hub, kueue_namespace=kueue_namespace))
 
 
-async def managed_cluster(hub: Client, name: str, output: str, *, kueue_namespace: str) -> str:
+async def managed_cluster(hub: Client, name: str, *, kueue_namespace: str) -> Explanation:
     """Explain whether jobs are sent to a cluster."""
     found = cluster.ManagedCluster.view(await hub.get(cluster.ManagedCluster.resource, name))
-    return _text(explanations.of_cluster(found, await look(hub, kueue_namespace=kueue_namespace)), output)
+    return explanations.of_cluster(found, await look(hub, kueue_namespace=kueue_namespace))
 
 
 async def _without_workload(
@@ -80,11 +109,19 @@ async def _without_workload(
         cause = Cause(rows[0]["cause"], rows[0]["why"], rows[0]["step"])
         return Explanation(f"{rows[0]['job']} of namespace {namespace}", cause)
     kind, _, plain = name.rpartition("/")
-    kinds = [one for one in QUEUED_KINDS.values() if not kind or one.kind.lower() == kind.lower()]
+    kinds = [one for one in QUEUED_KINDS.values() if not kind or is_kind(kind, one.kind)]
     found = [one for one in await asyncio.gather(*(_get(hub, one, plain, namespace) for one in kinds)) if one]
     if not found:
-        raise errors.NotFound(f"there is no job {name} in namespace {namespace}, and no Workload of one")
-    return Explanation(f"{found[0]['kind']}/{plain} of namespace {namespace}", _no_queue())
+        raise errors.NotFound(
+            f'there is no job "{name}" in namespace {namespace}, and no Workload of one; '
+            "`fleetqueue get jobs` shows those that are"
+        )
+    told = next((one for one in found if one["kind"] == Deployment.resource.kind), found[0])
+    if told["kind"] != Deployment.resource.kind or kueue.QUEUE_LABEL not in (told["metadata"].get("labels") or {}):
+        return Explanation(f"{told['kind']}/{plain} of namespace {namespace}", _no_queue())
+    why = why_not_queued(Deployment.resource, [told], await kueue_configuration(hub))
+    sentence = f"Kueue queues each of its pods for itself, and none of them has a Workload; {why.sentence}"
+    return Explanation(f"{told['kind']}/{plain} of namespace {namespace}", replace(why, sentence=sentence))
 
 
 async def _get(hub: Client, resource: Resource, name: str, namespace: str) -> Manifest | None:
@@ -100,26 +137,3 @@ def _no_queue() -> Cause:
         f"it has no label {kueue.QUEUE_LABEL}, so Kueue leaves it alone",
         f"label it with {kueue.QUEUE_LABEL} and the name of a LocalQueue when you create it",
     )
-
-
-def _text(explanation: Explanation, output: str) -> str:
-    if output != "table":
-        return written([explanation.row()], (), output)
-    cause = explanation.cause
-    parts = [f"{explanation.about}: {cause.code}", _wrapped(f"{cause.sentence[:1].upper()}{cause.sentence[1:]}.")]
-    if cause.step:
-        parts.append(_wrapped(f"To do: {cause.step}"))
-    if explanation.chain:
-        parts += ["", *lines([link.row() for link in explanation.chain], ("state", "kind", "name", "says"))]
-    if explanation.clusters:
-        columns = [
-            column
-            for column in CLUSTER_COLUMNS
-            if any(row[column] not in ("", None, []) for row in explanation.clusters)
-        ]
-        parts += ["", *lines(explanation.clusters, (*columns, "why"))]
-    return "\n".join(parts)
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -4,15 +4,18 @@ Pure functions over what was seen of the hub.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
+from fleetqueue import clock
 from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.chains import (
     ChainLink,
     check_links,
     cluster_links,
     placement_link,
+    pod_links,
     queue_links,
     set_links,
     worker_links,
@@ -20,14 +23,19 @@ from fleetqueue.admin.chains import (
 from fleetqueue.admin.hub_state import HubState
 from fleetqueue.admin.inventory import verdict_row
 from fleetqueue.admin.job_causes import cause_of
-from fleetqueue.admin.placement_verdicts import ClusterVerdict, verdicts, why_none
+from fleetqueue.admin.job_names import job_name
+from fleetqueue.admin.placement_verdicts import ClusterVerdict, ScorePart, verdicts, why_none
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, placement_of
 from fleetqueue.api.meta import key_of
+from fleetqueue.api.usage_scores import FRESH
+from fleetqueue.controllers.placement_admission.candidate_ranking import facts_of
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
 
+OPEN: Final = "Open"
+"""The code of a queue that nothing keeps from admitting jobs."""
 LISTED: Final = "Listed"
 """The rule of a cluster that a config lists by hand."""
 
@@ -38,6 +46,7 @@ class Explanation:
     cause: Cause
     chain: Sequence[ChainLink] = ()
     clusters: Sequence[dict[str, Any]] = ()
+    now: datetime = field(default_factory=clock.now, compare=False)
 
     def row(self) -> dict[str, Any]:
         """Return it as programs get it."""
@@ -55,9 +64,23 @@ def of_workload(workload: kueue.Workload, hub: HubState, about: str) -> Explanat
     """Explain a job by its Workload."""
     queue = hub.queue_of(workload)
     checks = [check.name for check in workload.status.admission_checks] or _checks(queue)
-    links = [*queue_links(workload, hub), *check_links(checks, workload, hub), *worker_links(workload, hub)]
+    links = [
+        *queue_links(workload, hub),
+        *check_links(checks, workload, hub),
+        *worker_links(workload, hub, {member: said.text for member, said in _said_of_members(workload, hub).items()}),
+        *pod_links(workload, hub),
+    ]
     rows = cluster_rows(_placements(checks, hub), hub, workload) or member_rows(checks, hub, workload)
     return Explanation(about, cause_of(workload, hub), links, rows)
+
+
+def of_pods(workloads: Sequence[kueue.Workload], hub: HubState, about: str) -> Explanation:
+    """Explain a job of which each pod is queued for itself, by the pod that has come least far."""
+    last = min(workloads, key=lambda one: (one.is_finished, one.is_true(kueue.ADMITTED), one.has_quota, one.name))
+    admitted = sum(one.is_true(kueue.ADMITTED) for one in workloads)
+    found = of_workload(last, hub, about)
+    sentence = f"{admitted} of its {len(workloads)} queued pods are admitted; {job_name(last)}: {found.cause.sentence}"
+    return replace(found, cause=Cause(found.cause.code, sentence, found.cause.step))
 
 
 def of_placement(placement: cluster.Placement, hub: HubState) -> Explanation:
@@ -76,7 +99,7 @@ def of_queue(name: str, namespace: str, hub: HubState) -> Explanation:
     found = of_workload(nobody, hub, f"LocalQueue {key_of(namespace, name)}")
     if found.cause.code not in ("Queued", "NotLookedAt"):
         return found
-    return Explanation(found.about, Cause("Open", "nothing keeps it from admitting jobs"), found.chain, found.clusters)
+    return Explanation(found.about, Cause(OPEN, "nothing keeps it from admitting jobs"), found.chain, found.clusters)
 
 
 def of_cluster(one: cluster.ManagedCluster, hub: HubState) -> Explanation:
@@ -97,7 +120,7 @@ def cluster_rows(
     """Tell of each cluster what each Placement makes of it, and what is known of the way there."""
     said = _said_of_members(workload, hub)
     return [
-        _cluster_row(verdict, placement, hub, said)
+        _cluster_row(verdict, placement, hub, said, workload)
         for placement in placements
         for verdict in verdicts(placement, hub.fleet, hub.now)
     ]
@@ -117,9 +140,11 @@ def member_rows(checks: Iterable[str], hub: HubState, workload: kueue.Workload) 
             "score": None,
             "scores": [],
             "why": f"MultiKueueConfig {config.name} lists it",
-            "connected": _connected(found) if (found := (hub.members or {}).get(member)) is not None else "",
+            **_connection((hub.members or {}).get(member)),
             "draining": False,
-            "dispatcher": said.get(member, ""),
+            **_told(said.get(member)),
+            **_worker(member, workload),
+            "score_parts": [],
         }
         for config in configs
         for member in config.spec.clusters
@@ -127,24 +152,68 @@ def member_rows(checks: Iterable[str], hub: HubState, workload: kueue.Workload) 
 
 
 def _cluster_row(
-    verdict: ClusterVerdict, placement: cluster.Placement, hub: HubState, said: dict[str, str]
+    verdict: ClusterVerdict,
+    placement: cluster.Placement,
+    hub: HubState,
+    said: "dict[str, Said]",
+    workload: kueue.Workload | None,
 ) -> dict[str, Any]:
     member = _member_of(verdict.cluster, placement.name, hub)
     config = (hub.configs or {}).get(placement.name)
     return {
         "placement": placement.name,
         **verdict_row(verdict),
-        "connected": "" if member is None else _connected(member),
+        **_connection(member),
         "draining": member is not None and member.name in marks_of(config),
-        "dispatcher": said.get(member.name, "") if member is not None else "",
+        **_told(said.get(member.name) if member is not None else None),
+        **_worker(member.name if member is not None else "", workload),
+        "score_parts": [_part_row(part, verdict.cluster, hub) for part in verdict.parts],
     }
 
 
-def _connected(member: kueue.MultiKueueCluster) -> str:
+def _part_row(part: ScorePart, name: str, hub: HubState) -> dict[str, Any]:
+    """Tell one score with its weight, until when it counts, and since when it is measured, or is not."""
+    score = hub.fleet.score(name, part.resource)
+    fresh = conditions.find(score.status.conditions, FRESH) if score is not None else None
+    return {
+        "name": part.name,
+        "value": part.value,
+        "weight": part.weight,
+        "valid_until": part.valid_until,
+        "fresh": fresh.status if fresh is not None else conditions.UNKNOWN,
+        "fresh_since": fresh.last_transition_time if fresh is not None else None,
+    }
+
+
+def _worker(member: str, workload: kueue.Workload | None) -> dict[str, Any]:
+    """Tell what the queue of a worker has said of a job, as the hub's Kueue wrote it down, and when."""
+    if workload is None or not member or member not in workload.clusters:
+        return {"worker": "", "worker_said_at": None}
+    if workload.status.cluster_name == member:
+        quoted = f'"{member}"'
+        told = next((check for check in workload.status.admission_checks if quoted in check.message), None)
+        since = told.last_transition_time if told is not None else None
+        return {"worker": told.message if told is not None else "has admitted it", "worker_said_at": since}
+    return {"worker": "nominated, and has not admitted it yet", "worker_said_at": None}
+
+
+def _connection(member: kueue.MultiKueueCluster | None) -> dict[str, Any]:
+    """Say whether Kueue is connected to a cluster, and since when it is, or is not."""
+    if member is None:
+        return {"connected": "", "connected_since": None}
     active = conditions.find(member.status.conditions, kueue.ACTIVE)
     if active is None:
-        return "not tried yet"
-    return "yes" if active.is_true else f"no: {member.refusal}"
+        return {"connected": "not tried yet", "connected_since": None}
+    connected = "yes" if active.is_true else f"no: {member.refusal}"
+    return {"connected": connected, "connected_since": active.last_transition_time}
+
+
+def _told(said: "Said | None") -> dict[str, Any]:
+    return {
+        "dispatcher": said.text if said is not None else "",
+        "dispatcher_said_at": said.at if said is not None else None,
+        **facts_of(said.text if said is not None else ""),
+    }
 
 
 def _member_of(name: str, placement: str, hub: HubState) -> kueue.MultiKueueCluster | None:
@@ -158,15 +227,27 @@ def _member_of(name: str, placement: str, hub: HubState) -> kueue.MultiKueueClus
     return next(found, None)
 
 
-def _said_of_members(workload: kueue.Workload | None, hub: HubState) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the dispatcher said of a cluster, and when."""
+
+    text: str
+    at: datetime | None
+
+
+def _said_of_members(workload: kueue.Workload | None, hub: HubState) -> dict[str, Said]:
     """Return what the dispatcher said of each member when it last looked at a job."""
     if workload is None:
         return {}
-    messages = (check.message for check in workload.status.admission_checks)
-    texts = [hub.nominations.get(workload.uid, ""), *messages, hub.notes.get(workload.uid, "")]
-    lines = [line.removeprefix("waiting: ") for text in texts for line in text.split("; ")]
-    parts = (line.partition(": ") for line in lines)
-    return {member: rest for member, found, rest in parts if found and member in (hub.members or {})}
+    at = hub.said_at.get(workload.uid)
+    texts = [
+        (hub.nominations.get(workload.uid, ""), at),
+        *((check.message, check.last_transition_time) for check in workload.status.admission_checks),
+        (hub.notes.get(workload.uid, ""), at),
+    ]
+    lines = [(line.removeprefix("waiting: "), at) for text, at in texts for line in text.split("; ")]
+    parts = ((*line.partition(": "), at) for line, at in lines)
+    return {member: Said(rest, at) for member, found, rest, at in parts if found and member in (hub.members or {})}
 
 
 def _checks(queue: kueue.ClusterQueue | None) -> list[str]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from fleetqueue import clock
 from fleetqueue.admin.placement_verdicts import FleetObjects
 from fleetqueue.api import cluster_v1 as cluster
@@ -55,6 +57,8 @@ class HubState:
     """Why the dispatcher did not send a Workload anywhere, or not any further, by the Workload's uid."""
     nominations: Mapping[str, str] = field(default_factory=dict)
     """What the dispatcher said of all clusters when it last nominated one, by the Workload's uid."""
+    said_at: Mapping[str, datetime] = field(default_factory=dict)
+    """When the dispatcher last said something of a Workload, by the Workload's uid."""
     jobs: Mapping[str, Job] = field(default_factory=dict)
     """By uid."""
     rolling_out: Collection[str] = ()
@@ -66,7 +70,11 @@ class HubState:
 
     def queue_of(self, workload: kueue.Workload) -> kueue.ClusterQueue | None:
         """Return the ClusterQueue that a Workload waits in; None where there is none, or it cannot be seen."""
-        local = (self.local_queues or {}).get(key_of(workload.namespace, workload.spec.queue_name))
+        return self.queue_named(workload.spec.queue_name, workload.namespace)
+
+    def queue_named(self, name: str, namespace: str) -> kueue.ClusterQueue | None:
+        """Return the ClusterQueue to which a LocalQueue leads; None where there is none, or it cannot be seen."""
+        local = (self.local_queues or {}).get(key_of(namespace, name))
         return (self.cluster_queues or {}).get(local.spec.cluster_queue) if local is not None else None
 
     def lacks_multikueue(self, names: Iterable[str]) -> bool:
@@ -106,6 +114,7 @@ async def look(hub: Client, namespace: str = "", *, kueue_namespace: str = KUEUE
         fleet=await fleet_objects(hub),
         notes=last_notes(events),
         nominations=last_notes(events, (NOMINATED,)),
+        said_at=last_times(events),
         kueue_namespace=kueue_namespace,
         jobs={job.uid: job for job in jobs or ()},
         rolling_out={one.key for one in stateful_sets or () if one.is_rolling_out},
@@ -128,6 +137,12 @@ async def fleet_objects(hub: Client) -> FleetObjects:
 
 def _by_key(objects: list[O] | None) -> dict[str, O] | None:
     return None if objects is None else {one.key: one for one in objects}
+
+
+def last_times(events: Iterable[Manifest]) -> dict[str, datetime]:
+    """Return, by the uid of each object, when its newest Event was written."""
+    newest = {str((event.get("regarding") or {}).get("uid")): _time(event) for event in sorted(events, key=_time)}
+    return {uid: msgspec.convert(time, datetime) for uid, time in newest.items() if time}
 
 
 def last_notes(events: Iterable[Manifest], reasons: Collection[str] = EXPLAINING) -> dict[str, str]:

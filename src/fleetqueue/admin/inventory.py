@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from fleetqueue import clock
+from fleetqueue.admin.deployment_pods import workloads_of_deployments
 from fleetqueue.admin.hub_state import HubState, fleet_objects, look
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.job_details import JobSurroundings, job_details, look_up
+from fleetqueue.admin.job_names import is_called, job_name
 from fleetqueue.admin.placement_verdicts import ClusterVerdict, part_text, verdicts
 from fleetqueue.admin.unqueued_jobs import unqueued_jobs
 from fleetqueue.api import cluster_v1 as cluster
@@ -21,7 +23,6 @@ from fleetqueue.api.fleetqueue import (
     credentials_secret,
     placement_of,
 )
-from fleetqueue.api.kueue_pods import OWNER_GVK, OWNER_NAME
 from fleetqueue.api.meta import O
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.client import Client
@@ -222,17 +223,11 @@ async def jobs(hub: Client, namespace: str = "", name: str = "") -> list[Row]:
     """Tell of each job of a namespace, or of all, how far it has come, where, and why; `name` chooses one."""
     workloads = await listed(hub, kueue.Workload, namespace)
     unqueued = await unqueued_jobs(hub, namespace, workloads)
-    workloads = [workload for workload in workloads if is_called(job_name(workload), name)]
+    called = [workload for workload in workloads if is_called(job_name(workload), name)]
+    workloads = called or await workloads_of_deployments(hub, name, namespace, workloads)
     hub_state, around = await look(hub, namespace), await look_up(hub, workloads)
     rows = [job_row(workload, hub_state, around) for workload in workloads]
     return [*rows, *(row for row in unqueued if is_called(row["job"], name))]
-
-
-def is_called(job: str, name: str) -> bool:
-    """Tell whether a job, `Kind/name`, is meant by a name with its kind or without; an empty one means every job."""
-    kind, _, own_name = job.partition("/")
-    wanted, slash, rest = name.partition("/")
-    return name in ("", own_name) or bool(slash and rest == own_name and wanted.lower() == kind.lower())
 
 
 def job_row(workload: kueue.Workload, hub_state: HubState, around: JobSurroundings = NOTHING_AROUND) -> Row:
@@ -250,17 +245,6 @@ def job_row(workload: kueue.Workload, hub_state: HubState, around: JobSurroundin
         "step": cause.step,
         "created": workload.metadata.creation_timestamp,
     }
-
-
-def job_name(workload: kueue.Workload) -> str:
-    """Name the job of a Workload as people do: a set of pods by itself, and a group of pods by the group's name."""
-    annotations, owners = workload.metadata.annotations, workload.metadata.owner_references
-    _, _, kind = annotations.get(OWNER_GVK, "").partition("Kind=")
-    if kind and annotations.get(OWNER_NAME):
-        return f"{kind}/{annotations[OWNER_NAME]}"
-    if workload.owner is not None:
-        return f"{workload.owner.kind}/{workload.owner.name}"
-    return f"{owners[0].kind if owners else workload.resource.kind}/{workload.name}"
 
 
 def job_state(workload: kueue.Workload) -> str:

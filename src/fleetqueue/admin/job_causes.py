@@ -3,12 +3,14 @@
 from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.dispatch_causes import SEE_CLUSTERS, waits_for_lost, why_not_sent
 from fleetqueue.admin.hub_state import HubState
+from fleetqueue.admin.job_names import job_name
 from fleetqueue.admin.queue_causes import why_no_quota
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import message_of
 from fleetqueue.api.kueue_pods import OWNER_NAME
 from fleetqueue.api.meta import key_of
+from fleetqueue.controllers.placement_admission import messages
 
 
 def cause_of(workload: kueue.Workload, hub: HubState) -> Cause:
@@ -16,7 +18,7 @@ def cause_of(workload: kueue.Workload, hub: HubState) -> Cause:
     if workload.is_finished:
         return _how_it_ended(workload)
     if workload.is_deleting:
-        return Cause("Deleting", "it is being deleted")
+        return Cause("Deleting", "it is being deleted", "wait until its finalizers are taken off")
     if workload.is_leaving:
         return _why_it_leaves(workload, hub)
     if workload.is_true(kueue.ADMITTED):
@@ -29,19 +31,29 @@ def _how_it_ended(workload: kueue.Workload) -> Cause:
     finished = conditions.find(workload.status.conditions, kueue.FINISHED)
     reason, message = (finished.reason, finished.message) if finished is not None else ("", "")
     if reason == kueue.FAILED:
-        step = f"fleetqueue logs {workload.name} -n {workload.namespace}"
-        return Cause("Failed", f"it has failed: {message}" if message else "it has failed", step)
+        return Cause("Failed", f"it has failed: {message}" if message else "it has failed", _see_its_logs(workload))
     if reason == kueue.SUCCEEDED:
         return Cause("Succeeded", message or "it has succeeded")
     return Cause("Finished", message or "it has finished")
+
+
+def _see_its_logs(workload: kueue.Workload) -> str:
+    """Say where the logs of a job that has ended are: MultiKueue removes the pods that it sent."""
+    command = f"fleetqueue logs {job_name(workload)} -n {workload.namespace}"
+    if not workload.clusters:
+        return command
+    where = f"where {workload.status.cluster_name} keeps old ones, since its pods there are gone"
+    return f"read its logs {where}; or create it again, and read them while it runs: {command} -f"
 
 
 def _why_it_leaves(workload: kueue.Workload, hub: HubState) -> Cause:
     why = message_of(workload.status.conditions, kueue.EVICTED) or "Kueue does not say why"
     note = hub.notes.get(workload.uid, "")
     lost = waits_for_lost(note)
-    code, step = (lost.code, lost.step) if lost is not None else ("Evicted", "")
-    return Cause(code, f"it is being evicted: {why}", step).with_details(note)
+    if lost is not None:
+        return Cause(lost.code, f"it is being evicted: {why}", lost.step).with_details(note)
+    step = SEE_CLUSTERS if _lost(workload, hub) or messages.MAY_RUN in note else "wait until its pods have stopped"
+    return Cause("Evicted", f"it is being evicted: {why}", step).with_details(note)
 
 
 def _how_it_runs(workload: kueue.Workload, hub: HubState) -> Cause:

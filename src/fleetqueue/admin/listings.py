@@ -7,18 +7,20 @@ from fleetqueue import clock
 from fleetqueue.admin import inventory
 from fleetqueue.admin.inventory import Row
 from fleetqueue.admin.job_watching import job_changes
-from fleetqueue.admin.table_text import age, document, duration, heading, lines, widths, written
+from fleetqueue.admin.table_text import TABLE, age, document, duration, heading, lines, widths, written
 from fleetqueue.api.conditions import TRUE
 from fleetqueue.api.errors import NotFound
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.client import Client
 
-TABLE, WIDE = "table", "wide"
+WIDE = "wide"
 JOB_COLUMNS: Final = ("namespace", "job", "queue", "state", "position", "clusters", "waited", "ran", "why")
 WIDE_JOB_COLUMNS: Final = (
     *("namespace", "job", "queue", "state", "position", "local_position", "clusters", "waited", "ran", "age"),
     *("members", "workload", "why"),
 )
+PLACEMENT_COLUMNS: Final = ("namespace", "name", "succeeded", "reason", "selected", "clusters")
+VERDICT_COLUMNS: Final = ("namespace", "name", "cluster", "rule", "rank", "score", "scores", "why")
 SHORT: Final = {
     "cpu": "cpuClusterAvailable",
     "memory": "memClusterAvailable",
@@ -29,11 +31,15 @@ SHORT: Final = {
 
 
 async def clusters(hub: Client, output: str = TABLE, *, kueue_namespace: str = KUEUE_NAMESPACE) -> str:
-    rows = _aged(await inventory.clusters(hub, kueue_namespace), output)
+    return cluster_text(await inventory.clusters(hub, kueue_namespace), output)
+
+
+def cluster_text(clusters: Sequence[Row], output: str, *, endless: bool = False) -> str:
+    rows = _aged(clusters, output)
     if output == TABLE:
         rows = [{**row, "connected": _connected(row), "credentials_until": _until(row)} for row in rows]
     columns = ("name", "accepted", "joined", "available", "connected", "set", "urls", "credentials_until", "age")
-    table = written(rows, columns, output, empty="no clusters; bring one in with `fleetqueue join`")
+    table = written(rows, columns, output, empty="no clusters; bring one in with `fleetqueue join`", endless=endless)
     return "\n".join([table, *_draining(rows), *_left_out(rows), *_unread(rows)]) if output == TABLE else table
 
 
@@ -46,19 +52,24 @@ async def cluster_sets(hub: Client, output: str = TABLE, *, tree: bool = False) 
 
 async def placements(hub: Client, output: str = TABLE, *, why: bool = False) -> str:
     """List the Placements; with `why`, what each of them makes of each cluster."""
-    if why:
-        columns: tuple[str, ...] = ("namespace", "name", "cluster", "rule", "rank", "score", "scores", "why")
-        return written(await inventory.placement_verdicts(hub), columns, output, empty="no placements")
-    columns = ("namespace", "name", "succeeded", "reason", "selected", "clusters")
-    return written(await inventory.placements(hub), columns, output, empty="no placements")
+    return placement_text(await placement_rows(hub, why=why), output, why=why)
+
+
+async def placement_rows(hub: Client, *, why: bool) -> list[Row]:
+    return await (inventory.placement_verdicts(hub) if why else inventory.placements(hub))
+
+
+def placement_text(rows: Sequence[Row], output: str, *, why: bool, endless: bool = False) -> str:
+    columns = VERDICT_COLUMNS if why else PLACEMENT_COLUMNS
+    return written(rows, columns, output, empty="no placements", endless=endless)
 
 
 async def jobs(hub: Client, output: str = TABLE, *, namespace: str = "", name: str = "") -> str:
     """List the jobs of one namespace, or of all; raises NotFound where a named one is not there."""
     rows = await inventory.jobs(hub, namespace, name)
     if name and not rows:
-        raise NotFound(f'there is no job "{name}" {_in(namespace)}; `fleetqueue get jobs` shows those that are')
-    return job_text(rows, output, empty=f"no jobs {_in(namespace)}".rstrip())
+        raise NotFound(f'there is no job "{name}"{_in(namespace)}; `fleetqueue get jobs` shows those that are')
+    return job_text(rows, output, empty=f"no jobs{_in(namespace)}")
 
 
 async def watched_jobs(hub: Client, output: str = TABLE, *, namespace: str = "", name: str = "") -> AsyncIterator[str]:
@@ -90,7 +101,7 @@ def _told(rows: Sequence[Row]) -> list[Row]:
 
 
 def _in(namespace: str) -> str:
-    return f"in namespace {namespace}" if namespace else ""
+    return f" in namespace {namespace}" if namespace else ""
 
 
 def _times(row: Row) -> Row:

@@ -3,7 +3,7 @@
 Pure functions over listed objects. They judge as OCM does, but for CEL selectors: only decisions show what those say.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Final
 from fleetqueue.admin.causes import Cause
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.fleetqueue import DRAIN_TAINT
 from fleetqueue.api.selectors import LabelSelector
 from fleetqueue.controllers.placement_admission.selection import add_on_prioritizers, recomputed_scores
 from fleetqueue.rules.placement_eligibility import matches, tolerance
@@ -78,6 +79,8 @@ class ScorePart:
     """None where the cluster has none, or its time is over: it counts 0 then."""
     weight: int
     valid_until: datetime | None = None
+    resource: str = ""
+    """The AddOnPlacementScore that it is from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,14 @@ def verdicts(placement: cluster.Placement, fleet: FleetObjects, now: datetime) -
         ),
         *(ClusterVerdict(name, *drop) for name, drop in sorted(drops.items()) if drop is not None),
     ]
+
+
+def why_not_chosen(
+    names: Collection[str], placements: Iterable[cluster.Placement], fleet: FleetObjects, now: datetime
+) -> str:
+    """Say of some clusters which rule of these Placements drops each; empty where none does."""
+    judged = (one for placement in placements for one in verdicts(placement, fleet, now))
+    return "; ".join(f"{one.cluster}: {one.why}" for one in judged if one.cluster in names and not one.is_chosen)
 
 
 def why_none(name: str, namespace: str, fleet: FleetObjects, now: datetime) -> Cause | None:
@@ -197,6 +208,12 @@ def _nobody(placement: cluster.Placement, fleet: FleetObjects, now: datetime) ->
             "NoClusterMatches",
             f"a CEL selector of Placement {placement.name} drops {_names(judged, NOT_JUDGED)}",
             f"compare the clusters with `kubectl -n {placement.namespace} get placement {placement.name} -o yaml`",
+        )
+    if drained := [one.cluster for one in judged if one.rule == TAINTED and DRAIN_TAINT in one.why]:
+        return Cause(
+            "ClusterDraining",
+            f"Placement {placement.name} drops {_listed(drained)}: tainted with {DRAIN_TAINT}, to be drained",
+            f"fleetqueue undrain {drained[0]}; or let the Placement choose further clusters",
         )
     if tainted := by_rule.get(TAINTED):
         return Cause(
@@ -294,6 +311,7 @@ def _parts(name: str, placement: cluster.Placement, fleet: FleetObjects, now: da
             _value(score, add_on.score_name, now),
             weight,
             score.status.valid_until if score else None,
+            add_on.resource_name,
         )
         for add_on, weight, score in found
     ]

@@ -15,13 +15,44 @@ DEACTIVATED: Final = "The workload is deactivated due to "
 ONE_OF_EQUALS: Final = "Kueue has not said why: of several equal jobs, it says so of the first alone"
 GO_ON: Final = '{"spec":{"stopPolicy":"None"}}'
 """The patch that lets a stopped queue go on."""
+CREATE_AGAIN: Final = "a job for MultiKueue that was created meanwhile must be created again"
+"""Kueue's webhook gives a job to MultiKueue when it is created, and only where its queue leads there by then."""
 SAID_BY_KUEUE: Final = (
     ("doesn't match ClusterQueue selector", "NamespaceNotAllowed", "change namespaceSelector of the ClusterQueue"),
-    ("Pending the preemption", "PreemptionPending", ""),
-    ("insufficient unused quota", "QuotaShort", ""),
+    ("Pending the preemption", "PreemptionPending", "wait until those have stopped"),
+    ("insufficient unused quota", "QuotaShort", "wait until others end, or give the ClusterQueue more quota"),
     ("maximum capacity", "ExceedsQuota", "ask for less, or give the ClusterQueue more quota"),
+    (
+        "does not contain the requested level",
+        "NoFlavorFits",
+        "let the job ask for a level that spec.levels of the flavor's Topology has (kubectl get topologies -o yaml)",
+    ),
+    (
+        "does not support TopologyAwareScheduling",
+        "NoFlavorFits",
+        "give the ClusterQueue a flavor with spec.topologyName, or take the topology off the job",
+    ),
+    (
+        "supports only TopologyAwareScheduling",
+        "NoFlavorFits",
+        "let the job ask for a topology, or give the ClusterQueue a flavor without spec.topologyName",
+    ),
+    (
+        "information missing in TAS cache",
+        "NoFlavorFits",
+        "create the Topology that spec.topologyName of the flavor names (kubectl get resourceflavors -o yaml)",
+    ),
+    (
+        "allows to fit only",
+        "NoFlavorFits",
+        "wait until others make room on the nodes, or let the job ask for fewer pods or for a wider level",
+    ),
     ("couldn't assign flavors", "NoFlavorFits", "compare the job's node selector and tolerations with the flavors"),
-    ("is gated by", "AdmissionGated", ""),
+    (
+        "is gated by",
+        "AdmissionGated",
+        f"wait until nobody stands in the annotation {kueue.ADMISSION_GATED_BY} of the job",
+    ),
 )
 """Parts of Kueue's messages about a Workload without quota, the more telling ones first."""
 
@@ -65,17 +96,15 @@ def _queue(workload: kueue.Workload, hub: HubState) -> Cause | None:
         step = f"create it, or label the job with {kueue.QUEUE_LABEL} of another queue; then create the job again"
         return Cause("LocalQueueMissing", f"there is no LocalQueue {name} in namespace {namespace}", step)
     if local.is_stopped:
-        step = (
-            f"kubectl -n {namespace} patch localqueue {name} --type merge -p '{GO_ON}'; a job for MultiKueue that was"
-            " created meanwhile must be created again"
-        )
+        step = f"kubectl -n {namespace} patch localqueue {name} --type merge -p '{GO_ON}'; {CREATE_AGAIN}"
         return Cause("LocalQueueStopped", f"LocalQueue {name} is stopped", step)
     if hub.cluster_queues is None:
         return None
     queue = hub.cluster_queues.get(local.spec.cluster_queue)
     if queue is None:
         sentence = f"LocalQueue {name} leads to ClusterQueue {local.spec.cluster_queue}, which does not exist"
-        return Cause("ClusterQueueMissing", sentence, "create it, or let the LocalQueue lead to another one")
+        step = f"create it, or let the LocalQueue lead to another one; {CREATE_AGAIN}"
+        return Cause("ClusterQueueMissing", sentence, step)
     if queue.is_stopped:
         step = f"kubectl patch clusterqueue {queue.name} --type merge -p '{GO_ON}'"
         return Cause("ClusterQueueStopped", f"ClusterQueue {queue.name} is stopped", step)
@@ -106,14 +135,16 @@ def _waiting(workload: kueue.Workload, hub: HubState) -> Cause:
     said, evicted = (message_of(workload.status.conditions, kind) for kind in (kueue.QUOTA_RESERVED, kueue.EVICTED))
     if until is not None and until > hub.now:
         sentence = f"it was evicted, and is queued again at {timestamp(until)}"
-        return Cause("RequeuedLater", sentence).with_details(evicted)
+        return Cause("RequeuedLater", sentence, "wait until then").with_details(evicted)
     if queue is not None and said == f"ClusterQueue {queue.name} is inactive":
         said = ""  # it was; Kueue says something else when it has looked again
     for part, code, step in SAID_BY_KUEUE:
         if part in said:
             return Cause(code, said, step)
     if said or evicted:
-        return Cause("Pending", said or evicted)
+        step = f"kubectl -n {workload.namespace} describe workload {workload.name}"
+        return Cause("Pending", said or evicted, step)
     if queue is None:
         return Cause("NotLookedAt", "no queue has looked at it yet", "see whether Kueue runs")
-    return Cause("Queued", f"it waits in ClusterQueue {queue.name}; {ONE_OF_EQUALS}")
+    step = "wait; `fleetqueue get jobs` shows its position"
+    return Cause("Queued", f"it waits in ClusterQueue {queue.name}; {ONE_OF_EQUALS}", step)

@@ -59,8 +59,8 @@ class Submission:
         return {**told, "existed": not self.is_new, "uid": metadata.get("uid", "")}
 
 
-def documents(text: str) -> list[Manifest]:
-    """Read the objects of a file, also those of a List; raises CannotSubmit."""
+def documents(text: str, origin: str) -> list[Manifest]:
+    """Read the objects of a file, also those of a List; raises CannotSubmit, which says where the text is from."""
     import yaml
 
     try:
@@ -68,11 +68,11 @@ def documents(text: str) -> list[Manifest]:
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         where = f" in line {mark.line + 1}" if mark is not None else ""
-        raise CannotSubmit(f"what is to be submitted is not YAML: {problem or error}{where}") from error
+        raise CannotSubmit(f"{origin} is not YAML: {problem or error}{where}") from error
     flat = [item for document in found for item in _items(document)]
     if not flat:
-        raise CannotSubmit("there is no object in what is to be submitted")
-    return [_checked(document) for document in flat]
+        raise CannotSubmit(f"there is no object in {origin}")
+    return [_checked(document, origin) for document in flat]
 
 
 def placed(document: Manifest, *, queue: str, namespace: str, default_namespace: str) -> Manifest:
@@ -186,12 +186,12 @@ def _items(document: Any) -> list[Any]:
     return list(document.get("items") or ()) if is_list else [document]
 
 
-def _checked(document: Any) -> Manifest:
+def _checked(document: Any, origin: str) -> Manifest:
     if not isinstance(document, dict) or not document.get("apiVersion") or not document.get("kind"):
-        raise CannotSubmit("an object in it has no apiVersion and kind")
+        raise CannotSubmit(f"an object in {origin} has no apiVersion and kind")
     metadata = document.get("metadata")
     if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
-        raise CannotSubmit(f"a {document['kind']} in it has neither a name nor a generateName")
+        raise CannotSubmit(f"a {document['kind']} in {origin} has neither a name nor a generateName")
     return document
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.dispatcher import NoKueueConfig, find
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -108,6 +109,7 @@ def unqueued_row(resource: Resource, objects: list[Manifest], configuration: Con
     metadata = objects[0]["metadata"]
     group = group_name(metadata) if resource == Pod.resource else ""
     is_ended = all(map(has_ended, objects))
+    cause = Cause("Finished", ENDED_WITHOUT) if is_ended else why_not_queued(resource, objects, configuration)
     return {
         "namespace": metadata["namespace"],
         "job": f"{resource.kind}/{group or metadata['name']}",
@@ -120,29 +122,30 @@ def unqueued_row(resource: Resource, objects: list[Manifest], configuration: Con
         "waited_seconds": None,
         "ran_seconds": None,
         "result": (kueue.FAILED if any(map(has_failed, objects)) else kueue.SUCCEEDED) if is_ended else "",
-        "cause": "Finished" if is_ended else "NoWorkload",
-        "why": ENDED_WITHOUT if is_ended else why_not_queued(resource, objects, configuration),
-        "step": "" if is_ended else SEE_KUEUE,
+        "cause": cause.code,
+        "why": cause.sentence,
+        "step": cause.step,
         "created": msgspec.convert(metadata, ObjectMeta).creation_timestamp,
         "workload": "",
     }
 
 
-def why_not_queued(resource: Resource, objects: list[Manifest], configuration: Configuration | None) -> str:
+def why_not_queued(resource: Resource, objects: list[Manifest], configuration: Configuration | None) -> Cause:
     """Say why a job has no Workload, as far as that is known."""
     metadata = objects[0]["metadata"]
     if metadata.get("deletionTimestamp"):
-        return "it is being deleted"
+        return Cause("NoWorkload", "it is being deleted", "wait until its finalizers are taken off")
     if configuration is not None and not is_managed(resource.group, resource.kind, configuration):
-        return (
-            f"{NO_WORKLOAD}: its configuration on this hub does not list {framework_of(resource.group, resource.kind)}"
-        )
+        framework = framework_of(resource.group, resource.kind)
+        return Cause("NoWorkload", f"{NO_WORKLOAD}: its configuration on this hub does not list {framework}", SEE_KUEUE)
     total = (metadata.get("annotations") or {}).get(GROUP_TOTAL_COUNT, "")
     if group_name(metadata) and total.isdecimal() and len(objects) < int(total):
-        return f"{len(objects)} of the {total} pods of its group are there; Kueue queues the group when all are"
+        why = f"{len(objects)} of the {total} pods of its group are there; Kueue queues the group when all are"
+        return Cause("NoWorkload", why, "create the missing pods of the group")
     if configuration is None:
-        return f"{NO_WORKLOAD}; either it is about to, or it does not manage this kind"
-    return f"{NO_WORKLOAD} yet; if that stays, look at the Events of the job and at Kueue's log"
+        return Cause("NoWorkload", f"{NO_WORKLOAD}; either it is about to, or it does not manage this kind", SEE_KUEUE)
+    why = f"{NO_WORKLOAD} yet; if that stays, look at the Events of the job and at Kueue's log"
+    return Cause("NoWorkload", why, SEE_KUEUE)
 
 
 def has_ended(job: Manifest) -> bool:

@@ -1,7 +1,7 @@
 """`fleetqueue dashboard`: one live page about the hub."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,6 +25,9 @@ def dashboard(
     port: Annotated[
         int, typer.Option(help="The port on this machine.", show_default="any that is free", min=0, max=65535)
     ] = 0,
+    listener: Annotated[
+        int, typer.Option("--socket", help="A socket that listens; the token comes on standard input.", hidden=True)
+    ] = -1,
 ) -> None:
     """Show the hub on one live page: fleet, queues, jobs on a timeline, and why a job waits.
 
@@ -36,10 +39,21 @@ def dashboard(
       fleetqueue dashboard
       fleetqueue dashboard --context hub -n team-a --port 8000
     """
-    run(serve(kubeconfig, context, namespace=namespace, kueue_namespace=kueue_namespace, port=port))
+    given = {} if listener < 0 else inherited(listener)
+    run(serve(kubeconfig, context, namespace=namespace, kueue_namespace=kueue_namespace, port=port, **given))
 
 
-async def serve(kubeconfig: Path | None, context: str, *, namespace: str, kueue_namespace: str, port: int) -> None:
+def inherited(listener: int) -> dict[str, Any]:
+    """Return what a fleet gives to the dashboard that it starts."""
+    import socket
+    import sys
+
+    return {"listener": socket.socket(fileno=listener), "token": sys.stdin.read()}
+
+
+async def serve(
+    kubeconfig: Path | None, context: str, *, namespace: str, kueue_namespace: str, port: int, **given: Any
+) -> None:
     """Serve the page until Ctrl-C."""
     import asyncio
     import logging
@@ -53,10 +67,11 @@ async def serve(kubeconfig: Path | None, context: str, *, namespace: str, kueue_
     client = connect(connection)
     try:
         await client.read("/version")  # a hub that does not answer at all is said here, not on the page
-        settings = DashboardSettings(connection.server, port, namespace, kueue_namespace)
+        settings = DashboardSettings(connection.server, port, namespace, kueue_namespace, **given)
         page = Dashboard(client, settings)
         async with page.serving():
-            print(LINK.format(hub=connection.server, link=page.link), flush=True)
+            if settings.listener is None:  # else the fleet tells the link, and this is its log
+                print(LINK.format(hub=connection.server, link=page.link), flush=True)
             await asyncio.Event().wait()
     finally:
         await client.close()

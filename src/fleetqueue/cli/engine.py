@@ -24,7 +24,7 @@ def engine() -> None:
     """Keep `build` a command of its own: with one command alone there would be no group."""
 
 
-@app.command()
+@app.command(short_help="Build what is missing of it.")
 def build(
     kueue_source: Annotated[
         Path | None,

@@ -4,7 +4,10 @@ import os
 import sys
 from collections.abc import Coroutine
 from enum import IntEnum
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from fleetqueue.api.errors import NotFound, Unreachable
 
 T = TypeVar("T")
 
@@ -20,8 +23,18 @@ NO_HUB: Final = (
 )
 
 
+LISTED_BY: Final = {
+    "localqueues": "kubectl get localqueues --all-namespaces",
+    "managedclusters": "fleetqueue get clusters",
+    "managedclustersets": "fleetqueue get clustersets",
+    "namespaces": "kubectl get namespaces",
+    "placements": "fleetqueue get placements",
+    "workloads": "kubectl get workloads --all-namespaces",
+}
+"""What shows those that are there, where one is not."""
 NO_CONNECTION: Final = "is the cluster up, and does the kubeconfig name it?"
 WRONG_CERTIFICATES: Final = "do the certificates of the kubeconfig belong to this cluster?"
+UNREADABLE_CERTIFICATE: Final = "get this kubeconfig anew from whoever runs the cluster"
 
 
 class Code(IntEnum):
@@ -89,7 +102,7 @@ def explain(error: BaseException) -> tuple[str, Code]:
     if isinstance(error, CommandFailure):
         return str(error), error.code
     if isinstance(error, errors.NotFound):
-        return NO_HUB if str(error) == NO_PAGE else str(error), Code.NOT_FOUND
+        return _not_there(error), Code.NOT_FOUND
     if isinstance(error, KubeconfigNotFound | NoFleet | NoKueueConfig | NoPods | NoProcess):
         return str(error), Code.NOT_FOUND
     if isinstance(error, NotInTime | TimeoutError):
@@ -97,21 +110,33 @@ def explain(error: BaseException) -> tuple[str, Code]:
     if isinstance(error, CannotSubmit | KubeconfigError | SettingsError):
         return str(error), Code.USAGE
     if isinstance(error, errors.Unreachable):
-        return f"{error}; {WRONG_CERTIFICATES if _is_of_tls(error) else NO_CONNECTION}", Code.FAILED
+        return f"{error}; {_way_in(error)}", Code.FAILED
     if isinstance(error, errors.Unauthorized):
         return f"{error}; the token or certificate of the kubeconfig is not accepted: has it expired?", Code.FAILED
-    if isinstance(error, errors.Forbidden):
+    if isinstance(error, errors.Forbidden) and not error.is_from_webhook:
         return f"{error}; use a kubeconfig with more rights", Code.FAILED
     if isinstance(error, _spoken()):
         return str(error), Code.FAILED
     return f"{type(error).__name__}: {error}; run it again with --debug for the details", Code.FAILED
 
 
-def _is_of_tls(error: BaseException) -> bool:
-    """Tell whether a cluster could not be asked because of certificates."""
+def _not_there(error: "NotFound") -> str:
+    """Say what is not there, and what shows those that are."""
+    if str(error) == NO_PAGE:
+        return NO_HUB
+    listing = LISTED_BY.get(error.details.get("kind", ""))
+    return f"{error}; `{listing}` shows those that are" if listing else str(error)
+
+
+def _way_in(error: "Unreachable") -> str:
+    """Say what to look at where a cluster could not be asked: its certificates, or the way to it."""
     import ssl
 
-    return isinstance(error.__cause__, ssl.SSLError)
+    from fleetqueue.client.transport import UnreadableCertificate
+
+    if isinstance(error.__cause__, UnreadableCertificate):
+        return UNREADABLE_CERTIFICATE
+    return WRONG_CERTIFICATES if isinstance(error.__cause__, ssl.SSLError) else NO_CONNECTION
 
 
 def wants_traceback() -> bool:

@@ -1,19 +1,36 @@
 """`fleetqueue explain`: why something is as it is, and what to do."""
 
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fleetqueue.cli.exit_codes import Code, CommandFailure
-from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, Output, OutputFormat, show
+from fleetqueue.cli.options import (
+    JOBS_IN_FILE,
+    Context,
+    Kubeconfig,
+    KueueNamespace,
+    Output,
+    OutputFormat,
+    Watch,
+    objects_in,
+    show_facts,
+)
+
+if TYPE_CHECKING:
+    from fleetqueue.admin.explanations import Explanation
+    from fleetqueue.client import Client
 
 app = typer.Typer(
     no_args_is_help=True,
     help="""Say why a job, a queue, a Placement or a cluster is as it is: the one cause first, and what to do.
 
     Below it stand the objects on the way, the broken ones marked, and a row for each cluster: the rule that dropped
-    it, or its scores. -o json has a stable code for every cause.
+    it, or its scores. -o json has a stable code for every cause. With -w, all is printed again whenever it changes.
 
     \b
     Example:
@@ -24,7 +41,8 @@ app = typer.Typer(
 
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The namespace.")]
 JobFile = Annotated[
-    Path | None, typer.Option("--filename", "-f", help="A job that was not submitted yet; nothing is written.")
+    Path | None,
+    typer.Option("--filename", "-f", help=f"A file with {JOBS_IN_FILE}; nothing is submitted."),
 ]
 
 
@@ -36,6 +54,7 @@ def job(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",
+    watch: Watch = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Say why a job waits, where it is, or how it ended; with -f, what a job would wait for that is not submitted yet.
@@ -45,23 +64,31 @@ def job(
       fleetqueue explain job train -n team-a
       fleetqueue explain job pytorchjob/train -o json
       fleetqueue explain job -f job.yaml
+      fleetqueue examples job-demo1 | fleetqueue explain job -f -
     """
     from fleetqueue.admin import explain
 
     if bool(name) == (filename is not None):
         raise CommandFailure("name a job, or give a file with -f", Code.USAGE)
     if filename is not None:
-        manifest = _read(filename)
-        show(
+        planned = objects_in(filename)
+        _show(
             kubeconfig,
             context,
-            lambda hub: explain.planned_job(hub, manifest, namespace, output.value, kueue_namespace=kueue_namespace),
+            output,
+            *(
+                lambda hub, one=one: explain.planned_job(hub, one, namespace, kueue_namespace=kueue_namespace)
+                for one in planned
+            ),
+            watch=watch,
         )
         return
-    show(
+    _show(
         kubeconfig,
         context,
-        lambda hub: explain.job(hub, name, namespace, output.value, kueue_namespace=kueue_namespace),
+        output,
+        lambda hub: explain.job(hub, name, namespace, kueue_namespace=kueue_namespace),
+        watch=watch,
     )
 
 
@@ -72,6 +99,7 @@ def workload(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",
+    watch: Watch = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Say the same of a job by its Workload.
@@ -82,10 +110,12 @@ def workload(
     """
     from fleetqueue.admin import explain
 
-    show(
+    _show(
         kubeconfig,
         context,
-        lambda hub: explain.workload(hub, name, namespace, output.value, kueue_namespace=kueue_namespace),
+        output,
+        lambda hub: explain.workload(hub, name, namespace, kueue_namespace=kueue_namespace),
+        watch=watch,
     )
 
 
@@ -96,6 +126,7 @@ def queue(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",
+    watch: Watch = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Say what keeps the jobs of a LocalQueue from getting quota and a cluster.
@@ -106,10 +137,12 @@ def queue(
     """
     from fleetqueue.admin import explain
 
-    show(
+    _show(
         kubeconfig,
         context,
-        lambda hub: explain.queue(hub, name, namespace, output.value, kueue_namespace=kueue_namespace),
+        output,
+        lambda hub: explain.queue(hub, name, namespace, kueue_namespace=kueue_namespace),
+        watch=watch,
     )
 
 
@@ -119,6 +152,7 @@ def placement(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",
+    watch: Watch = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Say of every cluster whether a Placement chose it, by which rule it was dropped, and which scores it has.
@@ -129,7 +163,13 @@ def placement(
     """
     from fleetqueue.admin import explain
 
-    show(kubeconfig, context, lambda hub: explain.placement(hub, name, output.value, kueue_namespace=kueue_namespace))
+    _show(
+        kubeconfig,
+        context,
+        output,
+        lambda hub: explain.placement(hub, name, kueue_namespace=kueue_namespace),
+        watch=watch,
+    )
 
 
 @app.command(short_help="Whether jobs are sent to a cluster, and why not.")
@@ -138,6 +178,7 @@ def cluster(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",
+    watch: Watch = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Say whether jobs are sent to a cluster: is it available, chosen by a Placement, and reached by Kueue?
@@ -148,20 +189,30 @@ def cluster(
     """
     from fleetqueue.admin import explain
 
-    show(
+    _show(
         kubeconfig,
         context,
-        lambda hub: explain.managed_cluster(hub, name, output.value, kueue_namespace=kueue_namespace),
+        output,
+        lambda hub: explain.managed_cluster(hub, name, kueue_namespace=kueue_namespace),
+        watch=watch,
     )
 
 
-def _read(file: Path) -> dict[str, object]:
-    import yaml
+def _show(
+    kubeconfig: Path | None,
+    context: str,
+    output: OutputFormat,
+    *explained: Callable[["Client"], Awaitable["Explanation"]],
+    watch: bool,
+) -> None:
+    """Print explanations, on a terminal within its width."""
+    from fleetqueue.admin.explanation_text import as_text
 
-    try:
-        documents = [one for one in yaml.safe_load_all(file.read_text()) if one]
-    except (OSError, yaml.YAMLError) as error:
-        raise CommandFailure(f"{file} cannot be read: {error}", Code.USAGE) from error
-    if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise CommandFailure(f"{file} has {len(documents)} objects; one job can be explained at a time", Code.USAGE)
-    return documents[0]
+    async def look(hub: "Client") -> list["Explanation"]:
+        return [await one(hub) for one in explained]
+
+    def write(explanations: list["Explanation"]) -> str:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+        return as_text(explanations, output.value, width, endless=watch)
+
+    show_facts(kubeconfig, context, look, write, watch=watch)

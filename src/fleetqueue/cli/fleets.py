@@ -65,10 +65,12 @@ def how_to_go_on(data_dir: Path, *, is_detached: bool, is_bare: bool = False) ->
     """Say what a person can do with a fleet that is up."""
     import shlex
 
+    from fleetqueue.lab.dashboard_socket import link
     from fleetqueue.lab.state import option
 
     chosen = option(data_dir)
-    look = BARE_LOOK if is_bare else ("kubectl get managedclusters", "fleetqueue get clusters", "fleetqueue dashboard")
+    look = BARE_LOOK if is_bare else ("kubectl get managedclusters", "fleetqueue get clusters")
+    dashboard = "" if is_bare else link(data_dir)
     end = f"fleetqueue down{chosen}" if is_detached else "press Ctrl-C"
     return "\n".join(
         [
@@ -76,6 +78,7 @@ def how_to_go_on(data_dir: Path, *, is_detached: bool, is_bare: bool = False) ->
             "The fleet is up. To use it:",
             f"  export KUBECONFIG={shlex.quote(str(data_dir / 'kubeconfig'))}",
             *(f"  {line}" for line in look),
+            *([f"Its dashboard: {dashboard}"] if dashboard else []),
             "The contexts are hub, cluster1, ...; kind-hub, kind-cluster1, ... are other names for them.",
             f"To look at it: fleetqueue status{chosen}. To end it: {end}",
         ]

@@ -15,8 +15,10 @@ from fleetqueue.cli.options import (
     KueueNamespace,
     Output,
     OutputFormat,
+    Watch,
     show,
     show_each,
+    show_facts,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def clusters(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",
+    watch: Watch = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show the workers: registered, available, in which set, and until when Kueue can reach them.
@@ -51,9 +54,15 @@ def clusters(
     Example:
       fleetqueue get clusters
     """
-    from fleetqueue.admin import listings
+    from fleetqueue.admin import inventory, listings
 
-    show(kubeconfig, context, lambda hub: listings.clusters(hub, output.value, kueue_namespace=kueue_namespace))
+    show_facts(
+        kubeconfig,
+        context,
+        lambda hub: inventory.clusters(hub, kueue_namespace),
+        lambda rows: listings.cluster_text(rows, output.value, endless=watch),
+        watch=watch,
+    )
 
 
 @app.command(short_help="Show the cluster sets.")
@@ -78,6 +87,7 @@ def clustersets(
 def placements(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
+    watch: Watch = False,
     output: Output = OutputFormat.TABLE,
     why: Annotated[
         bool, typer.Option("--why", help="A row for each cluster: the rule that dropped it, or its scores.")
@@ -92,7 +102,13 @@ def placements(
     """
     from fleetqueue.admin import listings
 
-    show(kubeconfig, context, lambda hub: listings.placements(hub, output.value, why=why))
+    show_facts(
+        kubeconfig,
+        context,
+        lambda hub: listings.placement_rows(hub, why=why),
+        lambda rows: listings.placement_text(rows, output.value, why=why, endless=watch),
+        watch=watch,
+    )
 
 
 @app.command(short_help="Show the jobs: how far, where, and why.")

@@ -1,11 +1,21 @@
 """`fleetqueue install`, `fleetqueue uninstall`: make a hub ready for our controller, or take it away while jobs run."""
 
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import typer
 
 from fleetqueue.cli.exit_codes import Code, CommandFailure, run
-from fleetqueue.cli.options import Context, Kubeconfig, KueueConfigMapName, KueueNamespace, Timeout, opened
+from fleetqueue.cli.options import (
+    Context,
+    Kubeconfig,
+    KueueConfigMapName,
+    KueueNamespace,
+    Output,
+    OutputFormat,
+    Timeout,
+    opened,
+)
 from fleetqueue.cli.progress import Progress
 
 
@@ -20,6 +30,7 @@ def install(
     print_only: Annotated[
         bool, typer.Option("--print", help="Print the change of Kueue's configuration, and change nothing.")
     ] = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Look whether a hub has what fleetqueue needs, and let Kueue leave dispatching to it.
 
@@ -37,23 +48,39 @@ def install(
       fleetqueue install --print
     """
     from fleetqueue.admin import dispatcher as kueue_dispatcher
+    from fleetqueue.admin.table_text import written
     from fleetqueue.controllers.processes.capabilities import detect
 
-    async def work(report: Progress) -> str:
+    async def work(report: Progress) -> InstallState:
         async with opened(kubeconfig, context) as hub:
             capabilities = await detect(hub)
             report(f"the hub has Kueue and OCM; {capabilities.limit}")
+            change = ""
             if print_only:
-                return await kueue_dispatcher.change_to_ours(hub, kueue_namespace, config_map, report)
-            if dispatcher:
+                change = await kueue_dispatcher.change_to_ours(hub, kueue_namespace, config_map, report)
+            elif dispatcher:
                 await kueue_dispatcher.install(hub, kueue_namespace, config_map, report)
             else:
                 report(await kueue_dispatcher.state(hub, kueue_namespace, config_map))
-            return ""
+            found = await kueue_dispatcher.look(hub, kueue_namespace, config_map)
+            return InstallState(found.where if found else "", found.dispatcher if found else None, change, report.lines)
 
     with Progress() as report:
-        change = run(work(report))
-    print(change, end="")
+        state = run(work(report))
+    if output is OutputFormat.TABLE:
+        print(state.change, end="")
+    else:
+        print(written([asdict(state)], (), output.value))
+
+
+@dataclass(frozen=True, slots=True)
+class InstallState:
+    """What programs read of a hub that is made ready."""
+
+    config_map: str
+    dispatcher: str | None
+    change: str
+    said: list[str]
 
 
 def uninstall(
@@ -83,6 +110,7 @@ def uninstall(
     print_only: Annotated[
         bool, typer.Option("--print", help="Print the change that sets Kueue's dispatcher back, and change nothing.")
     ] = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Let Kueue dispatch by itself again and take fleetqueue away; running jobs go on undisturbed.
 
@@ -97,6 +125,7 @@ def uninstall(
       helm uninstall fleetqueue --namespace fleetqueue-system
     """
     from fleetqueue.admin.dispatcher import change_back
+    from fleetqueue.admin.table_text import told, written
     from fleetqueue.admin.uninstalling import Remains, Removal
     from fleetqueue.admin.uninstalling import uninstall as remove
 
@@ -108,7 +137,9 @@ def uninstall(
                 return await change_back(hub, kueue_namespace, config_map, report)
 
     if print_only:
-        print(run(show()), end="")
+        change = run(show())
+        row = {**asdict(Remains()), "removed": False, "change": change}
+        print(change if output is OutputFormat.TABLE else f"{written([row], (), output.value)}\n", end="")
         return
 
     async def work() -> Remains:
@@ -117,10 +148,10 @@ def uninstall(
                 return await remove(hub, removal, report)
 
     remains = run(work())
-    for note in remains.notes:
-        print(f"note: {note}")
-    for todo in remains.todo:
-        print(f"to do: {todo}")
+    lines = [*(f"note: {note}" for note in remains.notes), *(f"to do: {todo}" for todo in remains.todo)]
+    if not remains.todo:
+        lines.append("fleetqueue is removed from the path of jobs; Kueue dispatches by itself")
+    row = {**asdict(remains), "removed": not remains.todo, "change": ""}
+    print(told([row], output.value, "\n".join(lines)))
     if remains.todo:
         raise CommandFailure("fleetqueue is not wholly removed yet; see what is to do above", Code.NOT_FOUND)
-    print("fleetqueue is removed from the path of jobs; Kueue dispatches by itself")

@@ -8,7 +8,17 @@ from typing import Annotated, Final
 import typer
 
 from fleetqueue.cli.exit_codes import Code, CommandFailure, run
-from fleetqueue.cli.options import Context, HubContext, HubKubeconfig, Kubeconfig, KueueNamespace, Timeout, opened
+from fleetqueue.cli.options import (
+    Context,
+    HubContext,
+    HubKubeconfig,
+    Kubeconfig,
+    KueueNamespace,
+    Output,
+    OutputFormat,
+    Timeout,
+    opened,
+)
 from fleetqueue.cli.progress import Progress
 
 NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -95,6 +105,7 @@ def unjoin(
         ),
     ] = False,
     timeout: Timeout = 180.0,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Take a worker out of the fleet: no new jobs, wait for running ones, remove what we made there.
 
@@ -107,11 +118,13 @@ def unjoin(
       fleetqueue unjoin cluster1
     """
     from fleetqueue.admin.leaving import unjoin as leave
+    from fleetqueue.admin.table_text import told
 
-    async def work() -> None:
+    async def work() -> list[str]:
         with Progress() as report:
             async with opened(kubeconfig, context) as hub:
                 await leave(hub, name, report, force=force, limit=timeout)
+                return report.lines
 
-    run(work())
-    print(f"{name} has left")
+    said = run(work())
+    print(told([{"cluster": name, "forced": force, "said": said}], output.value, f"{name} has left"))

@@ -48,7 +48,7 @@ def completed(context: typer.Context, incomplete: str) -> list[str]:
     return [name for name in clusters_in(folder(context.params.get("data_dir"))) if name.startswith(incomplete)]
 
 
-@app.command()
+@app.command(short_help="Print one of the fleet on this machine.")
 def show(
     name: Annotated[
         str,
@@ -88,7 +88,7 @@ def known_kinds(given: list[str] | None) -> list[str] | None:
     return given
 
 
-@app.command()
+@app.command(short_help="Make one for MultiKueue on any worker.")
 def create(
     kubeconfig: AdminKubeconfig = None,
     context: Context = "",

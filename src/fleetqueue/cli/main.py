@@ -88,9 +88,9 @@ def fleetqueue(
 
     \b
     Example:
-      fleetqueue demo                                   the three stories, in half a minute
-      fleetqueue up --scenario multikueue --detach      a hub and three workers to play with
-      fleetqueue get jobs                               how far each job has come, where, and why
+      fleetqueue demo                                the stories, in half a minute
+      fleetqueue up --scenario multikueue --detach   a hub and three workers
+      fleetqueue get jobs                            how far jobs are, and why
     """
 
 

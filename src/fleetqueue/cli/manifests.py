@@ -45,7 +45,8 @@ def manifests(
     monitoring     on the hub: Service, ServiceMonitor, alerts and dashboard
     add-on         the score agent as an OCM add-on, on the hub
     worker-agent   the score agent by hand, on a worker
-    token-reader   on the hub, for OCM's managed-serviceaccount: the right to read the token of a cluster
+    token-reader   on the hub: the right to read a cluster's token, where OCM's
+                   managed-serviceaccount makes it
 
     With -o, all of them are written as they are: charts/fleetqueue for helm, kustomize and ocm for kubectl.
 

@@ -1,17 +1,22 @@
 """What several commands share: options, spelled once, and the cluster that they name."""
 
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from fleetqueue.cli.exit_codes import Code, CommandFailure, run
 
 if TYPE_CHECKING:
+    from fleetqueue.api.scheme import Manifest
     from fleetqueue.client import Client
+
+
+Facts = TypeVar("Facts")
 
 
 class OutputFormat(StrEnum):
@@ -61,6 +66,7 @@ HubContext = Annotated[
     typer.Option(help="The context in that; otherwise its current one.", autocompletion=contexts_of("hub_kubeconfig")),
 ]
 JobOutput = Annotated[JobOutputFormat, typer.Option("--output", "-o", help="How to print them.")]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Go on, and print it again whenever it changes.")]
 Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to print it.")]
 DataDir = Annotated[
     Path | None,
@@ -87,6 +93,23 @@ def above_zero(seconds: float) -> float:
 Timeout = Annotated[float, typer.Option(help="Seconds to wait at most; above 0.", callback=above_zero)]
 
 
+JOBS_IN_FILE = "one job or several, as YAML or JSON; - is standard input"
+
+
+def objects_in(file: Path) -> list["Manifest"]:
+    """Read the objects of a file, or of standard input, whatever the locale is; raises what names the file."""
+    from fleetqueue.admin.submitting import documents
+
+    is_input = str(file) == "-"
+    try:
+        text = (sys.stdin.buffer.read() if is_input else file.read_bytes()).decode()
+    except OSError as error:
+        raise CommandFailure(f"cannot read {file}: {error.strerror}", Code.USAGE) from error
+    except UnicodeDecodeError as error:
+        raise CommandFailure(f"cannot read {file}: it is no text", Code.USAGE) from error
+    return documents(text, "standard input" if is_input else str(file))
+
+
 @asynccontextmanager
 async def opened(kubeconfig: Path | None, context: str) -> AsyncIterator["Client"]:
     """Open a cluster by its kubeconfig."""
@@ -109,6 +132,24 @@ def show_each(kubeconfig: Path | None, context: str, command: Callable[["Client"
                 print(text, flush=True)
 
     run(work())
+
+
+def show_facts(
+    kubeconfig: Path | None,
+    context: str,
+    look: Callable[["Client"], Awaitable[Facts]],
+    write: Callable[[Facts], str],
+    *,
+    watch: bool,
+) -> None:
+    """Print what is seen on a cluster; who watches gets it again whenever it is not equal to what was printed."""
+    from fleetqueue.admin.looking_again import looked_at
+
+    async def told(client: "Client") -> AsyncIterator[str]:
+        async for facts in looked_at(lambda: look(client), again=watch):
+            yield write(facts)
+
+    show_each(kubeconfig, context, told)
 
 
 def show(kubeconfig: Path | None, context: str, command: Callable[["Client"], Awaitable[str]]) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import textwrap
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from fleetqueue.admin.job_phases import JobPhase
 
 CLEAR = "\r\x1b[2K"
+INDENT = " " * 8
+"""Below the time, where a line goes on."""
 GREEN, RED, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"
 
 
@@ -22,8 +26,10 @@ class PhaseLines:
         self.is_single = is_single
         """Whether one job is followed: then its name is not on each line, and the last line can be live."""
         self._is_live = output is OutputFormat.TABLE and may_move(stream)
-        self._open = ""
-        """The phase whose line may still change."""
+        self._open: JobPhase | None = None
+        """How the phase began whose line may still change."""
+        self._whole = ""
+        """All of it, in several lines where the terminal is too narrow for one."""
         self._last: dict[tuple[str, str], tuple[str, str]] = {}
 
     def show(self, phase: "JobPhase") -> None:
@@ -36,12 +42,16 @@ class PhaseLines:
             print(self._line(phase), file=self.stream, flush=True)
 
     def _redraw(self, phase: "JobPhase") -> None:
-        """Write over the line of the same phase; another phase begins a new one."""
-        before = CLEAR if self._open == phase.phase else ("\n" if self._open else "")
-        width = shutil.get_terminal_size().columns
-        line = self._line(phase) if phase.is_last else self._line(phase)[: max(width - 1, 20)]
+        """Write over the line of the same phase, with the time now; what stays says whole when its phase began."""
+        before = CLEAR
+        if self._open is None or self._open.phase != phase.phase:
+            before = f"{CLEAR}{self._whole}\n" if self._open else CLEAR
+            self._open = phase
+        width = max(shutil.get_terminal_size().columns - 1, 20)
+        begun = replace(phase, seconds=self._open.seconds)
+        self._whole = textwrap.fill(self._line(begun), width, subsequent_indent=INDENT)
+        line = self._whole if phase.is_last else self._line(phase)[:width]
         print(f"{before}{self._coloured(phase, line)}", end="", file=self.stream, flush=True)
-        self._open = phase.phase
 
     def _line(self, phase: "JobPhase") -> str:
         if self.output is OutputFormat.JSON:

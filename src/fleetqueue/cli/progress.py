@@ -24,6 +24,8 @@ class Progress:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
+        self.lines: list[str] = []
+        """What was said, without the time."""
         self._may_move = may_move(self.stream)
         self._began = time.monotonic()
         self._lock = threading.Lock()
@@ -32,6 +34,7 @@ class Progress:
 
     def __call__(self, line: str) -> None:
         self.rest()
+        self.lines.append(line)
         print(f"{time.monotonic() - self._began:6.1f}s  {line}", file=self.stream, flush=True)
         if self._may_move:
             self._notice = threading.Timer(PATIENCE, self._move)

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from fleetqueue.cli.exit_codes import Code, CommandFailure, run
-from fleetqueue.cli.options import Context, Kubeconfig, Output, OutputFormat, opened
+from fleetqueue.cli.exit_codes import CommandFailure, run
+from fleetqueue.cli.options import JOBS_IN_FILE, Context, Kubeconfig, Output, OutputFormat, objects_in, opened
 from fleetqueue.cli.phase_lines import PhaseLines
 
 if TYPE_CHECKING:
     from fleetqueue.admin.submitting import Submission
+    from fleetqueue.api.scheme import Manifest
     from fleetqueue.client import Client
 
 
 def submit(
-    file: Annotated[
-        Path,
-        typer.Option("--filename", "-f", help="A file with one job or several, as YAML or JSON; - is standard input."),
-    ],
+    file: Annotated[Path, typer.Option("--filename", "-f", help=f"A file with {JOBS_IN_FILE}.")],
     queue: Annotated[
         str, typer.Option("--queue", "-q", help="The LocalQueue; otherwise what the job's label says.")
     ] = "",
@@ -49,13 +47,13 @@ def submit(
       fleetqueue submit -f job.yaml --queue user-queue --follow
       fleetqueue examples job-demo1 | fleetqueue submit -f - --dry-run
     """
-    text = content(file)
+    documents = objects_in(file)
     wanted = Wanted(queue, namespace, default_namespace(kubeconfig, context))
     submitted: list[Submission] = []
 
     async def work() -> bool:
         async with opened(kubeconfig, context) as hub:
-            prepared = await prepare(hub, text, wanted)
+            prepared = await prepare(hub, documents, wanted)
             if dry_run or not follow:
                 submitted.extend(prepared if dry_run else await create(hub, prepared))
                 report(submitted, output, dry_run=dry_run)
@@ -80,28 +78,16 @@ class Wanted(NamedTuple):
     default_namespace: str
 
 
-def content(file: Path) -> str:
-    """Read a file, or standard input; raises CommandFailure."""
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text()
-    except OSError as error:
-        raise CommandFailure(f"cannot read {file}: {error.strerror}", Code.USAGE) from error
-    except UnicodeDecodeError as error:
-        raise CommandFailure(f"cannot read {file}: it is no text", Code.USAGE) from error
-
-
 def default_namespace(kubeconfig: Path | None, context: str) -> str:
     from fleetqueue.client.kubeconfig import load
 
     return load(kubeconfig, context).namespace
 
 
-async def prepare(hub: "Client", text: str, wanted: Wanted) -> list["Submission"]:
+async def prepare(hub: "Client", documents: Sequence["Manifest"], wanted: Wanted) -> list["Submission"]:
     from fleetqueue.admin import submitting
 
-    return await submitting.prepare(
-        hub, [submitting.placed(document, **wanted._asdict()) for document in submitting.documents(text)]
-    )
+    return await submitting.prepare(hub, [submitting.placed(one, **wanted._asdict()) for one in documents])
 
 
 async def create(hub: "Client", prepared: Sequence["Submission"]) -> list["Submission"]:

@@ -405,6 +405,10 @@ class Environment:
     async def create_queues(self, client: Client, gpus: int, checks: Iterable[str] = ()) -> None:
         flavor = _kueue("ResourceFlavor", self.name)
         await client.post(f"/apis/{kueue.GROUP}/{kueue.VERSION}/resourceflavors", flavor)
+        await client.create(kueue.ClusterQueue.resource, self.queue(gpus, checks))
+        await client.create(kueue.LocalQueue.resource, self.local_queue())
+
+    def queue(self, gpus: int, checks: Iterable[str] = ()) -> dict[str, Any]:
         resources = [{"name": "cpu", "nominalQuota": 1000}, {"name": "nvidia.com/gpu", "nominalQuota": gpus}]
         group = {
             "coveredResources": ["cpu", "nvidia.com/gpu"],
@@ -413,10 +417,10 @@ class Environment:
         spec: dict[str, Any] = {"namespaceSelector": {}, "resourceGroups": [group]}
         if checks:
             spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": check} for check in checks]}
-        await client.create(kueue.ClusterQueue.resource, kueue.ClusterQueue.manifest(self.name, spec=spec))
-        await client.create(
-            kueue.LocalQueue.resource, kueue.LocalQueue.manifest("queue", self.name, spec={"clusterQueue": self.name})
-        )
+        return kueue.ClusterQueue.manifest(self.name, spec=spec)
+
+    def local_queue(self) -> dict[str, Any]:
+        return kueue.LocalQueue.manifest("queue", self.name, spec={"clusterQueue": self.name})
 
     async def select(self, *names: str) -> None:
         """Let the Placement choose exactly these clusters, by their label."""
@@ -456,9 +460,20 @@ class Environment:
     # Acting
 
     async def submit(
-        self, name: str, *, run_for: str = "600s", gpus: int = 1, annotations: Any = None, grace: int | None = None
+        self,
+        name: str,
+        *,
+        run_for: str = "600s",
+        gpus: int = 1,
+        annotations: Any = None,
+        grace: int | None = None,
+        pod: Any = None,
+        is_sent: bool = True,
     ) -> str:
-        """Create a Job on the hub; return its name. `grace` is how many seconds its pods may take to stop."""
+        """Create a Job on the hub; return its name. `grace` is how many seconds its pods may take to stop.
+
+        `pod` is more of its pods' spec. Whose queue leads nowhere is not sent: Kueue does not take it for MultiKueue's.
+        """
         requests = {"cpu": "10m", "nvidia.com/gpu": str(gpus)}
         container = {
             "name": "main",
@@ -467,14 +482,15 @@ class Environment:
         }
         template = {
             "metadata": {"annotations": {"fleetqueue.dev/run-for": run_for, **(annotations or {})}},
-            "spec": {"restartPolicy": "Never", "containers": [container]},
+            "spec": {"restartPolicy": "Never", "containers": [container], **(pod or {})},
         }
         if grace is not None:
             template["spec"]["terminationGracePeriodSeconds"] = grace
         spec = {"suspend": True, "template": template}
         labels = {kueue.QUEUE_LABEL: "queue"}
         job = Job.manifest(name, self.name, labels=labels, spec=spec)
-        await self.knows_its_queue(job)
+        if is_sent:
+            await self.knows_its_queue(job)
         await self.hub.create(Job.resource, job)
         return name
 

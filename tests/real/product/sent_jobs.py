@@ -2,11 +2,11 @@
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from tests.system.kinds.questions import DELETION, ENDING
 
 
-async def submit(env, kind):
+async def submit(env, kind, labels=None):
     for manifest in kind.manifests(env.name):
+        manifest["metadata"]["labels"] |= labels or {}
         await env.hub.create(kind.resource, manifest)
 
 
@@ -53,25 +53,23 @@ async def write_status(env, kind, worker, status):
         await env.workers[worker].merge(kind.resource, name, env.name, {"status": status}, subresource="status")
 
 
-async def ends(env, kind, worker):
-    """End a job as its operator would, or delete it, until its worker is rid of it; return which of both was asked."""
-    if kind.ended:
-        await write_status(env, kind, worker, kind.ended)
+async def delete(env, kind):
+    """Delete a job on the hub, and wait until nobody has anything of it."""
+    for manifest in kind.manifests(env.name):
+        await env.hub.delete(kind.resource, manifest["metadata"]["name"], env.name)
 
-        async def finished():
-            its = await workloads(env, kind)
-            return its and all(workload.is_true(kueue.FINISHED) for workload in its)
+    async def is_gone():
+        return not await found(env.hub, kind, env.name)
 
-        await of(env, kind, finished, "is finished on the hub")
-    else:
-        for manifest in kind.manifests(env.name):
-            await env.hub.delete(kind.resource, manifest["metadata"]["name"], env.name)
+    await of(env, kind, is_gone, "is gone from the hub")
+    await gone_from_workers(env, kind)
 
-    async def gone():
-        return not await found(env.workers[worker], kind, env.name)
 
-    await of(env, kind, gone, "is gone from its worker")
-    return ENDING if kind.ended else DELETION
+async def gone_from_workers(env, kind):
+    async def is_gone():
+        return not any([await found(client, kind, env.name) for client in env.workers.values()])
+
+    await of(env, kind, is_gone, "is gone from all workers")
 
 
 async def of(env, kind, question, what):

@@ -26,7 +26,7 @@ spec:
 
 async def prepared(env, gpus=1):
     (queue,) = (await env.hub.list(kueue.LocalQueue.resource, env.name)).items
-    (document,) = documents(JOB.format(gpus=gpus))
+    (document,) = documents(JOB.format(gpus=gpus), "job.yaml")
     job = placed(document, queue=queue["metadata"]["name"], namespace=env.name, default_namespace="default")
     return await prepare(env.hub, [job])
 

@@ -1,10 +1,10 @@
 """Jobs of every kind that MultiKueue can send go the whole way, with Kueue's list of kinds as it is shipped.
 
 Each is submitted on the hub, selected for by a Placement, nominated by our dispatcher, copied to one worker, and its
-status comes back. When the Placement drops its cluster, the cluster stays listed until the job has gone.
+status comes back. Its user changes its priority, suspends it and stops it. When the Placement drops its cluster, the
+cluster stays listed until the job has gone. Others end, well and badly.
 """
 
-import asyncio
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -28,18 +28,11 @@ from tests.job_kinds import (
     training_runtime,
 )
 from tests.real.engine_versions import LEFT_OUT, has_kueue
-from tests.system.kinds.questions import (
-    COPY,
-    DRAIN,
-    NO_STATUS,
-    NOMINATION,
-    PLACEMENT,
-    STATUS,
-    on_real_kueue,
-)
+from tests.system.kinds.questions import row_name
 
 from .conftest import WORKERS
-from .sent_jobs import ends, found, of, placed, submit, workloads, write_status
+from .kind_trial import CHANGES_SINCE, KindTrial
+from .sent_jobs import delete, found, of, placed, submit, workloads
 
 CRD = CustomResourceDefinition.resource
 
@@ -56,23 +49,27 @@ async def test_the_hub_runs_the_shipped_list_and_every_worker_connects_with_our_
         assert {"pod", "deployment", "statefulset", "jobset.x-k8s.io/jobset"} < set(listed["frameworks"])
 
 
+@pytest.mark.timeout(400)
 async def test_jobs_of_every_shipped_kind_are_sent_drained_and_removed(env, record_property):
     kinds = [kind for kind in SHIPPED if has_kueue(kind.since)]
     for kind in SHIPPED:
         if kind not in kinds:
-            record_property(LEFT_OUT, f"{kind.resource.kind}: MultiKueue sends it since Kueue {kind.since}")
+            record_property(LEFT_OUT, f"{row_name(kind)}: MultiKueue sends it since Kueue {kind.since}")
+    if not has_kueue(CHANGES_SINCE):
+        record_property(LEFT_OUT, f"changes of priority, suspension and stops: asked since Kueue {CHANGES_SINCE}")
     for client in (env.hub, *env.workers.values()):
         await client.create(TRAINING_RUNTIME, training_runtime(env.name))
     async with env.heart(drain_poll=1.0):
-        await goes_the_whole_way(env, kinds)
+        await go_the_whole_way(env, kinds)
 
 
+@pytest.mark.timeout(400)
 async def test_jobs_of_kinds_that_are_added_to_the_list_follow_once_kueue_knows_them(env):
     replica = await env.replica("kubeflow", **{"placement_admission.drain_poll": 1})
     try:
         await replica.works()
         async with listed_too(env.world, "kubeflow.org", [*KUBEFLOW, JAX_JOB]):
-            await goes_the_whole_way(env, KUBEFLOW)
+            await go_the_whole_way(env, KUBEFLOW)
             await no_worker_takes_a_copy_of_a_jax_job(env)
     finally:
         await replica.stop()
@@ -110,6 +107,13 @@ async def test_a_deployment_stays_on_the_hub_and_its_pods_are_sent_one_by_one(en
         for client in env.workers.values():
             assert await found(client, DEPLOYMENT, env.name) == []
 
+        await env.hub.delete(DEPLOYMENT.resource, DEPLOYMENT.name, env.name)
+
+        async def is_gone():
+            return not any([(await client.list(POD.resource, env.name)).items for client in env.workers.values()])
+
+        await env.eventually(is_gone, "no worker has a pod of it")
+
 
 async def test_a_leader_worker_set_that_grows_while_its_cluster_drains_stays_together(env):
     kind = LEADER_WORKER_SET
@@ -131,7 +135,7 @@ async def test_a_leader_worker_set_that_grows_while_its_cluster_drains_stays_tog
 
         assert await of(env, kind, has_grown, "has a third group") == {f"{env.name}-{worker}"}
         await env.lists(*env.workers)
-        await ends(env, kind, worker)
+        await delete(env, kind)
         await env.lists(*(set(env.workers) - {worker}))
 
 
@@ -196,43 +200,7 @@ async def set_config(world, name, client, text):
     await world.fleet.restart(f"{name}/kueue")
 
 
-async def goes_the_whole_way(env, kinds):
+async def go_the_whole_way(env, kinds):
     await env.connected(*env.workers)
     await env.knows_its_queue(*JOB.manifests(env.name))
-    await asyncio.gather(*(submit(env, kind) for kind in kinds))
-    where = dict(zip(kinds, await asyncio.gather(*(placed(env, kind) for kind in kinds)), strict=True))
-    answered = {kind: {PLACEMENT, NOMINATION, COPY} for kind in kinds}
-    for kind, status in zip(
-        kinds, await asyncio.gather(*(status_comes_back(env, kind, where[kind]) for kind in kinds)), strict=True
-    ):
-        answered[kind] |= status
-
-    await env.select()
-    await env.says("Draining", "True")
-    for kind in kinds:
-        await env.lists(*where.values())
-        answered[kind] |= {DRAIN, await ends(env, kind, where.pop(kind))}
-    await env.lists()
-    assert answered == {kind: on_real_kueue(kind) for kind in kinds}  # as docs/en/reference/job-kinds.md has it
-
-
-async def status_comes_back(env, kind, worker):
-    """Wait until the hub says what the worker does, where MultiKueue brings that back; return what was asked."""
-    if kind in NO_STATUS:
-        return set()
-    if kind.running:
-        await write_status(env, kind, worker, kind.running)
-    await of(env, kind, lambda: has_status(env, kind, worker, kind.running), "has its status on the hub")
-    return {STATUS}
-
-
-async def has_status(env, kind, worker, written):
-    """Tell whether the hub says of a job what the worker does, and that is something."""
-    there = await found(env.workers[worker], kind, env.name)
-    here = await found(env.hub, kind, env.name)
-    wanted = [raw.get("status", {}) for raw in there]
-    return (
-        bool(here)
-        and all(status and status.items() >= written.items() for status in wanted)
-        and [raw.get("status", {}) for raw in here] == wanted
-    )
+    await KindTrial(env, kinds).play()

@@ -33,7 +33,7 @@ from fleetqueue.controllers.processes.hub import HubProcess
 from fleetqueue.controllers.processes.settings import HubSettings, LeaderElectionSettings
 from tests.job_kinds import LEADER_WORKER_SET, STATEFUL_SET
 
-from .sent_jobs import ends, placed, submit
+from .sent_jobs import delete, placed, submit
 
 ROLES = Path(__file__).parents[3] / "deploy" / "kustomize" / "rbac"
 NOT_ON_THIS_HUB = {
@@ -169,8 +169,8 @@ async def sets(env):
     await env.hub.merge(kueue.ClusterQueue.resource, env.name, "", policy)
     for kind in (STATEFUL_SET, LEADER_WORKER_SET):
         await submit(env, kind)
-        worker = await placed(env, kind)
-        await ends(env, kind, worker)
+        await placed(env, kind)
+        await delete(env, kind)
     await env.hub.merge(kueue.ClusterQueue.resource, env.name, "", {"metadata": {"annotations": {LOST_WORKER: None}}})
 
 

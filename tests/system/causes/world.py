@@ -8,10 +8,12 @@ from fleetqueue import clock
 from fleetqueue.admin import cluster_sets
 from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.hub_state import look
-from fleetqueue.admin.inventory import job_name, listed
+from fleetqueue.admin.inventory import listed
 from fleetqueue.admin.job_causes import cause_of
+from fleetqueue.admin.job_names import job_name
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apps_v1 import Deployment
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, KUEUE_NAMESPACE
@@ -33,6 +35,12 @@ RARE_SCORES = ("--set=scores.publish_interval=60", "--set=scores.refresh=120", "
 """No case is about scores, and hours pass."""
 
 
+WORKERS = ("cluster1", "cluster2", "cluster3")
+LAST = WORKERS[-1]
+"""The worker that is tainted, cut and changed; it alone has the label of its name."""
+ONLY_LAST = {"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"name": LAST}}}}]}
+
+
 @dataclass
 class Place:
     """One case's own namespace, queues, checks and Placement, on a fleet that all cases share."""
@@ -41,6 +49,8 @@ class Place:
     name: str
     seen: list[Cause] = field(default_factory=list)
     """What was said of the job when it was as expected."""
+    annotations: dict[str, str] = field(default_factory=dict)
+    """Those of the next job."""
 
     @property
     def hub(self) -> Client:
@@ -86,7 +96,7 @@ class Place:
     async def submit(self, name: str = "job", *, cpu: str = "1", run_for: str = "1h", **more: Any) -> None:
         """Create a Job on the hub; `more` is of its pod template's annotations."""
         annotations = {RUNS: run_for, **more.pop("annotations", {})}
-        template = pod_template(annotations=annotations, requests={"cpu": cpu})
+        template = pod_template(annotations=annotations, requests={"cpu": cpu} if cpu else {})
         template["spec"] |= more.pop("pod", {})
         spec = {"template": template, "backoffLimit": 0, **more}
         manifest = Job.manifest(name, self.name, labels={kueue.QUEUE_LABEL: "q"}, spec=spec)
@@ -94,9 +104,12 @@ class Place:
 
     async def submit_again(self, **more: Any) -> None:
         """Delete the job, and create it anew."""
+        await self.delete_job()
+        await self.submit(**more)
+
+    async def delete_job(self) -> None:
         await self.hub.delete(Job.resource, "job", self.name)
         await advance(5)
-        await self.submit(**more)
 
     async def expect(self, code: str, *, within: float = 60.0) -> None:
         """Ask why the job is where it is until the code is this one, which must last; note what was said."""
@@ -125,6 +138,11 @@ class Place:
     async def patch_placement(self, spec: Manifest) -> None:
         await self.patch(cluster.Placement, self.name, {"spec": spec}, KUEUE_NAMESPACE)
 
+    async def scale(self, deployment: tuple[str, str], replicas: int) -> None:
+        """Change how many pods a Deployment of the last worker has."""
+        name, namespace = deployment
+        await self.workers[-1].merge(Deployment.resource, name, namespace, {"spec": {"replicas": replicas}})
+
     async def workload(self) -> kueue.Workload:
         (found,) = await listed(self.hub, kueue.Workload, self.name)
         return found
@@ -148,6 +166,14 @@ def tell(cases: dict[str, Case]) -> dict[str, list[Cause] | Exception]:
             return {name: await _play(Place(fleet, name.replace("_", "-")), case) for name, case in cases.items()}
 
     return virtual_time.run(work())
+
+
+async def mended(case: Case, place: Place) -> None:
+    """Play a case, see that the job is admitted in the end, and take all away."""
+    await place.patch(cluster.ManagedCluster, LAST, {"metadata": {"labels": {"name": LAST}}})
+    await case(place)
+    await place.expect("Admitted", within=600)
+    await place.hub.delete(Namespace.resource, place.name)
 
 
 async def _play(place: Place, case: Case) -> list[Cause] | Exception:

@@ -11,6 +11,8 @@ from fleetqueue.admin.checkups.findings import kubectl
 from fleetqueue.api.authentication_v1 import SUBRESOURCE, issued_token, token_request
 from fleetqueue.api.cluster_v1 import GROUP as OCM
 from fleetqueue.api.cluster_v1 import ManagedCluster, ManagedClusterSetBinding, Placement
+from fleetqueue.api.conditions import micro_timestamp
+from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.core_v1 import ConfigMap, Secret, ServiceAccount
 from fleetqueue.api.core_v1 import secret as secret_manifest_of
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, KUBECONFIG_KEY, KUEUE_NAMESPACE, credentials_secret
@@ -42,6 +44,7 @@ SCORE_AGENT = "deployment/fleetqueue-score-agent -n open-cluster-management-agen
 WORK_AGENT = "deployment/klusterlet-work-agent -n open-cluster-management-agent"
 """It would bring the score agent back."""
 OCM_AGENT = "deployment/klusterlet-registration-agent -n open-cluster-management-agent"
+OCM_LEASE = "managed-cluster-lease"
 
 
 @dataclass(frozen=True)
@@ -541,6 +544,45 @@ TWINS = FaultGroup(
 )
 """Nobody measures a cluster that has no agent of that name."""
 
+
+async def renewed_ahead(fleet: ExaminedFleet) -> None:
+    """Renew the Lease of cluster2 as an agent does whose clock is an hour ahead."""
+    ahead = {"spec": {"renewTime": micro_timestamp(clock.now() + timedelta(hours=1))}}
+    await fleet.hub.merge(Lease.resource, OCM_LEASE, "cluster2", ahead)
+
+
+CLOCKS = FaultGroup(
+    "clocks",
+    (
+        PlantedFault(
+            "ClockSkew",
+            "cluster2: Clock",
+            both(scaled(OCM_AGENT, 0, "cluster2"), later(1), renewed_ahead),
+            by_hand=scaled(OCM_AGENT, 1, "cluster2"),
+        ),
+    ),
+)
+
+LOCAL_QUEUES = next(crd for crd in crds("kueue") if crd["metadata"]["name"] == "localqueues.kueue.x-k8s.io")
+UNSERVED = FaultGroup(
+    "unserved",
+    (
+        PlantedFault(
+            "KindMissing",
+            "cluster3: API",
+            line("delete crd localqueues.kueue.x-k8s.io --context cluster3"),
+            by_hand=both(
+                made(LOCAL_QUEUES, cluster="cluster3"),
+                later(5),
+                made(
+                    *(local_queue(f"user-queue-{demo}", f"cluster-queue-{demo}") for demo in ("demo1", "demo2")),
+                    cluster="cluster3",
+                ),
+            ),
+        ),
+    ),
+)
+
 GROUPS = (
     CHECKS,
     SELECTION,
@@ -554,4 +596,6 @@ GROUPS = (
     CREDENTIALS,
     LOST,
     TWINS,
+    CLOCKS,
+    UNSERVED,
 )

@@ -4,6 +4,7 @@ import json
 import signal
 
 import pytest
+import yaml
 
 from .typed import Typed, job
 
@@ -21,7 +22,7 @@ def typed(tmp_path_factory):
 
 
 def test_a_job_is_followed_through_its_phases_to_its_end(typed):
-    code, out, err = typed("submit", "-f", "-", "--follow", "-o", "json", stdin=job("good", 2))
+    code, out, err = typed("submit", "-f", "-", "--follow", "-o", "json", stdin=job("good", 5))
     phases = [json.loads(line)["phase"] for line in out.splitlines()]
 
     assert code == 0, err
@@ -44,6 +45,20 @@ def test_a_queue_that_is_not_there_is_said_and_nothing_is_written(typed):
     assert code == 3
     assert 'there is no LocalQueue "nope" in namespace default; there are: user-queue-demo2' in err
     assert typed("get", "jobs", "never")[0] == 3
+
+
+def test_several_planned_jobs_are_explained_from_standard_input_and_none_is_submitted(typed):
+    unlabelled = yaml.safe_load(job("loose", 1)) | {"metadata": {"name": "loose"}}
+    both = [yaml.safe_load(job("planned", 1)), unlabelled]
+
+    code, out, err = typed("explain", "job", "-f", "-", "-o", "json", stdin=yaml.safe_dump_all(both))
+
+    assert code == 0, err
+    assert [(row["about"], row["cause"]) for row in json.loads(out)] == [
+        ("Job/planned, not submitted", "Open"),
+        ("Job/loose, not submitted", "NoQueue"),
+    ]
+    assert typed("get", "jobs", "planned")[0] == 3
 
 
 def test_logs_are_read_on_the_worker_until_the_job_ends(typed):
@@ -83,6 +98,21 @@ def test_a_drained_worker_takes_no_new_jobs_and_serves_again(typed):
     assert typed("drain", "nope")[0] == 3
 
 
+def test_who_watches_clusters_sees_that_one_is_drained(typed):
+    process = typed.start("get", "clusters", "-w", "-o", "json")
+    before = [json.loads(process.stdout.readline()) for _ in range(3)]
+    typed("drain", "cluster3")
+    changed = any(json.loads(line)["draining"] for line in iter(process.stdout.readline, ""))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    typed("undrain", "cluster3")
+
+    assert [row["name"] for row in before] == ["cluster1", "cluster2", "cluster3"]
+    assert not any(row["draining"] for row in before)
+    assert changed
+    assert process.returncode == 130
+
+
 def test_a_worker_is_cut_off_and_healed(typed):
     cut = typed("cut", "cluster3", "--how", "hang")
     status = typed("status")
@@ -100,3 +130,30 @@ def test_a_part_of_an_embedded_fleet_is_stopped_in_another_way(typed):
     assert code == 1
     assert "scale deployment kueue-controller-manager --replicas=0" in err
     assert typed("resume", "nope/kueue")[0] == 3
+
+
+def rows(answer):
+    code, out, err = answer
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_what_changes_a_hub_can_be_read_by_programs(typed):
+    made = rows(typed("clusterset", "create", "more", "-o", "json"))
+    moved = rows(typed("clusterset", "set", "more", "--clusters", "cluster3", "-o", "json"))
+    bound = rows(typed("clusterset", "bind", "more", "-n", "default", "-o", "json"))
+    again = rows(typed("clusterset", "bind", "more", "-n", "default", "-o", "json"))
+    (installed,) = rows(typed("install", "-o", "json"))
+    (change,) = rows(typed("uninstall", "--print", "-o", "json"))
+    (left,) = rows(typed("unjoin", "cluster3", "-o", "json"))
+
+    assert made == [{"set": "more", "cluster": "", "before": "", "namespace": "", "changed": True}]
+    assert moved == [{"set": "more", "cluster": "cluster3", "before": "spoke", "namespace": "", "changed": True}]
+    assert (bound[0]["namespace"], bound[0]["changed"], again[0]["changed"]) == ("default", True, False)
+    assert installed["config_map"] == "kueue-system/kueue-manager-config"
+    assert installed["dispatcher"] == "fleetqueue.dev/dispatcher"
+    assert installed["said"][-1] == "Kueue leaves dispatching to fleetqueue already"
+    assert not change["removed"]
+    assert change["change"].startswith("---")
+    assert (left["cluster"], left["forced"]) == ("cluster3", False)
+    assert any("waiting until nothing of ours is left on it" in line for line in left["said"])

@@ -1,8 +1,12 @@
-"""No token, key or secret of a fleet stands in what commands print, or in the logs that they leave."""
+"""No token, key or secret of a fleet stands in what commands print, in the logs that they leave, or in pictures."""
 
 import base64
+import importlib
 import json
+import os
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -11,6 +15,7 @@ from .typed import Typed, job
 
 pytestmark = pytest.mark.timeout(300)
 
+TOOLS = Path(__file__).parents[3] / "tools"
 CONTEXTS = ("hub", "cluster1", "cluster2", "cluster3")
 PUBLIC = ("ca.crt", "tls.crt")
 """Keys of Secrets whose values everybody may read."""
@@ -83,3 +88,27 @@ def test_commands_print_no_secret_and_logs_keep_none(typed, secrets):
     assert all(texts[name] for name in printed), [name for name in printed if not texts[name]]
     assert any(name.endswith(".log") for name in texts)
     assert [name for name, text in texts.items() if any(secret in text for secret in secrets)] == []
+
+
+@pytest.fixture
+def draw_commands(monkeypatch):
+    """Return the program that draws what commands print."""
+    monkeypatch.syspath_prepend(TOOLS)
+    return importlib.import_module("draw_commands")
+
+
+def test_pictures_of_commands_show_no_secret(typed, secrets, draw_commands, tmp_path):
+    environment = {**typed.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    longest = max(secrets, key=len)
+
+    shown = {name: words(picture) for name, picture in draw_commands.pictures(str(tmp_path), environment)}
+
+    assert all("succeeded" in shown[f"submit-{width}.svg"] for width in draw_commands.WIDTHS)
+    assert all("QuotaShort" in shown[f"explain-{width}.svg"] for width in draw_commands.WIDTHS)
+    assert longest in words(draw_commands.drawn("fleetqueue", longest, 80)), "it would be found, were it there"
+    assert [name for name, text in shown.items() if any(secret in text for secret in secrets)] == []
+
+
+def words(picture):
+    """Return what can be read in a picture, without the places where lines end: a long word goes over several."""
+    return "".join("".join(ElementTree.fromstring(picture).itertext()).split())

@@ -8,15 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetqueue.admin import explain, explanations
+from fleetqueue.admin import explain, explanations, inventory
+from fleetqueue.admin.explanation_text import as_text
 from fleetqueue.admin.hub_state import HubState
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.placement_verdicts import FleetObjects
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apps_v1 import Deployment, ReplicaSet
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
+from fleetqueue.api.job_kinds import RayJob
+from fleetqueue.api.meta import controller_reference
+from fleetqueue.api.topology_names import REQUIRED
+from fleetqueue.api.usage_scores import FRESH
 from fleetqueue.client import Client
 from fleetqueue.testing.builders import condition, pod_template
 
@@ -216,7 +224,62 @@ def test_every_cluster_has_a_row_with_what_the_dispatcher_said_of_it():
     (row,) = found.clusters
     assert (row["cluster"], row["rule"], row["connected"]) == ("c1", "Chosen", "yes")
     assert row["dispatcher"] == "has 1 cpu, and the job needs 2"
+    assert row["missing"] == [{"resource": "cpu", "quota": "1", "borrowable": None, "needed": "2"}]
     assert found.cause.code == "WorkerQuotaTooSmall"
+
+
+@pytest.mark.parametrize(
+    ("standing", "worker", "is_dated"),
+    [
+        pytest.param(
+            {"nominatedClusterNames": ["gpu-c1"]}, "nominated, and has not admitted it yet", False, id="not yet"
+        ),
+        pytest.param({"clusterName": "gpu-c1"}, 'The workload was admitted on "gpu-c1"', True, id="admitted"),
+        pytest.param({}, "", False, id="not sent"),
+    ],
+)
+def test_the_row_of_a_cluster_tells_what_its_worker_has_said(standing, worker, is_dated):
+    checks = [
+        {
+            "name": "mk",
+            "state": "Ready",
+            "message": 'The workload was admitted on "gpu-c1"',
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+    ]
+    sent = viewed(
+        kueue.Workload,
+        "w",
+        "a",
+        spec={"queueName": "q"},
+        status={"admissionChecks": checks if is_dated else [], **standing},
+    )
+
+    (row,) = explanations.of_workload(sent, healthy(), "a job").clusters
+
+    assert (row["worker"], row["worker_said_at"] is not None) == (worker, is_dated)
+
+
+def test_the_row_of_a_cluster_has_its_scores_with_their_age():
+    since = condition(FRESH, False, "Silent", since="2026-01-01T00:00:00Z")
+    status = {"scores": [{"name": "gpu", "value": 70}], "conditions": [since]}
+    score = viewed(cluster.AddOnPlacementScore, "usage", "c1", status=status)
+    by_gpu = {"type": "AddOn", "addOn": {"resourceName": "usage", "scoreName": "gpu"}}
+    weighed = {"prioritizerPolicy": {"configurations": [{"scoreCoordinate": by_gpu, "weight": 2}]}}
+    placement = viewed(cluster.Placement, "gpu", NAMESPACE, spec={"clusterSets": ["spoke"], **weighed})
+    hub = replace(healthy(), fleet=replace(healthy().fleet, placements=[placement], scores=[score]))
+
+    (row,) = explanations.of_placement(placement, hub).clusters
+    (part,) = row["score_parts"]
+
+    assert (part["name"], part["value"], part["weight"], part["valid_until"], part["fresh"]) == (
+        "gpu",
+        70,
+        2,
+        None,
+        "False",
+    )
+    assert timestamp(part["fresh_since"]) == "2026-01-01T00:00:00Z"
 
 
 def test_the_clusters_of_a_config_that_was_written_by_hand_have_rows_too():
@@ -271,31 +334,121 @@ def job(**labels):
 async def test_a_job_without_a_queue_label_is_told_so(api):
     api.add(job())
 
-    said = await explain.job(Client(api), "train", "default", "table", kueue_namespace=NAMESPACE)
+    said = await explain.job(Client(api), "train", "default", kueue_namespace=NAMESPACE)
 
-    assert said.splitlines()[0] == "Job/train of namespace default: NoQueue"
+    assert as_text([said], "table").splitlines()[0] == "Job/train of namespace default: NoQueue"
 
 
 async def test_a_job_that_kueue_does_not_know_is_told_so(api):
     api.add(job(**{kueue.QUEUE_LABEL: "q"}))
 
-    (row,) = json.loads(await explain.job(Client(api), "job/train", "default", "json", kueue_namespace=NAMESPACE))
+    said = await explain.job(Client(api), "job/train", "default", kueue_namespace=NAMESPACE)
+    (row,) = json.loads(as_text([said], "json"))
 
     assert (row["cause"], row["about"]) == ("NoWorkload", "Job/train of namespace default")
 
 
 async def test_a_job_that_there_is_not_is_an_error(api):
-    with pytest.raises(errors.NotFound, match="there is no job train in namespace default"):
-        await explain.job(Client(api), "train", "default", "table", kueue_namespace=NAMESPACE)
+    with pytest.raises(errors.NotFound, match='there is no job "train" in namespace default'):
+        await explain.job(Client(api), "train", "default", kueue_namespace=NAMESPACE)
+
+
+async def test_a_queue_that_there_is_not_is_an_error(api):
+    with pytest.raises(errors.NotFound, match='there is no LocalQueue "nope" in namespace default'):
+        await explain.queue(Client(api), "nope", "default", kueue_namespace=NAMESPACE)
 
 
 async def test_a_job_that_was_not_submitted_is_explained_and_nothing_is_written(api):
     api.writes.clear()
 
-    said = await explain.planned_job(
-        Client(api), job(**{kueue.QUEUE_LABEL: "q"}), "default", "table", kueue_namespace=NAMESPACE
-    )
+    planned = job(**{kueue.QUEUE_LABEL: "q"})
+    said = as_text([await explain.planned_job(Client(api), planned, "default", kueue_namespace=NAMESPACE)], "table")
 
     assert said.splitlines()[0] == "Job/train, not submitted: LocalQueueMissing"
     assert "To do: create it" in said
     assert api.writes == []
+
+
+def add_open_queue(api):
+    strategy = {"flavors": [{"name": "f", "resources": [{"name": "cpu", "nominalQuota": "1"}]}]}
+    groups = [{"coveredResources": ["cpu"], **strategy}]
+    active = {"conditions": [condition(kueue.ACTIVE)]}
+    api.add(kueue.ResourceFlavor.manifest("f", spec={}))
+    api.add(kueue.ClusterQueue.manifest("cq", spec={"resourceGroups": groups}, status=active))
+    api.add(kueue.LocalQueue.manifest("q", "default", spec={"clusterQueue": "cq"}))
+
+
+async def test_what_was_not_judged_of_a_planned_job_is_told(api):
+    add_open_queue(api)
+    planned = RayJob.manifest("r", "default", labels={kueue.QUEUE_LABEL: "q"}, spec={"clusterSelector": {"a": "b"}})
+
+    said = await explain.planned_job(Client(api), planned, "default", kueue_namespace=NAMESPACE)
+
+    assert (said.cause.code, said.cause.sentence) == (
+        "Open",
+        "nothing keeps it from admitting jobs; what it asks for itself was not judged: it uses a cluster that is there"
+        " already, and has no pods of its own",
+    )
+
+
+async def test_that_topology_is_not_judged_of_a_planned_job_is_told(api):
+    add_open_queue(api)
+    planned = job(**{kueue.QUEUE_LABEL: "q"})
+    planned["spec"]["template"] = pod_template(annotations={REQUIRED: "rack"}, requests={"cpu": "1"})
+
+    said = await explain.planned_job(Client(api), planned, "default", kueue_namespace=NAMESPACE)
+
+    assert (said.cause.code, said.cause.sentence) == (
+        "Open",
+        "nothing keeps it from admitting jobs; the topology that it asks for was not judged",
+    )
+
+
+def pod_of_deployment(api, name, *, true=()):
+    """Make a pod of Deployment web, with its Workload."""
+    replica_set = controller_reference(ReplicaSet.resource, "web-1", "uid-of-web-1")
+    pod = Pod.manifest(name, "default", labels={"app": "web", kueue.QUEUE_LABEL: "q"}, spec=pod_template()["spec"])
+    api.add({**pod, "metadata": {**pod["metadata"], "ownerReferences": [replica_set]}})
+    status = {"conditions": [condition(kind) for kind in true]}
+    workload = kueue.Workload.manifest(f"pod-{name}", "default", spec={"queueName": "q"}, status=status)
+    owner = controller_reference(Pod.resource, name, api.get(Pod, name).uid)
+    api.add({**workload, "metadata": {**workload["metadata"], "ownerReferences": [owner]}})
+
+
+def deployment(**labels):
+    served = {**pod_template()["spec"], "restartPolicy": "Always"}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": served}
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "template": template}
+    return Deployment.manifest("web", "default", labels=labels, spec=spec)
+
+
+@pytest.mark.parametrize("name", ["web", "deployment/web", "deploy/web"])
+async def test_a_deployment_is_explained_by_the_pod_that_has_come_least_far(api, name):
+    api.add(deployment(**{kueue.QUEUE_LABEL: "q"}))
+    pod_of_deployment(api, "web-1-a", true=(kueue.QUOTA_RESERVED, kueue.ADMITTED))
+    pod_of_deployment(api, "web-1-b")
+
+    said = await explain.job(Client(api), name, "default", kueue_namespace=NAMESPACE)
+
+    assert (said.about, said.cause.code) == ("Deployment/web of namespace default", "LocalQueueMissing")
+    assert said.cause.sentence == (
+        "1 of its 2 queued pods are admitted; Pod/web-1-b: there is no LocalQueue q in namespace default"
+    )
+
+
+async def test_a_deployment_of_which_no_pod_is_queued_is_told_so(api):
+    api.add(deployment(**{kueue.QUEUE_LABEL: "q"}))
+
+    said = await explain.job(Client(api), "deployment/web", "default", kueue_namespace=NAMESPACE)
+
+    assert said.cause.code == "NoWorkload"
+    assert said.cause.sentence.startswith("Kueue queues each of its pods for itself, and none of them has a Workload")
+
+
+async def test_the_pods_of_a_deployment_are_listed_by_its_name(api):
+    api.add(deployment(**{kueue.QUEUE_LABEL: "q"}))
+    pod_of_deployment(api, "web-1-a")
+
+    rows = await inventory.jobs(Client(api), "default", "deploy/web")
+
+    assert [row["job"] for row in rows] == ["Pod/web-1-a"]

@@ -15,11 +15,13 @@ from fleetqueue.admin.queue_causes import ONE_OF_EQUALS
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
 from fleetqueue.api.kueue_pods import OWNER_NAME
 from fleetqueue.api.meta import OwnerReference
 from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.testing.builders import condition
 
 
 def workload(true=(), false=(), checks=(), *, nominated=(), on="", deleting=False, active=True, message=""):
@@ -232,9 +234,91 @@ def test_what_the_dispatcher_says_has_a_code(note, code):
     entry = ("gpu", "Pending", messages.check_waits(note))
     by_check = cause_of(workload(QUOTA, checks=[entry, MK]), HubState())
 
-    assert by_event.code == by_check.code == code
+    by_both = cause_of(workload(QUOTA, checks=[entry, MK]), HubState(notes={"u1": note}))
+
+    assert by_event.code == by_check.code == by_both.code == code
     assert note in by_event.sentence
-    assert by_event.step or code == "WaitsForItsGroup"
+    assert by_both.sentence.count(note) == 1
+    assert by_event.step
+
+
+@pytest.mark.parametrize(
+    ("message", "part"),
+    [
+        pytest.param(
+            'Flavor "f" does not contain the requested level', "spec.levels of the flavor's Topology", id="level"
+        ),
+        pytest.param('Flavor "f" does not support TopologyAwareScheduling', "flavor with spec.topologyName", id="none"),
+        pytest.param('Flavor "f" supports only TopologyAwareScheduling', "ask for a topology", id="only"),
+        pytest.param('Flavor "f" information missing in TAS cache', "create the Topology", id="no Topology"),
+        pytest.param('topology "t" allows to fit only 4 out of 5 pod(s)', "room on the nodes", id="no room"),
+        pytest.param("flavor fast doesn't match node affinity", "node selector and tolerations", id="no topology"),
+    ],
+)
+def test_what_topology_keeps_off_says_what_to_do_about_it(message, part):
+    cause = cause_of(workload(false=QUOTA, message=f"couldn't assign flavors to pod set main: {message}"), HubState())
+
+    assert cause.code == "NoFlavorFits"
+    assert part in cause.step
+
+
+@pytest.mark.parametrize(
+    ("nominations", "code", "advice"),
+    [
+        pytest.param({}, "Nominated", "wait a moment", id="nothing is known"),
+        pytest.param({"u1": "gpu-c1: score 0, no room now"}, "WorkerQuotaShort", "more quota", id="a full queue"),
+    ],
+)
+def test_a_job_that_its_worker_does_not_admit_is_led_to_what_kueue_says_there(nominations, code, advice):
+    member = kueue.MultiKueueCluster.manifest("gpu-c1", labels={CLUSTER_LABEL: "c1"}, status={"conditions": active()})
+    around = HubState(nominations=nominations, members={"gpu-c1": kueue.MultiKueueCluster.view(member)})
+
+    cause = cause_of(workload(QUOTA, checks=[MK], nominated=["gpu-c1"]), around)
+
+    assert cause.code == code
+    assert advice in cause.step
+    assert cause.step.endswith("`kubectl --context CONTEXT -n default describe workload w`, with your context of c1")
+
+
+def test_a_job_that_is_queued_again_later_says_when():
+    later = HubState().now + timedelta(minutes=2)
+    status = {
+        "conditions": [{"type": "Evicted", "status": "True", "message": "Preempted to accommodate another"}],
+        "requeueState": {"requeueAt": timestamp(later), "count": 1},
+    }
+    found = kueue.Workload.view(kueue.Workload.manifest("w", "default", spec={"queueName": "q"}, status=status))
+
+    cause = cause_of(found, HubState())
+
+    sentence = f"it was evicted, and is queued again at {timestamp(later)}; Preempted to accommodate another"
+    assert (cause.code, cause.sentence, cause.step) == ("RequeuedLater", sentence, "wait until then")
+
+
+def test_a_job_behind_a_gate_says_which():
+    gated = "Admission is gated by: example.com/budget"
+
+    cause = cause_of(workload(false=QUOTA, message=gated), HubState())
+
+    step = "wait until nobody stands in the annotation kueue.x-k8s.io/admission-gated-by of the job"
+    assert (cause.code, cause.sentence, cause.step) == ("AdmissionGated", gated, step)
+
+
+def test_a_set_that_was_changed_after_it_was_sent_says_so():
+    status = {"conditions": [{"type": "Admitted", "status": "True", "message": "Admitted it is"}], "clusterName": "c1"}
+    manifest = kueue.Workload.manifest("w", "default", annotations={OWNER_NAME: "web"}, status=status)
+    members = {"c1": kueue.MultiKueueCluster.view(connected("c1"))}
+
+    cause = cause_of(kueue.Workload.view(manifest), HubState(members=members, rolling_out={"default/web"}))
+
+    sentence = (
+        "Admitted it is; its template was changed, which its copy does not follow, and Kueue may run the hub's older"
+        " pods, too"
+    )
+    assert (cause.code, cause.sentence, cause.step) == ("TemplateChanged", sentence, "scale it to 0 and up again")
+
+
+def connected(name):
+    return kueue.MultiKueueCluster.manifest(name, spec={}, status={"conditions": [condition(kueue.ACTIVE)]})
 
 
 def ended(reason, message):
@@ -256,6 +340,27 @@ def ended(reason, message):
 )
 def test_a_failure_is_told_from_a_success(found, code, sentence):
     assert said(cause_of(found, HubState())) == (code, sentence)
+
+
+@pytest.mark.parametrize(
+    ("where", "step"),
+    [
+        pytest.param({}, "fleetqueue logs Job/j -n default", id="on the hub"),
+        pytest.param(
+            {"clusterName": "gpu-c1"},
+            "read its logs where gpu-c1 keeps old ones, since its pods there are gone; or create it again, and read"
+            " them while it runs: fleetqueue logs Job/j -n default -f",
+            id="on a worker",
+        ),
+    ],
+)
+def test_who_reads_that_a_job_has_failed_is_told_where_its_logs_are(where, step):
+    condition = {"type": "Finished", "status": "True", "reason": "Failed", "message": "backoff limit"}
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j1", "controller": True}
+    raw = kueue.Workload.manifest("job-j-12345", "default", status={"conditions": [condition], **where})
+    raw["metadata"]["ownerReferences"] = [owner]
+
+    assert cause_of(kueue.Workload.view(raw), HubState()).step == step
 
 
 def test_a_job_that_kueue_has_deactivated_says_why():
@@ -666,10 +771,11 @@ KINDS = ("QuotaReserved", "Evicted", "Admitted", "Finished")
 def test_no_job_is_without_a_reason(true, checks, nominated, on, deleting, active):
     found = workload(true, checks=checks, nominated=nominated, on=on, deleting=deleting, active=active)
 
-    reason = cause_of(found, HubState()).sentence
+    cause = cause_of(found, HubState())
 
-    assert reason.strip()
-    assert not reason.endswith((":", ": "))
+    assert cause.sentence.strip()
+    assert not cause.sentence.endswith((":", ": "))
+    assert cause.step or found.is_finished or found.is_true(kueue.ADMITTED)
 
 
 def event(reason, note, time, uid="u1"):

@@ -132,7 +132,9 @@ async def test_what_may_not_be_read_ends_the_way_up(api):
 
 async def test_a_log_that_cannot_be_read_is_a_note(api):
     api.add(job("train"))
-    api.add(pod("train-x", api.get(Job, "train", "team-a")))
+    on_lost_node = pod("train-x", api.get(Job, "train", "team-a"))
+    on_lost_node["spec"]["nodeName"] = "lost"
+    api.add(on_lost_node)
 
     (line,) = [line async for line in JobLogs(Client(api), LOCATION).lines()]
 

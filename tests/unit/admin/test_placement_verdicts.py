@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fleetqueue.admin import cluster_draining
 from fleetqueue.admin.placement_verdicts import FleetObjects, part_text, verdicts, why_none
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.conditions import timestamp
@@ -254,6 +255,18 @@ def test_a_score_whose_time_is_over_counts_nothing():
             "TaintNotTolerated",
             "Placement gpu drops c1: taint maintenance:NoSelect is not tolerated",
             id="what keeps the nearest one away goes first",
+        ),
+        pytest.param(
+            fleet(managed("c1", taints=[TAINT]), managed("c2", taints=[TAINT, cluster_draining.TAINT])),
+            "TaintNotTolerated",
+            "Placement gpu drops c1, c2: taint maintenance:NoSelect is not tolerated",
+            id="a taint beside a drain",
+        ),
+        pytest.param(
+            fleet(managed("c1", taints=[TAINT]), managed("c2", taints=[cluster_draining.TAINT])),
+            "ClusterDraining",
+            "Placement gpu drops c2: tainted with fleetqueue.dev/drain, to be drained",
+            id="a drain",
         ),
         pytest.param(
             fleet(managed("c1"), of=placement(numberOfClusters=0)),

@@ -25,7 +25,7 @@ def job(name="train", **metadata):
 def test_a_file_may_hold_several_documents_and_lists():
     listed = {"apiVersion": "v1", "kind": "List", "items": [job("b"), job("c")]}
 
-    found = submitting.documents(yaml.safe_dump_all([job("a"), None, listed]))
+    found = submitting.documents(yaml.safe_dump_all([job("a"), None, listed]), "jobs.yaml")
 
     assert [one["metadata"]["name"] for one in found] == ["a", "b", "c"]
 
@@ -42,7 +42,7 @@ def test_a_file_may_hold_several_documents_and_lists():
 )
 def test_what_is_no_job_is_refused(text, message):
     with pytest.raises(CannotSubmit, match=message):
-        submitting.documents(text)
+        submitting.documents(text, "jobs.yaml")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,34 @@ def test_columns_are_as_wide_as_their_widest_cell():
     ]
 
 
+LINKS = [
+    {"kind": "MultiKueueConfig", "name": "gpu", "says": "lists gpu-spot-cluster2, gpu-spot-cluster3"},
+    {"kind": "Placement", "name": "kueue-system/gpu", "says": "chose cluster2, cluster3"},
+]
+
+
+def test_a_table_that_is_too_wide_keeps_names_whole_and_continues_texts_in_their_column():
+    assert lines(LINKS, ("kind", "name", "says"), width=56) == [
+        "KIND              NAME              SAYS",
+        "MultiKueueConfig  gpu               lists",
+        "                                    gpu-spot-cluster2,",
+        "                                    gpu-spot-cluster3",
+        "Placement         kueue-system/gpu  chose cluster2,",
+        "                                    cluster3",
+    ]
+
+
+def test_where_no_room_is_left_a_name_is_broken_at_its_hyphen():
+    assert lines(LINKS, ("kind", "says"), width=33) == [
+        "KIND              SAYS",
+        "MultiKueueConfig  lists gpu-spot-",
+        "                  cluster2, gpu-",
+        "                  spot-cluster3",
+        "Placement         chose cluster2,",
+        "                  cluster3",
+    ]
+
+
 @pytest.mark.parametrize(
     ("output", "read"),
     [pytest.param("json", json.loads, id="json"), pytest.param("yaml", yaml.safe_load, id="yaml")],

@@ -82,7 +82,13 @@ def test_the_pods_of_a_group_are_one_job():
     ],
 )
 def test_a_job_tells_why_it_has_no_workload(kind, found, configuration, why):
-    assert why in why_not_queued(kind.resource, [found], configuration)
+    assert why in why_not_queued(kind.resource, [found], configuration).sentence
+
+
+def test_who_has_made_too_few_pods_of_a_group_is_told_to_make_the_others():
+    cause = why_not_queued(Pod.resource, [grouped()], QUEUED)
+
+    assert cause.step == "create the missing pods of the group"
 
 
 def real_job():

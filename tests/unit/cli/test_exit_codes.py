@@ -9,6 +9,7 @@ from fleetqueue.admin.waiting import NoAnswer, NotInTime
 from fleetqueue.api import errors
 from fleetqueue.cli.exit_codes import Code, CommandFailure, explain, report
 from fleetqueue.client.kubeconfig import KubeconfigError, KubeconfigNotFound
+from fleetqueue.client.transport import UnreadableCertificate
 from fleetqueue.controllers.processes.capabilities import NotInstalled
 from fleetqueue.controllers.processes.settings_file import SettingsError
 from fleetqueue.lab.errors import EngineError, NoProcess
@@ -61,6 +62,26 @@ def test_a_certificate_that_is_not_trusted_is_no_silent_cluster():
     assert explain(errors.Unreachable("GET /"))[0] == "GET /; is the cluster up, and does the kubeconfig name it?"
 
 
+def test_a_certificate_that_is_none_needs_another_kubeconfig():
+    unreadable = errors.Unreachable("GET /")
+    unreadable.__cause__ = UnreadableCertificate("no start line")
+
+    assert explain(unreadable)[0] == "GET /; get this kubeconfig anew from whoever runs the cluster"
+
+
+def test_what_is_not_there_is_told_with_what_shows_those_that_are():
+    of_a_kind = errors.NotFound('namespaces "x" not found', details={"kind": "namespaces"})
+
+    assert explain(of_a_kind)[0] == 'namespaces "x" not found; `kubectl get namespaces` shows those that are'
+    assert explain(errors.NotFound('gadgets "x" not found', details={"kind": "gadgets"}))[0] == 'gadgets "x" not found'
+
+
+def test_a_refusal_by_an_admission_webhook_asks_for_no_rights():
+    denied = 'admission webhook "vjob.kb.io" denied the request: no'
+
+    assert explain(errors.Forbidden(denied))[0] == denied
+
+
 def test_an_error_is_one_line(capsys):
     code = report(ExceptionGroup("several", [errors.NotFound('clusters "x" not found')]))
 
@@ -86,6 +107,7 @@ def test_an_interrupt_has_the_code_of_shells(capsys):
         pytest.param(("get", "clusters", "-o", "xml"), 2, "xml", id="an unknown format"),
         pytest.param(("get", "clusters"), 2, "pass --kubeconfig, set KUBECONFIG", id="no cluster named"),
         pytest.param(("get", "jobs", "-n", "team-a", "-A"), 2, "pass --kubeconfig", id="namespaces, as in kubectl"),
+        pytest.param(("explain", "job", "-f", "/nope"), 2, "cannot read /nope", id="no such file"),
         pytest.param(("get", "clusters", "--kubeconfig", "/nope"), 3, "cannot read /nope", id="no such kubeconfig"),
         pytest.param(("status",), 3, "start one with `fleetqueue up`", id="no fleet"),
         pytest.param(("kubeconfig", "hub"), 3, "start a fleet with `fleetqueue up`", id="no kubeconfig"),

@@ -118,6 +118,14 @@ def test_who_started_a_fleet_is_told_how_to_go_on(tmp_path, monkeypatch):
     assert len(text.splitlines()) < 10
 
 
+def test_who_started_a_fleet_is_given_the_link_of_its_dashboard(tmp_path):
+    write_json(tmp_path / "dashboard.json", {"port": 21000, "token": "t"})
+
+    text = how_to_go_on(tmp_path, is_detached=True)
+
+    assert "Its dashboard: http://127.0.0.1:21000/#token=t" in text
+
+
 def test_a_folder_with_a_space_is_printed_as_a_shell_reads_it(tmp_path):
     text = how_to_go_on(tmp_path / "my fleet", is_detached=True)
 

@@ -64,7 +64,10 @@ LISTINGS = [
     ("submit",),
     ("drain",),
     ("undrain",),
-    *(command for command in COMMANDS if len(command) == 2 and command[0] in ("explain", "get")),
+    ("unjoin",),
+    ("install",),
+    ("uninstall",),
+    *(command for command in COMMANDS if len(command) == 2 and command[0] in ("clusterset", "explain", "get")),
 ]
 
 
@@ -79,6 +82,17 @@ def test_help_has_an_example_that_begins_with_the_command(fleetqueue, command):
     assert result.code == 0
     assert "Example:" in result.out
     assert f"fleetqueue {' '.join(command)}".strip() in result.out.partition("Example:")[2]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=named)
+def test_help_fits_a_terminal_and_cuts_nothing_off(fleetqueue, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    usage, _, told = fleetqueue(*command, "--help").out.partition("\n")
+    before, _, after = told.partition("  Example:\n")  # what can be typed as it stands may be longer
+    lines = [usage.removesuffix("..."), *before.splitlines(), *after.partition("\n\n")[2].splitlines()]
+
+    assert [line for line in lines if len(line) > 80 or line.endswith("...")] == []
 
 
 @pytest.mark.parametrize("command", LISTINGS, ids=named)

@@ -7,7 +7,8 @@ import pytest
 
 # Presses Ctrl-C in the very moment in which a module is imported.
 INTERRUPTED = """
-import os, signal, sys
+import os, sys
+import _signal as signal
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -26,6 +27,7 @@ main()
 @pytest.mark.parametrize(
     "module",
     [
+        pytest.param("enum", id="while the first of the standard library is imported"),
         pytest.param("typer", id="while the commands are imported"),
         pytest.param("fleetqueue.admin.listings", id="while a command runs"),
     ],

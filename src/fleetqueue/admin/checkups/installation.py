@@ -117,7 +117,7 @@ def _start_controller(objects: SeenObjects) -> RepairStep:
         )
     return by_hand(
         "install the controller with helm, or start `fleetqueue controller`; in a lab: fleetqueue restart"
-        " hub/fleetqueue-controller"
+        " hub/controller"
     )
 
 

@@ -67,15 +67,15 @@ def _copy(queue: kueue.LocalQueue) -> dict[str, object]:
 
 
 def states(fleet: FleetSurvey) -> Iterator[Finding]:
-    """Look at the queues through which jobs are sent, on the hub and on every worker."""
-    sending = sending_queues(fleet)
-    keys, names = {queue.key for queue in sending}, {queue.spec.cluster_queue for queue in sending}
+    """Look at the queues through which jobs are sent, and at all ClusterQueues of the hub."""
+    keys = {queue.key for queue in sending_queues(fleet)}
     for name, objects in fleet.clusters:
         local = [queue for queue in objects.all(kueue.LocalQueue) if queue.key in keys]
-        wanted = {queue.spec.cluster_queue for queue in local} | (names if name == HUB else set())
+        wanted = {queue.spec.cluster_queue for queue in local}
         yield from _of_local_queues(name, objects, local)
-        for queue in (queue for queue in objects.all(kueue.ClusterQueue) if queue.name in wanted):
-            yield from _of_cluster_queue(name, objects, queue)
+        for queue in objects.all(kueue.ClusterQueue):
+            if name == HUB or queue.name in wanted:
+                yield from _of_cluster_queue(name, objects, queue)
     yield from _without_cluster_queue(HUB, fleet.objects, fleet.all(kueue.LocalQueue))
 
 
@@ -109,7 +109,7 @@ def _of_cluster_queue(name: str, objects: SeenObjects, queue: kueue.ClusterQueue
     active = conditions.find(queue.status.conditions, kueue.ACTIVE)
     if active is None or active.status != conditions.FALSE or missing or queue.is_stopped:
         return
-    if name == HUB and "AdmissionCheck" in active.reason:
+    if name == HUB and active.reason.startswith("AdmissionCheck"):
         return  # told of the check
     wrong = f"{active.reason}: {active.message}"
     yield found("QueueInactive", queue, wrong, by_hand(f"do what Kueue on {name} says: {active.message}"), cluster=name)

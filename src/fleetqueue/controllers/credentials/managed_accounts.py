@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, Final
 
 from fleetqueue import clock
-from fleetqueue.api import errors
+from fleetqueue.api import durations, errors
 from fleetqueue.api.addon_v1alpha1 import ManagedClusterAddOn
 from fleetqueue.api.cluster_permission_v1alpha1 import ClusterPermission
 from fleetqueue.api.cluster_v1 import ManagedCluster
@@ -215,7 +215,7 @@ def account_name(cluster: str) -> str:
 
 
 def account_manifest(cluster: str, lifetime: int) -> Manifest:
-    rotation = {"enabled": True, "validity": go_duration(lifetime)}
+    rotation = {"enabled": True, "validity": durations.written(lifetime)}
     return ManagedServiceAccount.manifest(
         account_name(cluster), cluster, labels={CLUSTER_LABEL: cluster}, spec={"rotation": rotation}
     )
@@ -234,12 +234,6 @@ def permission_manifest(cluster: str, rules: Sequence[PolicyRule]) -> Manifest:
             "clusterRoleBinding": {"subject": subject},
         },
     )
-
-
-def go_duration(seconds: int) -> str:
-    """Write seconds as Go does, so that a controller which writes the object back makes no difference."""
-    minutes, rest = divmod(seconds, 60)
-    return f"{minutes // 60}h{minutes % 60}m{rest}s" if minutes >= 60 else f"{minutes}m{rest}s"
 
 
 def _entry(secret: Secret, key: str) -> str:

@@ -12,11 +12,12 @@ among many small ones would get everything until each of the small ones, with on
 the one that is used most and has room.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from fleetqueue.api.quantity import Amounts, text
 
@@ -113,6 +114,25 @@ def shortage(quota: Amounts, limits: Amounts, least: Amounts) -> str:
             borrowed = f" and may borrow {text(most - own)}" if most > own else ""
             return f"has {text(own)} {name}{borrowed}, and the job needs {text(amount)}"
     return ""
+
+
+_STANDING: Final = re.compile(
+    r"score -?\d+, (?P<room>has room|room unknown|no room now)(, (?P<used>\d+)% of its (?P<of>\S+) used)?"
+)
+_SHORTAGE: Final = re.compile(
+    r"has (?P<quota>\S+) (?P<resource>\S+)( and may borrow (?P<borrowable>\S+))?, and the job needs (?P<needed>\S+)"
+)
+
+
+def facts_of(said: str) -> dict[str, Any]:
+    """Return what `explain` said of a candidate as fields: its room, what of its queue is used, and what it lacks."""
+    standing, lacking = _STANDING.fullmatch(said), _SHORTAGE.fullmatch(said)
+    used = {standing["of"]: int(standing["used"])} if standing is not None and standing["used"] else {}
+    return {
+        "room": standing["room"] if standing is not None else "",
+        "used_percent": used,
+        "missing": [lacking.groupdict()] if lacking is not None else [],
+    }
 
 
 def _spread(equals: Sequence[Candidate], resource: str, amount: Decimal) -> list[Candidate]:

@@ -14,6 +14,8 @@ Said = tuple[str, str]
 
 RESTART_NEEDED: Final = "KueueRestartNeeded"
 WAITS_FOR: Final = "waits for "
+MAY_RUN: Final = "the job may run there"
+NOT_OFFERED: Final = " does not offer"
 
 MOST_NAMED: Final = 10
 """Of a thousand clusters that were left out a few are enough; a condition that is too long is refused as a whole."""
@@ -187,7 +189,7 @@ def _may_run_on(member: str, since: datetime) -> str:
 
 
 def cannot_be_asked(member: str, error: str, waits: str) -> str:
-    return waits or f"{member} cannot be asked ({error}); the job may run there"
+    return waits or f"{member} cannot be asked ({error}); {MAY_RUN}"
 
 
 def stopped_there(member: str) -> str:
@@ -303,7 +305,7 @@ def no_such_cluster(name: str) -> str:
 
 
 def not_selected(name: str, placement: str) -> str:
-    return f"{ALLOWED_CLUSTERS} names {name}, which placement {placement} does not offer"
+    return f"{ALLOWED_CLUSTERS} names {name}, which placement {placement}{NOT_OFFERED}"
 
 
 def not_brought(members: Sequence[str], namespace: str, queue: str) -> str:

@@ -58,7 +58,7 @@ def known_keys(kind: type[Any], *, is_section: bool = False) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        given = yaml.safe_load(path.read_text())
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"cannot read the settings file {path}: {error.strerror}") from error
     except yaml.YAMLError as error:

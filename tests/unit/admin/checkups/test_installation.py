@@ -13,6 +13,8 @@ from fleetqueue.api.conditions import micro_timestamp
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.api.kueue_configuration import Configuration
 from fleetqueue.api.running_kueue import RunningKueue
+from fleetqueue.fleets.product_processes import CONTROLLER
+from fleetqueue.lab.cluster_names import HUB
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 OURS, OTHERS = Configuration(dispatcher_name=DISPATCHER_NAME), Configuration()
@@ -119,6 +121,12 @@ def test_a_silent_controller_is_told_where_somebody_depends_on_it(leases, checks
     fleet = FleetSurvey(NOW, objects, kueue=RunningKueue(running, (running,)))
 
     assert codes(installation.controller_silent(fleet)) == (["ControllerSilent"] if is_told else [])
+
+
+def test_who_has_no_deployment_of_ours_is_told_the_process_of_a_lab():
+    (finding,) = installation.controller_silent(FleetSurvey(NOW, SeenObjects({kueue.AdmissionCheck: [CHECK]})))
+
+    assert finding.steps[0].sentence.endswith(f"in a lab: fleetqueue restart {HUB}/{CONTROLLER}")
 
 
 def check_saying(message: str) -> kueue.AdmissionCheck:

@@ -16,7 +16,6 @@ from fleetqueue.api.managed_service_account_v1beta1 import ManagedServiceAccount
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.controllers.credentials.hub_apis import CredentialApis
-from fleetqueue.controllers.credentials.managed_accounts import go_duration
 from fleetqueue.controllers.credentials.proofs import PATIENCE
 from fleetqueue.controllers.credentials.worker_rules import rules_for
 from fleetqueue.runtime.cluster import OURS, Cluster
@@ -662,10 +661,3 @@ async def test_hub_that_refuses_is_asked_again(world):
         await bring_credentials(world)
 
         assert world.token("c1") == "token-1"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "written"), [(86400, "24h0m0s"), (600, "10m0s"), (5400, "1h30m0s"), (3601, "1h0m1s")]
-)
-def test_durations_are_written_as_go_writes_them(seconds, written):
-    assert go_duration(seconds) == written

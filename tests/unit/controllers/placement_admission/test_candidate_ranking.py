@@ -15,6 +15,7 @@ from fleetqueue.controllers.placement_admission.candidate_ranking import (
     SPREAD,
     Candidate,
     explain,
+    facts_of,
     ranked,
     scarcest,
     shortage,
@@ -240,3 +241,28 @@ def test_packed_jobs_open_a_new_worker_only_when_the_others_are_full(rooms, data
 
     partly = [n for n, room in enumerate(rooms) if 0 < counts[f"w{n}"] < room]
     assert len(partly) <= 1
+
+
+@pytest.mark.parametrize(
+    ("candidate", "facts"),
+    [
+        pytest.param(FULL, {"room": "no room now", "used_percent": {GPU: 100}, "missing": []}, id="no room"),
+        pytest.param(UNKNOWN, {"room": "room unknown", "used_percent": {}, "missing": []}, id="not known"),
+        pytest.param(OUT, {"room": "", "used_percent": {}, "missing": []}, id="draining"),
+        pytest.param(
+            Candidate(
+                "a", excluded=shortage(parse_all({"cpu": "8"}), parse_all({"cpu": "9"}), parse_all({"cpu": "64"}))
+            ),
+            {
+                "room": "",
+                "used_percent": {},
+                "missing": [{"resource": "cpu", "quota": "8", "borrowable": "1", "needed": "64"}],
+            },
+            id="too small",
+        ),
+    ],
+)
+def test_what_was_explained_can_be_read_as_fields(candidate, facts):
+    said = explain([candidate], ONE_GPU).partition(": ")[2]
+
+    assert facts_of(said) == facts

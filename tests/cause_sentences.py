@@ -1,0 +1,118 @@
+"""What is said of a job for each cause, word for word: on embedded clusters and on real ones the same."""
+
+from fnmatch import fnmatchcase
+from typing import Final
+
+from fleetqueue.admin.causes import Cause
+
+SENTENCES: Final = {
+    "Succeeded": "Reached expected number of succeeded pods",
+    "Admitted": "The workload is admitted",
+    "NoWorkload": (
+        "Kueue has made no Workload for it: its configuration on this hub does not list kubeflow.org/pytorchjob"
+    ),
+    "LocalQueueMissing": "there is no LocalQueue {queue} in namespace {name}",
+    "LocalQueueStopped": "LocalQueue {queue} is stopped",
+    "ClusterQueueMissing": "LocalQueue {queue} leads to ClusterQueue {name}, which does not exist",
+    "ClusterQueueStopped": "ClusterQueue {name} is stopped",
+    "FlavorMissing": "ClusterQueue {name} is inactive: there is no ResourceFlavor absent",
+    "NamespaceNotAllowed": "workload namespace doesn't match ClusterQueue selector",
+    "ExceedsQuota": (
+        "couldn't assign flavors to pod set main: insufficient quota for {resource} in flavor {name}, previously"
+        " considered podsets requests (0) + current podset request ({needs}) > maximum capacity ({has})"
+    ),
+    "QuotaShort": (
+        "couldn't assign flavors to pod set main: insufficient unused quota for {resource} in flavor {name}, {short}"
+        " more needed"
+    ),
+    "NoFlavorFits": "couldn't assign flavors to pod set main: flavor fast doesn't match node affinity",
+    "Deactivated": "it is deactivated (spec.active is false)",
+    "CheckRejected": (
+        "AdmissionCheck {name}-mk has rejected it: The owner is not managed by Kueue: Expecting spec.managedBy to be"
+        ' "kueue.x-k8s.io/multikueue" not "", Previously: "Pending"'
+    ),
+    "CheckMissing": "ClusterQueue {name} is inactive: AdmissionCheck absent does not exist",
+    "PlacementMissing": (
+        "ClusterQueue {name} is inactive: there is no Placement {name} in namespace kueue-system; so AdmissionCheck"
+        " {name} is not Active"
+    ),
+    "SetNotBound": (
+        "ClusterQueue {name} is inactive: Placement {name} may not choose from set {set}: no ManagedClusterSetBinding"
+        " in kueue-system; so AdmissionCheck {name} is not Active"
+    ),
+    "SetEmpty": (
+        "ClusterQueue {name} is inactive: Placement {name} chooses from set {name}, and no ManagedCluster is in there;"
+        " so AdmissionCheck {name} is not Active"
+    ),
+    "NoClusterMatches": (
+        "ClusterQueue {name} is inactive: no cluster matches the predicates of Placement {name}; cluster1: label"
+        " {label} must be 'yes' and is not set; so AdmissionCheck {name} is not Active"
+    ),
+    "TaintNotTolerated": (
+        "ClusterQueue {name} is inactive: Placement {name} drops cluster3: taint maintenance:NoSelect is not tolerated;"
+        " so AdmissionCheck {name} is not Active"
+    ),
+    "NumberIsZero": (
+        "ClusterQueue {name} is inactive: Placement {name} has numberOfClusters 0; so AdmissionCheck {name} is not"
+        " Active"
+    ),
+    "ConfigMissing": (
+        "ClusterQueue {name} is inactive: AdmissionCheck {name}-mk names MultiKueueConfig absent, which does not exist"
+    ),
+    "RunsOnHub": (
+        "The workload is admitted; it runs on the hub: its ClusterQueue has a placement check and no MultiKueue check"
+    ),
+    "PinnedToNobody": (
+        "no cluster can take it: fleetqueue.dev/clusters names cluster9, and there is no such cluster;"
+        " {name}-cluster1: not among fleetqueue.dev/clusters; {name}-cluster2: not among fleetqueue.dev/clusters;"
+        " {name}-cluster3: not among fleetqueue.dev/clusters"
+    ),
+    "WorkerQueueMissing": (
+        "no cluster can take it: {name}-cluster1: has no LocalQueue {queue} in namespace {name};"
+        " {name}-cluster2: has no LocalQueue {queue} in namespace {name};"
+        " {name}-cluster3: has no LocalQueue {queue} in namespace {name}"
+    ),
+    "WorkerQueueStopped": (
+        "no cluster can take it: {name}-cluster1: its ClusterQueue {name} is stopped (spec.stopPolicy);"
+        " {name}-cluster2: its ClusterQueue {name} is stopped (spec.stopPolicy);"
+        " {name}-cluster3: its ClusterQueue {name} is stopped (spec.stopPolicy)"
+    ),
+    "ClusterDraining": (
+        "no cluster can take it: {name}-cluster1: draining; {name}-cluster2: not among fleetqueue.dev/clusters;"
+        " {name}-cluster3: not among fleetqueue.dev/clusters"
+    ),
+    "CredentialRefused": (
+        "no cluster can take it: {name}-cluster1: answers Unauthorized to the credential of secret"
+        " kueue-admin-cluster1-kubeconfig, which is replaced as soon as that can be done"
+    ),
+    "WorkerQuotaTooSmall": (
+        "no cluster can take it: no selected cluster's quota holds this job; {name}-cluster1: has {has} {resource}, and"
+        " the job needs {needs}; {name}-cluster2: has {has} {resource}, and the job needs {needs}; {name}-cluster3: has"
+        " {has} {resource}, and the job needs {needs}"
+    ),
+    "WorkerQuotaShort": (
+        "{name}-mk is Pending: nominated for {name}-cluster1, not recorded as admitted there yet: there was no room for"
+        " it, and it waits until others end"
+    ),
+    "PodsNotReady": "The workload is admitted; Not all pods are ready or succeeded",
+    "WorkerLost": (
+        "The workload is admitted; {name}-cluster3 may be lost: Kueue is not connected to it: ClientConnectionFailed:"
+        " {refusal}"
+    ),
+    "Evicted": "it is being evicted: The workload is deactivated",
+    "WaitsForLostWorker": (
+        "waits for {name}-cluster1, which may run it and does not answer since ????-??-??T*Z;"
+        " fleetqueue.dev/lost-worker is 'wait': until it answers, or `fleetqueue unjoin --force` gives the cluster up"
+    ),
+    "ClusterNotConnected": (
+        "ClusterQueue {name} is inactive: Kueue reaches no cluster of MultiKueueConfig {name}: {name}-cluster3: Kueue"
+        " is not connected to it: ClientConnectionFailed: {refusal}"
+    ),
+    "ControllerSilent": "nobody answers for AdmissionCheck {name}: {silence}; does a fleetqueue controller run?",
+}
+"""By code: {name} is what a test calls its objects, other words are what differs, and * and ? are another each time."""
+
+
+def says(cause: Cause, **words: object) -> bool:
+    """Tell whether a cause says what its code always says, with these words in it."""
+    return fnmatchcase(cause.sentence, SENTENCES[cause.code].format(**words))

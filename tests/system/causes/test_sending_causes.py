@@ -1,0 +1,269 @@
+"""Causes between a nomination and the end of a job: each is named by its code, and gone after the step that is told."""
+
+from fnmatch import fnmatchcase
+from functools import partial
+
+import pytest
+
+from fleetqueue.admin import cluster_draining
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
+from fleetqueue.api.core_v1 import Namespace, Secret
+from fleetqueue.api.core_v1 import secret as secret_manifest
+from fleetqueue.api.fence import FENCE, LOST_WORKER
+from fleetqueue.api.fleetqueue import KUBECONFIG_KEY, KUEUE_NAMESPACE
+from fleetqueue.api.rbac_v1 import ClusterRole
+from fleetqueue.api.scheme import Manifest
+from fleetqueue.client.kubeconfig import render
+from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
+from fleetqueue.fleets.systems.parts import create_all, install_kinds
+from fleetqueue.testing.builders import by_secret, condition
+from fleetqueue.testing.virtual_time import advance
+
+from .world import LAST, ONLY_LAST, WORKERS, Place, mended, tell
+
+# The first test plays all cases, one after the other on one fleet.
+pytestmark = pytest.mark.timeout(600)
+
+KUEUE_MANAGER = ("kueue-controller-manager", "kueue-system")
+WORK_AGENT = ("klusterlet-work-agent", "open-cluster-management-agent")
+"""Deployments on the worker; the second would bring rights back."""
+
+
+async def drained(place: Place) -> None:
+    await place.submit("first", annotations={ALLOWED_CLUSTERS: "cluster1"})
+    await advance(20)
+    await cluster_draining.drain(place.hub, "cluster1")
+    await advance(10)
+    await place.submit(annotations={ALLOWED_CLUSTERS: "cluster1"})
+    await place.expect("ClusterDraining")
+    await cluster_draining.undrain(place.hub, "cluster1")
+
+
+async def all_drained(place: Place) -> None:
+    for name in WORKERS:
+        await cluster_draining.drain(place.hub, name)
+    await place.submit()
+    await place.expect("ClusterDraining")
+    for name in WORKERS:
+        await cluster_draining.undrain(place.hub, name)
+
+
+async def credential_refused(place: Place) -> None:
+    last, secret = place.fleet.workers[-1], f"{place.name}-kubeconfig"
+    bad = render(LAST, server=last.url, ca=last.ca, token="x.y.z", user="nobody")
+    by_hand = [
+        secret_manifest(secret, KUEUE_NAMESPACE, {KUBECONFIG_KEY: bad}),
+        kueue.MultiKueueCluster.manifest(place.name, spec=by_secret(secret)),
+        kueue.MultiKueueConfig.manifest(secret, spec={"clusters": [place.name]}),
+    ]
+    await create_all(place.hub, by_hand)
+    await place.patch(kueue.AdmissionCheck, f"{place.name}-mk", {"spec": {"parameters": {"name": secret}}})
+    await place.submit()
+    await place.expect("CredentialRefused")
+    good = secret_manifest(secret, KUEUE_NAMESPACE, {KUBECONFIG_KEY: last.kubeconfig})
+    await place.patch(Secret, secret, {"data": good["data"]}, KUEUE_NAMESPACE)
+
+
+async def check_inactive(place: Place) -> None:
+    strategy = {"admissionChecks": [{"name": place.name}, {"name": f"{place.name}-mk"}, {"name": "budget"}]}
+    check = kueue.AdmissionCheck.manifest("budget", spec={"controllerName": "example.com/budget"})
+    await place.hub.create(kueue.AdmissionCheck.resource, check)
+    said = condition(kueue.ACTIVE, False, "NoBudget", "nobody has named a budget")
+    await place.hub.merge(
+        kueue.AdmissionCheck.resource, "budget", "", {"status": {"conditions": [said]}}, subresource="status"
+    )
+    await place.patch_queue({"admissionChecksStrategy": strategy})
+    await place.submit()
+    await place.expect("CheckInactive")
+    strategy["admissionChecks"].pop()
+    await place.patch_queue({"admissionChecksStrategy": strategy})
+
+
+async def nominated(place: Place) -> None:
+    await place.patch_placement(ONLY_LAST)
+    await place.scale(KUEUE_MANAGER, 0)
+    await advance(10)
+    await place.submit()
+    await place.expect("Nominated")
+    await place.scale(KUEUE_MANAGER, 1)
+
+
+async def evicted(place: Place) -> None:
+    await place.patch_placement(ONLY_LAST)
+    await advance(5)
+    await place.submit()
+    await advance(20)
+    place.fleet.cut(LAST)
+    workload = await place.workload()
+    await place.patch(kueue.Workload, workload.name, {"spec": {"active": False}}, place.name)
+    await place.expect("Evicted", within=120)
+    place.fleet.heal(LAST)
+    await advance(60)
+    await place.patch(kueue.Workload, workload.name, {"spec": {"active": True}}, place.name)
+
+
+async def waits_for_fence(place: Place) -> None:
+    await place.submit(annotations={LOST_WORKER: FENCE})
+    await advance(20)
+    lost = (await place.workload()).status.cluster_name.removeprefix(f"{place.name}-")
+    place.fleet.cut(lost)
+    await place.expect("WaitsForFence", within=1500)
+    place.fleet.heal(lost)
+
+
+def without_creation(rule: Manifest) -> Manifest:
+    """Return a rule that lets nobody create anything but Workloads."""
+    kept = [verb for verb in rule["verbs"] if verb != "create" or "workloads" in rule["resources"]]
+    return {**rule, "verbs": kept}
+
+
+async def job_refused(place: Place) -> None:
+    await place.patch_placement(ONLY_LAST)
+    await place.scale(WORK_AGENT, 0)
+    last = place.workers[-1]
+    role = await last.get(ClusterRole.resource, f"kueue-admin-{LAST}")
+    await last.merge(
+        ClusterRole.resource, f"kueue-admin-{LAST}", "", {"rules": [*map(without_creation, role["rules"])]}
+    )
+    await advance(10)
+    await place.submit()
+    await place.expect("JobRefused", within=600)
+    await place.scale(WORK_AGENT, 1)
+
+
+async def kind_not_served(place: Place) -> None:
+    await place.patch_placement(ONLY_LAST)
+    last = place.workers[-1]
+    await last.delete(CustomResourceDefinition.resource, "jobsets.jobset.x-k8s.io")
+    await advance(60)
+    await place.submit()
+    await place.expect("KindNotServed")
+    await install_kinds(last, "jobset")
+
+
+async def namespace_missing(place: Place) -> None:
+    for worker in place.workers:
+        await worker.delete(Namespace.resource, place.name)
+    await advance(30)
+    await place.submit()
+    await place.expect("WorkerQueueMissing", within=120)
+    gone = [one for one in place.queues(is_hub=False) if one["kind"] in ("Namespace", "LocalQueue")]
+    for worker in place.workers:
+        await create_all(worker, gone)
+
+
+async def outscored(place: Place) -> None:
+    await place.patch_placement({"numberOfClusters": 1})
+    await advance(10)
+    await place.submit(annotations={ALLOWED_CLUSTERS: "cluster3"})
+    await place.expect("PinnedToNobody")
+    await place.patch_placement({"numberOfClusters": 3})
+
+
+async def succeeded(place: Place) -> None:
+    await place.submit(run_for="10s")
+    await place.expect("Succeeded", within=120)
+    await place.submit_again()
+
+
+async def failed(place: Place) -> None:
+    await place.submit(run_for="10s", annotations={"fleetqueue.dev/fails": "true"})
+    await place.expect("Failed", within=120)
+    await place.submit_again()
+
+
+async def not_checked(place: Place) -> None:
+    await place.submit(cpu="")
+    await place.expect("NotChecked")
+    await place.submit_again()
+
+
+CASES = {
+    case.__name__: case
+    for case in (
+        drained,
+        all_drained,
+        credential_refused,
+        check_inactive,
+        nominated,
+        evicted,
+        waits_for_fence,
+        job_refused,
+        kind_not_served,
+        namespace_missing,
+        outscored,
+        succeeded,
+        failed,
+        not_checked,
+    )
+}
+SENTENCES = {
+    drained: (
+        "no cluster can take it: {name}-cluster1: draining; {name}-cluster2: not among fleetqueue.dev/clusters;"
+        " {name}-cluster3: not among fleetqueue.dev/clusters"
+    ),
+    all_drained: (
+        "ClusterQueue {name} is inactive: Placement {name} drops cluster1, cluster2, cluster3: tainted with"
+        " fleetqueue.dev/drain, to be drained; so AdmissionCheck {name} is not Active"
+    ),
+    credential_refused: (
+        "ClusterQueue {name} is inactive: Kueue reaches no cluster of MultiKueueConfig {name}-kubeconfig: {name}: Kueue"
+        " is not connected to it: ClientConnectionFailed: Unauthorized"
+    ),
+    check_inactive: (
+        "ClusterQueue {name} is inactive: AdmissionCheck budget is not Active: NoBudget: nobody has named a budget"
+    ),
+    nominated: "{name}-mk is Pending: nominated for {name}-cluster3, not recorded as admitted there yet",
+    evicted: (
+        "it is being evicted: The workload is deactivated; {name}-cluster3 cannot be asked (get workloads/{name}/*:"
+        " connection refused); the job may run there"
+    ),
+    waits_for_fence: (
+        "waits for {name}-cluster1, which may run it and does not answer since 2026-01-01T*Z;"
+        " fleetqueue.dev/lost-worker is 'fence': until it answers: its agent renews Lease fleetqueue-fence, so the job"
+        " may go on there"
+    ),
+    job_refused: (
+        "no cluster can take it: admitted on {name}-cluster3 since 2026-01-01T*Z, but its job was not created there:"
+        " the log of Kueue on the hub says why; look at the webhooks of {name}-cluster3, and at what the job needs"
+        " there"
+    ),
+    kind_not_served: (
+        "ClusterQueue {name} is inactive: Kueue reaches no cluster of MultiKueueConfig {name}: {name}-cluster3: Kueue"
+        ' is not connected to it: ClientConnectionFailed: no matches for kind "JobSet" in version'
+        ' "jobset.x-k8s.io/v1alpha2"'
+    ),
+    namespace_missing: (
+        "no cluster can take it: {name}-cluster1: has no LocalQueue q in namespace {name}; {name}-cluster2: has no"
+        " LocalQueue q in namespace {name}; {name}-cluster3: has no LocalQueue q in namespace {name}"
+    ),
+    outscored: (
+        "no cluster can take it: fleetqueue.dev/clusters names cluster3, which placement {name} does not offer;"
+        " {name}-cluster1: not among fleetqueue.dev/clusters; cluster3: the Placement takes 1, and others come first by"
+        " score or name"
+    ),
+    succeeded: "Reached expected number of succeeded pods",
+    failed: "it has failed: Job has reached the specified backoff limit",
+    not_checked: (
+        "The workload is admitted; Kueue has asked no check about it, since it asks for nothing that its queue has a"
+        " quota for: it is not sent"
+    ),
+}
+"""What each cause says, with the case's own name for {name}, and * for what is another each time."""
+
+
+@pytest.fixture(scope="module")
+def told():
+    return tell({name: partial(mended, case) for name, case in CASES.items()})
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_named_and_gone_after_its_step(told, case):
+    seen = told[case]
+
+    if isinstance(seen, Exception):
+        raise seen
+    cause, _ = seen
+    assert fnmatchcase(cause.sentence, SENTENCES[CASES[case]].format(name=case.replace("_", "-")))
+    assert cause.step or cause.code == "Succeeded"

@@ -1,0 +1,166 @@
+"""What people mistype on a fleet that runs: the answer is one line that names the thing and the next step."""
+
+import base64
+import re
+
+import pytest
+
+from .typed import Typed, job
+
+pytestmark = pytest.mark.timeout(300)
+
+ASCII = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+"""A terminal that has nothing but ASCII, without the help that Python offers by itself in this locale."""
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    person = Typed(tmp_path_factory.mktemp("state"))
+    try:
+        person.bring_up("--in-memory")
+        yield person
+    finally:
+        person("down", "--delete")
+
+
+@pytest.fixture
+def with_authority(typed, tmp_path):
+    """Write the kubeconfig of the fleet with something else in place of the clusters' authorities."""
+
+    def write(name, content):
+        data = base64.b64encode(content).decode()
+        text, count = re.subn(r"(certificate-authority-data: ).*", rf"\g<1>{data}", typed("kubeconfig", "show")[1])
+        assert count > 0
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("get", "clusters"), id="get clusters"),
+        pytest.param(("explain", "cluster", "cluster1"), id="explain"),
+        pytest.param(("join", "cluster9", "--context", "cluster1"), id="join"),
+        pytest.param(("doctor",), id="doctor"),
+    ],
+)
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"hello", id="a text"),
+        pytest.param(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", id="a broken certificate"),
+    ],
+)
+def test_a_broken_authority_is_named_by_its_file_and_the_next_step(typed, with_authority, command, content):
+    kubeconfig = with_authority("broken", content)
+
+    code, out, err = typed(*command, "--kubeconfig", kubeconfig)
+
+    assert (code, out) == (1, "")
+    assert f"the certificate authority of {kubeconfig} cannot be read" in err
+    assert err.endswith("; get this kubeconfig anew from whoever runs the cluster\n")
+    assert len(err.splitlines()) == 1
+
+
+def test_a_broken_authority_is_named_also_where_the_environment_names_the_file(typed, with_authority, monkeypatch):
+    kubeconfig = with_authority("broken", b"hello")
+    monkeypatch.setitem(typed.environ, "KUBECONFIG", kubeconfig)
+
+    assert f"of {kubeconfig} cannot be read" in typed("get", "clusters")[2]
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        pytest.param(("get", "jobs", "--context", "nope"), 2, 'no context "nope"; it has: hub, cluster1', id="context"),
+        pytest.param(("get", "jobs", "nope"), 3, 'no job "nope"; `fleetqueue get jobs` shows those that are', id="job"),
+        pytest.param(
+            ("explain", "job", "nope"),
+            3,
+            'no job "nope" in namespace default, and no Workload of one; `fleetqueue get jobs` shows those that are',
+            id="job to explain",
+        ),
+        pytest.param(
+            ("explain", "queue", "nope"),
+            3,
+            '"nope" in namespace default; `kubectl get localqueues --all-namespaces` shows those that are',
+            id="queue",
+        ),
+        pytest.param(
+            ("explain", "placement", "nope"),
+            3,
+            '"nope" not found; `fleetqueue get placements` shows those that are',
+            id="placement",
+        ),
+        pytest.param(
+            ("drain", "nope"), 3, '"nope" not found; `fleetqueue get clusters` shows those that are', id="cluster"
+        ),
+        pytest.param(
+            ("clusterset", "bind", "nope", "-n", "default"),
+            3,
+            '"nope" not found; `fleetqueue get clustersets` shows those that are',
+            id="cluster set",
+        ),
+        pytest.param(
+            ("clusterset", "bind", "spoke", "-n", "nope"),
+            3,
+            '"nope" not found; `kubectl get namespaces` shows those that are',
+            id="namespace",
+        ),
+        pytest.param(("cut", "hub"), 3, "they are: cluster1, cluster2, cluster3", id="worker"),
+        pytest.param(("logs", "hub/nope"), 3, "known are: hub/apiserver", id="log"),
+        pytest.param(("kubeconfig", "nope"), 3, "known are: cluster1, cluster2, cluster3, hub", id="kubeconfig"),
+        pytest.param(
+            ("status", "--data-dir", "/nope"), 3, "start one with `fleetqueue up --data-dir /nope`", id="fleet"
+        ),
+        pytest.param(("up", "--detach"), 1, "stop it with `fleetqueue down`", id="a second time"),
+    ],
+)
+def test_what_is_not_there_is_told_with_what_shows_those_that_are(typed, command, code, said):
+    answer = typed(*command)
+
+    assert answer[0] == code
+    assert said in answer[2]
+    assert len(answer[2].splitlines()) == 1
+
+
+def test_a_port_that_is_taken_is_told_with_the_option_that_chooses_another(typed, tmp_path):
+    port = re.search(r"https://127\.0\.0\.1:(\d+)", typed("kubeconfig", "hub")[1])[1]
+
+    page = typed("dashboard", "--port", port)
+    fleet = typed("up", "--detach", "--ports-from", port, "--data-dir", str(tmp_path / "other"))
+
+    assert page[0] == fleet[0] == 1
+    assert page[2].endswith("address already in use; choose another --port\n")
+    assert "or begin elsewhere with --ports-from" in fleet[2]
+
+
+def test_who_is_refused_by_an_admission_webhook_is_not_told_to_get_more_rights(typed):
+    code, _, err = typed("submit", "-f", "-", "--queue", "Not A Queue", stdin=job("refused", 1))
+
+    assert code == 1
+    assert 'error: admission webhook "' in err
+    assert "rights" not in err
+
+
+def test_in_a_terminal_without_unicode_all_is_printed_and_chinese_files_are_read(typed, tmp_path, monkeypatch):
+    for name, value in ASCII.items():
+        monkeypatch.setitem(typed.environ, name, value)
+    file = tmp_path / "job.yaml"
+    chinese = job("chinese", 1).replace("  name: chinese", "  name: chinese\n  annotations: {note: 训练 → 完成}")
+    file.write_text(chinese, encoding="utf-8")
+
+    answers = [
+        typed("get", "clusters"),
+        typed("explain", "cluster", "cluster2"),
+        typed("explain", "job", "-f", str(file)),
+        typed("submit", "-f", str(file)),
+        typed("submit", "-f", "-", "--dry-run", stdin=job("plain", 1)),
+        typed("get", "jobs", "-o", "wide"),
+    ]
+
+    assert [(code, err) for code, _, err in answers] == [(0, "")] * len(answers)
+    assert all(out.isascii() for _, out, _ in answers)
