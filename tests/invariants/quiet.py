@@ -3,12 +3,16 @@
 from collections.abc import Iterable
 from typing import Final
 
+import orjson
+
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.storage.keys import key_of
 from fleetqueue.embedded.kubernetes.discovery import discover
 
 BY_THE_CLOCK: Final = ("/coordination.k8s.io/leases/", "/core/nodes/", "/addonplacementscores/")
 """What is renewed for as long as whoever writes it lives."""
+SAMPLE: Final = "admissionFairSharingStatus"
 EVENTS: Final = ("/core/events/", "/events.k8s.io/events/")
 """They go after an hour."""
 
@@ -29,8 +33,18 @@ async def versions(client: Client) -> dict[str, str]:
                 place = key_of(
                     kind.resource.group, kind.resource.plural, metadata.get("namespace", ""), metadata["name"]
                 )
-                found[place] = metadata.get("resourceVersion", "")  # a component's status has none
+                found[place] = without_sample(raw) or metadata.get("resourceVersion", "")  # a component has none
     return found
+
+
+def without_sample(raw: Manifest) -> str:
+    """Return what a LocalQueue says beside what it consumed, which is told by the clock; nothing of all else."""
+    status = raw.get("status") or {}
+    if SAMPLE not in (status.get("fairSharing") or {}):
+        return ""
+    fixed = {name: value for name, value in raw["metadata"].items() if name not in ("resourceVersion", "managedFields")}
+    told = {name: value for name, value in status.items() if name != "fairSharing"}
+    return orjson.dumps({**raw, "metadata": fixed, "status": told}, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def written(before: dict[str, str], after: dict[str, str], *, with_news: bool = True) -> Iterable[str]:

@@ -4,13 +4,18 @@ A reason is the message of a condition of its Workload or of a check that is not
 or the job; what only tells how far it has come is none. Kueue says nothing of a Workload that it has not tried yet,
 since an equal one before it in the same queue did not fit: such a one is excused while another Workload of its queue
 waits with a reason or holds quota.
+
+At the end of a test of a whole fleet `explain` is asked about every Workload that waits, of whatever kind its job is:
+it has a sentence, and says what to do.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fleetqueue import clock
+from fleetqueue.admin.causes import Cause
+from fleetqueue.admin.hub_state import HubState, look, seen
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import Condition
@@ -18,6 +23,7 @@ from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 
+Explained = Callable[[kueue.Workload, HubState], Cause]
 MOMENT = 60.0
 """Seconds for which a job may wait without a word."""
 MILESTONES = (
@@ -95,6 +101,26 @@ class Reasons:
             for uid, raw in silent.items()
             if now - self.since[uid] > self.moment and not hub.others_explain(raw)
         ]
+
+
+async def without_an_answer(client: Client, explained: Explained) -> list[str]:
+    """Name the Workloads of a hub that wait, for jobs of any kind, and of which `explain` says no reason or no step."""
+    waiting = [
+        one for one in await seen(client, kueue.Workload) or () if not one.is_finished and not is_on_its_way(one)
+    ]
+    if not waiting:
+        return []
+    hub = await look(client)
+    answers = {one.key: explained(one, hub) for one in waiting}
+    return [
+        f"Workload {key} is {cause.code}: {cause.sentence!r}, to do: {cause.step!r}"
+        for key, cause in answers.items()
+        if not cause.sentence.strip() or not cause.step.strip()
+    ]
+
+
+def is_on_its_way(workload: kueue.Workload) -> bool:
+    return workload.is_true(kueue.ADMITTED) and not workload.is_leaving
 
 
 def is_reason(condition: Condition) -> bool:

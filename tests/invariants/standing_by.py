@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from functools import partial
 
+from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.api import errors
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.meta import Object
@@ -17,7 +18,7 @@ from fleetqueue.testing.virtual_time import advance, running
 
 from . import Broken
 from .quiet import versions, written
-from .reasons import MOMENT, Hub, Reasons
+from .reasons import MOMENT, Explained, Hub, Reasons, without_an_answer
 from .strangers import Strangers
 
 ONCE = "at most one live copy of a job"
@@ -47,8 +48,11 @@ REAL_TIME = Pace(calm=3.0, quiet=3.0, moment=20.0, wait=asyncio.sleep)
 
 
 class Bystander:
-    def __init__(self, clients: Mapping[str, Client], pace: Pace, without: Sequence[type[Object]]) -> None:
+    def __init__(
+        self, clients: Mapping[str, Client], pace: Pace, without: Sequence[type[Object]], explained: Explained
+    ) -> None:
         self._clients = clients
+        self._explained = explained
         self._pace = pace
         self._strangers = Strangers(clients, without=without)
         self._watchman = SingleRunMonitor()
@@ -81,7 +85,9 @@ class Bystander:
             for name, client in self._clients.items()
             for what in written(before[name], await versions(client), with_news=meanwhile is None)
         ]
-        return {**await self.seen(), QUIET: wrote}
+        found = await self.seen()
+        unanswered = await without_an_answer(self._clients[HUB], self._explained)
+        return {**found, REASON: [*found[REASON], *unanswered], QUIET: wrote}
 
     async def seen(self) -> Found:
         """Say what broke each invariant until now, but for the one that takes time to see."""
@@ -121,12 +127,14 @@ async def standing_by(
     pace: Pace = Pace(),  # noqa: B008 - it is never changed
     *,
     without: Sequence[type[Object]] = (),
+    explained: Explained = cause_of,
 ) -> AsyncIterator[Bystander]:
     """Watch over a world of a hub and its workers; who wants to know asks the bystander before it leaves.
 
-    No stranger is of the kinds that it shall be `without`, since the test counts all that there are.
+    No stranger is of the kinds that it shall be `without`, since the test counts all that there are. `explained` is
+    what `explain` says of a Workload.
     """
-    async with Bystander(clients, pace, without).watching() as bystander:
+    async with Bystander(clients, pace, without, explained).watching() as bystander:
         yield bystander
 
 

@@ -5,6 +5,8 @@ from functools import partial
 
 import pytest
 
+from fleetqueue.admin.causes import Cause
+from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.batch_v1 import Job
@@ -26,6 +28,8 @@ from fleetqueue.testing.virtual_time import advance, running, settle
 from . import Broken
 from .second_look import managed, scoring, whole
 from .standing_by import FOREIGN, INVARIANTS, ONCE, QUIET, REASON, standing_by, watched_over
+
+POD_SET = {"name": "main", "count": 1, "template": pod_template()}
 
 
 class Labels(Controller):
@@ -126,6 +130,28 @@ async def lived(controller, happening):
 )
 def test_what_is_broken_is_noticed(controller, happening, broken):
     found = virtual_time.run(lived(controller, happening))
+
+    assert [invariant for invariant in INVARIANTS if found[invariant]] == broken
+
+
+async def asked_why(explained):
+    async with opened(workers=0) as (_, clients), standing_by(clients, explained=explained) as bystander:
+        await advance(1)
+        waiting = kueue.Workload.manifest("w", "default", spec={"queueName": "q", "podSets": [POD_SET]})
+        await clients["hub"].create(kueue.Workload.resource, waiting)
+        return await bystander.look_back()
+
+
+@pytest.mark.parametrize(
+    ("explained", "broken"),
+    [
+        pytest.param(cause_of, [], id="it is answered"),
+        pytest.param(lambda workload, hub: Cause("Queued", "", "wait"), [REASON], id="no sentence"),
+        pytest.param(lambda workload, hub: Cause("Queued", "it waits"), [REASON], id="no step"),
+    ],
+)
+def test_a_workload_of_any_kind_that_explain_has_no_answer_for_is_noticed(explained, broken):
+    found = virtual_time.run(asked_why(explained))
 
     assert [invariant for invariant in INVARIANTS if found[invariant]] == broken
 

@@ -30,6 +30,7 @@ QUIET = 600.0
 async def make_well(world: World) -> None:
     """End all faults, and let there be room for every job."""
     await happenings.heal(world)
+    await happenings.restore_nodes(world)
     for worker in world.workers:
         value = None if worker in WITHOUT_GPUS else T4
         gpus = {"status": {"capacity": {GPU: GPUS}, "allocatable": {GPU: GPUS}}}  # a job may wait for one anywhere

@@ -10,6 +10,8 @@ from functools import cache, partial
 
 from fleetqueue.admin import cluster_sets
 from fleetqueue.api.cluster_v1 import ManagedCluster
+from fleetqueue.api.core_v1 import ConfigMap, Pod
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.client import Client
 from fleetqueue.embedded.apiserver.auth.users import MASTERS, User
 from fleetqueue.embedded.apiserver.registry.served import Served
@@ -21,6 +23,7 @@ from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
 from fleetqueue.fleets.embedded_cluster import ADMIN, CONVERTERS
 from fleetqueue.fleets.embedded_environment import set_up
 from fleetqueue.fleets.real_environment import CLUSTER_SET
+from fleetqueue.fleets.systems.kueue import CONFIG_FILE
 from fleetqueue.fleets.systems.parts import DEPLOYMENTS, create_all
 from fleetqueue.manifests import objects
 from fleetqueue.testing import virtual_time
@@ -28,7 +31,7 @@ from fleetqueue.testing.virtual_time import START, advance
 from tests.invariants.strangers import Strangers
 from tests.invariants.witness import WitnessedLog
 
-from . import mixed_kinds
+from . import mixed_kinds, placed_jobs
 from .faulty_server import TESTER, Faults, FaultyServer
 
 AGENT_NAMESPACE = "open-cluster-management-agent"
@@ -100,11 +103,27 @@ async def _make() -> FleetTemplate:
             accounts = cluster.server.authentication.accounts
             secrets[name] = Secrets(signing_key=accounts.key, tokens=tokens)
         await set_up(fleet.hub, fleet.workers, lambda line: None, agent_settings=SOON_FENCED)
-        await fill(fleet.hub.client(), [worker.client() for worker in fleet.workers])
+        for cluster in fleet.clusters.values():
+            await share_fairly(cluster.client())
+        workers = {worker.name: worker.client() for worker in fleet.workers}
+        await fill(fleet.hub.client(), [*workers.values()])
+        await create_all(fleet.hub.client(), placed_jobs.of_hub())
+        for name, worker in workers.items():
+            await create_all(worker, placed_jobs.of_worker(name))
         await Strangers({name: cluster.client() for name, cluster in fleet.clusters.items()}).arrive()
         await advance(SETTLED)
         clusters = [ClusterTemplate.of(cluster, secrets[name]) for name, cluster in fleet.clusters.items()]
         return FleetTemplate(clusters, START + timedelta(seconds=asyncio.get_running_loop().time()))
+
+
+async def share_fairly(client: Client) -> None:
+    """Let Kueue share fairly, and begin anew with that."""
+    config = await client.get(ConfigMap.resource, "kueue-manager-config", KUEUE_NAMESPACE)
+    data = {CONFIG_FILE: config["data"][CONFIG_FILE] + placed_jobs.SHARING}
+    await client.merge(ConfigMap.resource, "kueue-manager-config", KUEUE_NAMESPACE, {"data": data})
+    for raw in (await client.list(Pod.resource, KUEUE_NAMESPACE)).items:
+        await client.delete(Pod.resource, raw["metadata"]["name"], KUEUE_NAMESPACE)
+    await advance(SETTLED)
 
 
 async def fill(hub: Client, workers: list[Client]) -> None:

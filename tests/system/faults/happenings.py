@@ -19,12 +19,13 @@ from fleetqueue.fleets.systems.kueue import JOBSET
 from fleetqueue.fleets.systems.operators import OPERATORS
 from fleetqueue.manifests import objects
 from fleetqueue.rules.run_times import RUN_FOR
+from fleetqueue.rules.workload_slices import is_elastic
 from tests.invariants.job_pods import controller_of
 from tests.invariants.reasons import has_ended
 from tests.invariants.strangers import NAME
 from tests.job_kinds import JobKind
 
-from . import mixed_kinds
+from . import mixed_kinds, placed_jobs
 from .faulty_server import Unrest
 from .fleet_template import LABEL, T4
 from .world import World, names
@@ -73,16 +74,33 @@ async def create_job(world: World) -> str:
 
 
 async def create_other_job(world: World) -> str:
-    """Create a job of another kind than Job."""
-    return await create_job_of(world, world.chance.choice(mixed_kinds.KINDS))
+    """Create a job of another kind than Job, or one that grows and shrinks."""
+    kind = world.chance.choice(mixed_kinds.KINDS)
+    # Elastic jobs have a gate of their own for topologies, which is off, and what serves takes room for ever.
+    may_be_placed = kind in mixed_kinds.ENDING and kind is not mixed_kinds.ELASTIC_JOB
+    queues = [mixed_kinds.QUEUE, *(placed_jobs.QUEUES if may_be_placed else ())]
+    return await create_job_of(world, kind, world.chance.choice(queues))
 
 
-async def create_job_of(world: World, kind: JobKind) -> str:
+async def create_placed_job(world: World) -> str:
+    """Create a job whose pods are placed on nodes by topology."""
+    number, seconds = next_number(world), world.chance.choice([5, 20, 60, 180])
+    job = placed_jobs.job(f"job-{number:02}", seconds, world.chance)
+    queue, pods = job["metadata"]["labels"][kueue.QUEUE_LABEL], job["spec"]["parallelism"]
+    said = f"somebody creates job-{number:02} of {seconds} s for {queue}, {pods} pods that are placed"
+    try:
+        await world.hub.create(Job.resource, job)
+    except errors.ServerError as error:
+        return f"{said}, and is refused: {error}"
+    return said
+
+
+async def create_job_of(world: World, kind: JobKind, queue: str = mixed_kinds.QUEUE) -> str:
     """Create a job of a kind, which is run again if its worker is lost."""
     number, seconds = next_number(world), world.chance.choice([5, 20, 60, 180])
     length = "that serves" if kind in mixed_kinds.SERVING else f"of {seconds} s"
-    made = mixed_kinds.manifests(kind, f"job-{number:02}", seconds)
-    said = f"somebody creates job-{number:02} {length}: {kind.resource.kind} {', '.join(names(made))}"
+    made = mixed_kinds.manifests(kind, f"job-{number:02}", seconds, queue)
+    said = f"somebody creates job-{number:02} {length} for {queue}: {kind.resource.kind} {', '.join(names(made))}"
     for one in made:
         try:
             await world.hub.create(kind.resource, one)
@@ -135,6 +153,16 @@ async def suspend(world: World) -> str:
     with suppress(errors.ApiError):
         await world.hub.merge(resource, name, "default", mixed_kinds.suspension(resource))
     return f"somebody suspends {resource.kind} {name}"
+
+
+async def resize(world: World) -> str:
+    """Let an elastic job grow or shrink."""
+    jobs = [raw for kind, raw in our_jobs(world) if kind == Job.resource and is_elastic(raw) and not has_ended(raw)]
+    if not jobs:
+        return ""
+    name, pods = world.chance.choice(jobs)["metadata"]["name"], world.chance.choice([1, 2, 3, 5])
+    await merge(world, "hub", Job, name, "default", {"spec": {"parallelism": pods}})
+    return f"somebody sets the parallelism of Job {name} to {pods}"
 
 
 def one_job(world: World, is_meant: Callable[[Resource], bool] = lambda kind: True) -> tuple[Resource, Manifest] | None:
@@ -195,6 +223,38 @@ async def score(world: World) -> str:
     amount = {"status": {"capacity": {GPU: gpus}, "allocatable": {GPU: gpus}}}
     await merge(world, worker, Node, f"{worker}-control-plane", "", amount, subresource="status")
     return f"{worker} has {gpus} GPUs"
+
+
+async def lose_node(world: World) -> str:
+    """Take a node from those on which pods are placed, in one of three ways."""
+    worker, way = world.chance.choice(world.workers), world.chance.choice(["deleted", "cordoned", "tainted"])
+    there = {raw["metadata"]["name"] for raw in world.objects(worker, Node)}
+    nodes = [name for name in names([*placed_jobs.nodes(worker)]) if name in there]
+    if not nodes:
+        return ""
+    name = world.chance.choice(nodes)
+    if way == "deleted":
+        with suppress(errors.NotFound):
+            await world.client(worker).delete(Node.resource, name)
+    else:
+        taints = [placed_jobs.TAINT, placed_jobs.BROKEN]
+        spec = {"unschedulable": True} if way == "cordoned" else {"taints": taints}
+        await merge(world, worker, Node, name, "", {"spec": spec})
+    return f"node {name} is {way}"
+
+
+async def restore_nodes(world: World) -> str:
+    for worker in world.workers:
+        there = {raw["metadata"]["name"] for raw in world.objects(worker, Node)}
+        for node in placed_jobs.nodes(worker):
+            name = node["metadata"]["name"]
+            if name in there:
+                whole = {"unschedulable": None, "taints": [placed_jobs.TAINT]}
+                await merge(world, worker, Node, name, "", {"spec": whole})
+            else:
+                with suppress(errors.ApiError):
+                    await world.client(worker).create(Node.resource, node)
+    return "all nodes are there again"
 
 
 # The network and the API servers
@@ -367,12 +427,16 @@ async def meddle(world: World) -> str:
 WEIGHTS: dict[Happening, int] = {
     create_job: 12,
     create_other_job: 12,
+    create_placed_job: 8,
     delete_job: 2,
     deactivate: 2,
     suspend: 1,
+    resize: 4,
     label: 5,
     place: 2,
     score: 2,
+    lose_node: 3,
+    restore_nodes: 2,
     cut: 4,
     lose: 1,
     slow: 2,

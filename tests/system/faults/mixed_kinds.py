@@ -1,4 +1,4 @@
-"""Jobs of other kinds than Job, as somebody would submit them while faults happen."""
+"""Jobs of other kinds than Job, and Jobs that grow and shrink, as somebody would submit them while faults happen."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,10 +8,17 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fields import value_at, with_value
 from fleetqueue.api.kueue_pods import GROUP_NAME
 from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.rules import workload_slices
 from tests import job_kinds
 from tests.job_kinds import JobKind
 
 QUEUE = "user-queue-demo2"
+ELASTIC_JOB = JobKind(
+    job_kinds.JOB.resource,
+    {**job_kinds.JOB.spec, "parallelism": 2, "completions": 6},
+    annotations={workload_slices.ELASTIC_JOB: "true"},
+)
+"""A Job that grows and shrinks while it runs."""
 ENDING = (
     job_kinds.POD,
     job_kinds.POD_GROUP,
@@ -21,6 +28,7 @@ ENDING = (
     job_kinds.TRAIN_JOB,
     job_kinds.MPI_JOB,
     *job_kinds.KUBEFLOW,
+    ELASTIC_JOB,
 )
 """Those that end by themselves. A JAXJob never gets as far as a worker: its Kueue refuses the copy."""
 SERVING: Mapping[JobKind, int] = {
@@ -48,12 +56,12 @@ def first_kinds(seed: int) -> list[JobKind]:
     return [KINDS[(BEGIN_WITH * seed + number) % len(KINDS)] for number in range(BEGIN_WITH)]
 
 
-def manifests(kind: JobKind, name: str, seconds: int) -> list[Manifest]:
+def manifests(kind: JobKind, name: str, seconds: int, queue: str = QUEUE) -> list[Manifest]:
     """Return one job; of a group, its pods."""
     after = A_DAY if kind in SERVING else f"{seconds}s"
     made = without_gpus(kind.ending_manifests("default", after=after))
     for one in made:
-        one["metadata"]["labels"] = {kueue.QUEUE_LABEL: QUEUE}
+        one["metadata"]["labels"] = {kueue.QUEUE_LABEL: queue}
     if kind is job_kinds.POD_GROUP:
         for pod in made:
             pod["metadata"]["name"] = pod["metadata"]["name"].replace("group", name)
@@ -91,7 +99,7 @@ def suspension(resource: Resource) -> Manifest:
 
 def resources() -> Iterator[Resource]:
     """Return the kinds of which the hub or workers may have jobs, pods among them."""
-    yield from dict.fromkeys(kind.resource for kind in KINDS)
+    yield from dict.fromkeys(kind.resource for kind in KINDS if kind is not ELASTIC_JOB)
 
 
 def waiting_resources() -> Iterator[Resource]:

@@ -11,11 +11,13 @@ from tests.job_kinds import JobKind
 
 from . import ends
 from .fleet_template import template
-from .happenings import create_job, create_job_of, strike
+from .happenings import create_job, create_job_of, create_placed_job, strike
 from .mixed_kinds import first_kinds
 from .world import World
 
 HAPPENINGS = 24
+PLACED = 4
+"""So many jobs that are placed by topology each seed begins with: more than fit at once."""
 QUIET_ONES = 4
 """One seed of so many also shows that nobody writes when all is over: that takes as long as all the rest."""
 
@@ -47,6 +49,8 @@ async def live(world: World, kinds: Sequence[JobKind]) -> None:
     world.note(await create_job(world))
     for kind in kinds:
         world.note(await create_job_of(world, kind))
+    for _ in range(PLACED):
+        world.note(await create_placed_job(world))
     for _ in range(HAPPENINGS):
         await asyncio.sleep(world.chance.choice([0.05, 1, 4, 15, 30]))
         await strike(world)

@@ -6,19 +6,20 @@ from fleetqueue import clock
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
 
 from .fleet_template import template
-from .happenings import WEIGHTS, create_job, heal
-from .mixed_kinds import KINDS, first_kinds
+from .happenings import WEIGHTS, create_job, create_job_of, heal
+from .mixed_kinds import ELASTIC_JOB, KINDS, first_kinds
 from .seeds import unlogged
 from .world import World
 
 
 async def told() -> dict[str, str]:
-    """Let everything happen once, each to a fleet that is well and has a new job."""
+    """Let everything happen once, each to a fleet that is well and has new jobs."""
     world, said = World(0), {}
     async with world.living(template()):
         await advance(20)
         for happening in WEIGHTS:
             world.note(await create_job(world))
+            world.note(await create_job_of(world, ELASTIC_JOB))
             await advance(2)
             said[happening.__name__] = await happening(world)
             world.note(said[happening.__name__])

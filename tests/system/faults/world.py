@@ -12,6 +12,7 @@ from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
+from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests import objects
 from tests.invariants import Broken
 from tests.invariants.job_pods import waits_by_itself
@@ -19,7 +20,7 @@ from tests.invariants.reasons import Hub, Reasons
 from tests.invariants.strangers import Stranger, Strangers
 from tests.invariants.witness import Witness
 
-from . import mixed_kinds
+from . import mixed_kinds, placed_jobs
 from .faulty_server import TESTER, Faults
 from .fleet_template import FleetTemplate
 
@@ -63,6 +64,10 @@ class World:
         overdrawn = [line for name in self.names for line in self._negative_quota(name)]
         if overdrawn:
             raise Broken("\n".join(overdrawn))
+        for name in self.names:
+            quota = placed_jobs.QUOTA * (placed_jobs.WORKERS if name == HUB else 1)
+            if overcommitted := [*placed_jobs.overcommitted(self.objects(name, kueue.Workload), quota)]:
+                raise Broken(f"{name}: " + "\n".join(overcommitted))
         touched = await self.strangers.touched()
         if touched:
             raise Broken("\n".join(touched))

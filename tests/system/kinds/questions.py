@@ -4,7 +4,7 @@ from tests import job_kinds as kinds
 from tests.job_kinds import JobKind
 
 PLACEMENT, NOMINATION, COPY, STATUS = "placement", "nomination", "copy", "status back"
-ENDING, FAILURE, STOP = "ending", "failure", "stop"
+ENDING, FAILURE, STOP, SUSPENSION = "ending", "failure", "stop", "suspension"
 PRIORITY, DRAIN, DELETION = "priority change", "drain", "deletion"
 QUESTIONS = {
     PLACEMENT: "our check is Ready, and the job is on a cluster that the Placement chose",
@@ -14,6 +14,7 @@ QUESTIONS = {
     ENDING: "it ends by itself: its Workload has Succeeded, and no worker has anything of it",
     FAILURE: "its pods fail: its Workload has Failed, and no worker has anything of it",
     STOP: "its user sets `active: false`: it goes from its worker, and runs again when that is `true`",
+    SUSPENSION: "its user sets its own `suspend: true`: Kueue takes that back, and its pods run on",
     PRIORITY: "another priority class on the hub is that of the Workload on the worker, too",
     DRAIN: "when the Placement drops its cluster, it runs on there and the cluster stays listed",
     DELETION: "deleted on the hub, it goes from its worker",
@@ -29,10 +30,16 @@ COUNTS_ENDS = (kinds.POD_GROUP,)
 """When no pod is left to run, its Workload has Succeeded, and says how many pods have."""
 REFUSED = (kinds.JAX_JOB,)
 """Kueue on the worker refuses the copy."""
+RUN_AGAIN = (kinds.JOB, kinds.ELASTIC_JOB, kinds.POD, kinds.STATEFUL_SET)
+"""Those that can be stopped on the real Kueue: it sees them stopped when their copies have gone."""
+STAY_STOPPED = tuple(kind for kind in KINDS if kind.running and kind not in REFUSED)
+"""Of these it goes on waiting until they are deleted, which an Event says."""
+NAMES = {kinds.ELASTIC_JOB: "Job, elastic", kinds.POD_GROUP: "Pods of a group"}
+"""Of those that are not the only ones of their resource."""
 
 
 def row_name(kind: JobKind) -> str:
-    return "Pods of a group" if kind is kinds.POD_GROUP else kind.resource.kind
+    return NAMES.get(kind, kind.resource.kind)
 
 
 def expected(kind: JobKind) -> set[str]:
@@ -42,6 +49,8 @@ def expected(kind: JobKind) -> set[str]:
         asked -= {ENDING, FAILURE}
     if kind in NO_STATUS:
         asked -= {STATUS}
+    if not kind.suspend:
+        asked -= {SUSPENSION}
     if kind in KEEPS_PRIORITY:
         asked -= {PRIORITY}
     if kind in COUNTS_ENDS:
@@ -54,11 +63,16 @@ def expected(kind: JobKind) -> set[str]:
 def on_real_kueue(kind: JobKind) -> set[str]:
     """Return the questions that `tests/real/product/test_job_kinds.py` asks of a kind; no operator runs there."""
     if kind is kinds.DEPLOYMENT:
-        return {COPY, STATUS}
+        return {COPY, STATUS, DELETION}
     if kind in REFUSED:
         return set()
-    status = set() if kind in NO_STATUS else {STATUS}
-    return {PLACEMENT, NOMINATION, COPY, DRAIN, ENDING if kind.ended else DELETION, *status}
+    stop = set() if kind in RUN_AGAIN else {STOP}
+    deletion = {DELETION} if kind is kinds.POD_GROUP else set()
+    return expected(kind) - stop - deletion
+
+
+def asked_on_real_kueue(question: str) -> list[JobKind]:
+    return [kind for kind in KINDS if question in on_real_kueue(kind)]
 
 
 def asked(question: str) -> list[JobKind]:

@@ -9,14 +9,14 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.testing.virtual_time import advance
-from tests.job_kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, POD_GROUP, STATEFUL_SET
+from tests.job_kinds import DEPLOYMENT, ELASTIC_JOB, JOB, LEADER_WORKER_SET, POD, POD_GROUP, STATEFUL_SET
 
 from .arranging import LONG, arrange
 from .questions import KINDS, REFUSED, STATUS, asked, row_name
 from .worlds import told
 
 pytestmark = pytest.mark.timeout(600)
-SENT_AGAIN = (JOB, STATEFUL_SET, LEADER_WORKER_SET)
+SENT_AGAIN = (JOB, ELASTIC_JOB, STATEFUL_SET, LEADER_WORKER_SET)
 PODS = (POD, POD_GROUP)
 SENT = [kind for kind in KINDS if kind not in (*REFUSED, DEPLOYMENT)]
 RUNS, DELETED, WAITS = "it runs again", "it is deleted", "Kueue waits for it to stop"

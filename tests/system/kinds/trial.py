@@ -9,6 +9,7 @@ from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.fields import value_at, with_value
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.lab.cluster_names import HUB
@@ -30,6 +31,7 @@ from .questions import (
     REFUSED,
     STATUS,
     STOP,
+    SUSPENSION,
     asked,
 )
 
@@ -76,6 +78,7 @@ class Trial:
             (COPY, self.has_one_copy),
             (STATUS, self.status_is_back),
             (PRIORITY, self.takes_priority),
+            (SUSPENSION, self.runs_on_when_suspended),
             (STOP, self.stops_and_runs_again),
         ):
             await self._each(asked(question), question, ask)
@@ -190,6 +193,24 @@ class Trial:
 
         await self.until(holds, "both Workloads have the new priority", kind)
 
+    async def runs_on_when_suspended(self, kind: JobKind) -> None:
+        worker = self.workers[self.where[kind]]
+        before = await self._running_pods(worker, kind)
+        for raw in await self.objects(self.hub, kind, LONG):
+            patch = with_value({}, kind.suspend, True)
+            await self.hub.merge(kind.resource, raw["metadata"]["name"], LONG, patch)
+
+        async def holds() -> bool:
+            return not any(value_at(raw, kind.suspend) for raw in await self.objects(self.hub, kind, LONG))
+
+        await self.until(holds, "its suspension is taken back", kind)
+        if await self._running_pods(worker, kind) != before:
+            raise NotSo("other pods run")
+
+    async def _running_pods(self, worker: Client, kind: JobKind) -> set[str]:
+        found = await self.pods(worker, kind, LONG)
+        return {pod["metadata"]["uid"] for pod in found if pod["status"].get("phase") == "Running"}
+
     async def stops_and_runs_again(self, kind: JobKind) -> None:
         for is_active in (False, True):
             for one in await self.workloads(kind, LONG):
@@ -241,7 +262,7 @@ class Trial:
         return [raw for raw in found if raw["metadata"]["name"] in (kind.names or (kind.name,))]
 
     async def pods(self, client: Client, kind: JobKind, namespace: str) -> list[Manifest]:
-        prefix = "group-" if kind is POD_GROUP else "wrapped" if kind.name == "appwrapper" else kind.name
+        prefix = "wrapped" if kind.name == "appwrapper" else kind.name
         found = (await client.list(Pod.resource, namespace)).items
         return [raw for raw in found if is_of(raw["metadata"]["name"], prefix)]
 
