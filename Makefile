@@ -6,10 +6,12 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 ENGINE_IS_BUILT = $(BIN)/python -c 'import sys; from fleetqueue.real import layout; sys.exit(layout.find() is None)'
 ENGINE ?= embedded
+BROWSER_IS_INSTALLED = $(BIN)/python -c 'import sys; from fleetqueue.testing import browser; sys.exit(browser.find() is None)'
 MADE_OF = $(if $(filter kubernetes,$(ENGINE)),engine,install)
 SOURCES := src tests tools $(wildcard benchmarks)
 # One more than there are cores: some tests wait for a process or a socket.
 WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+APT_GET = DEBIAN_FRONTEND=noninteractive apt-get --yes --quiet --quiet --no-install-recommends -o DPkg::Lock::Timeout=120
 EMBEDDED_LANE = $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not real and not records"
 REAL_LANE = $(BIN)/pytest -n 2 --dist loadfile -m
 
@@ -38,8 +40,8 @@ engine: install ## build the real engine: etcd, Kubernetes, Kueue, OCM (about 20
 tools: install ## build Helm, which renders and tests the chart, and Kueue's own client (four minutes, once)
 	@$(BIN)/python tools/build_tools.py helm kueuectl
 
-browser: ## install Chromium, in which tests look at the dashboard, or say how
-	@command -v chromium chromium-browser google-chrome google-chrome-stable || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get install --yes chromium fonts-noto-cjk; } || \
+browser: install ## install Chromium, in which tests look at the dashboard, or say how
+	@$(BROWSER_IS_INSTALLED) || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && $(APT_GET) update && $(APT_GET) install chromium fonts-noto-cjk; } || \
 		{ echo "install Chromium or Chrome with your package manager, such as: sudo apt-get install chromium fonts-noto-cjk"; exit 1; }
 
 manifests: tools ## write the plain manifests of deploy/ from the Helm chart
@@ -72,13 +74,15 @@ test: check ## check, the embedded fleet as a whole, and most tests on the real 
 	else \
 		echo "NOT RUN: the tests on the real engine, since it is not built. 'make engine' builds it, then 'make test' runs them."; \
 	fi
+	@$(BROWSER_IS_INSTALLED) || echo "NOT RUN: the tests that look at the dashboard, since there is no browser. 'make browser' installs it, then 'make test' runs them."
 
 real: engine ## all tests on the real engine, an hour
 	$(REAL_LANE) real
 
-picture: install ## draw what the demo prints and, where there is a browser, the dashboard, for the README
+picture: install ## draw what the demo, submit and explain print and, where there is a browser, the dashboard
 	@$(BIN)/python tools/draw_demo.py docs/pictures/demo.svg
-	@$(BIN)/python tools/draw_dashboard.py docs/pictures/dashboard.webp
+	@$(BIN)/python tools/draw_commands.py docs/pictures
+	@$(BIN)/python tools/draw_dashboard.py docs/pictures
 
 stories: $(MADE_OF) ## only the three stories, as fast as they go
 	@$(BIN)/fleetqueue demo all --engine $(ENGINE) --fast
@@ -92,14 +96,14 @@ kill: install ## kill -9 an embedded server under 16 writers, again and again: m
 faults: install ## live through seeds of faults on the whole embedded system: make faults SEEDS=200
 	FLEETQUEUE_SEEDS=$(or $(SEEDS),200) $(BIN)/pytest tests/system/faults/test_seeds.py
 
-mutations: install ## make every rule of kinds of jobs wrong, one after the other: its recorded scenarios must notice, two minutes
+mutations: install ## make every rule of kinds of jobs and of scheduling wrong, one after the other: its recorded scenarios must notice, two minutes
 	FLEETQUEUE_MUTATIONS=all $(EMBEDDED_LANE) tests/conformance/scenarios/test_mutations.py
 
 fence: engine ## cut workers off at a dozen moments on the real engine, and explore more of the fence's model, twenty minutes
 	FLEETQUEUE_MODEL=all $(BIN)/pytest -m "not real" tests/system/fence
 	FLEETQUEUE_FENCE=1 $(BIN)/pytest -m real tests/real/product/test_fence.py
 
-bench: $(if $(filter dashboard,$(ONLY)),install,engine) ## measure, each number beside its peer; one question alone with ONLY=apiserver
+bench: $(if $(filter dashboard newcomer,$(ONLY)),install,engine) ## measure, each number beside its peer; one question alone with ONLY=apiserver
 	@for question in benchmarks/$(or $(ONLY),*).py; do \
 		test -e "$$question" || { echo "there is no benchmark yet"; exit 1; }; \
 		echo "$$question"; $(BIN)/python "$$question" || exit 1; \

@@ -1,4 +1,4 @@
-"""Take a picture of the dashboard of an embedded fleet with jobs, for the README: draw_dashboard.py PICTURE.webp
+"""Take pictures of the dashboard of an embedded fleet with jobs, for the README and the docs: draw_dashboard.py FOLDER
 
 A fleet of three workers runs the queues of the stories for two minutes, while jobs come in waves.
 """
@@ -31,6 +31,14 @@ WAVES = (
 )
 WAVE_SECONDS = 18
 QUALITY = 80
+PICTURES = {
+    # language, width, whether dark
+    "dashboard.webp": ("en", 1280, False),
+    "dashboard-390.webp": ("en", 390, True),
+    "dashboard.zh.webp": ("zh", 1280, False),
+    "dashboard-390.zh.webp": ("zh", 390, True),
+}
+HEIGHT = 1240
 JOB = """
 apiVersion: batch/v1
 kind: Job
@@ -59,14 +67,16 @@ def main() -> int:
     if find() is None:
         print("NOT DRAWN: the dashboard, since there is no Chromium; `make browser` installs it", file=sys.stderr)
         return 0
-    picture = Path(sys.argv[1])
-    with tempfile.TemporaryDirectory() as folder:
-        picture.write_bytes(asyncio.run(drawn_of_new_fleet(Path(folder))))
-    print(f"{picture}: drawn")
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        for name, picture in asyncio.run(drawn_of_new_fleet(Path(place))).items():
+            (folder / name).write_bytes(picture)
+            print(f"{folder / name}: drawn")
     return 0
 
 
-async def drawn_of_new_fleet(folder: Path) -> bytes:
+async def drawn_of_new_fleet(folder: Path) -> dict[str, bytes]:
     settings = EmbeddedSettings(workers=3, in_memory=True, scenario="multikueue")
     await start_in_background(folder / "fleet", settings, lambda line: None)
     try:
@@ -75,8 +85,8 @@ async def drawn_of_new_fleet(folder: Path) -> bytes:
         await control.down(folder / "fleet", delete=True)
 
 
-async def drawn(folder: Path) -> bytes:
-    """Let jobs come and go, with the dashboard open from the beginning; return how it looks in the end."""
+async def drawn(folder: Path) -> dict[str, bytes]:
+    """Let jobs come and go, with the dashboard served from the beginning; return how it looks in the end."""
     clients = {name: connect(load(folder / "fleet" / "kubeconfig", name)) for name in CONTEXTS}
     dashboard = Dashboard(clients["hub"], DashboardSettings("https://hub.example"))
     try:
@@ -87,7 +97,7 @@ async def drawn(folder: Path) -> bytes:
             for wave in WAVES:
                 await submit(kubectl, wave)
                 await asyncio.sleep(WAVE_SECONDS)
-            return await photograph(browser, dashboard.link)
+            return {name: await photograph(browser, dashboard.link, *look) for name, look in PICTURES.items()}
     finally:
         for client in clients.values():
             await client.close()
@@ -110,9 +120,9 @@ async def submit(kubectl: Kubectl, wave: list[tuple[str, str, int, str, int, boo
             await kubectl("create", "-f", "-", stdin=text)
 
 
-async def photograph(browser: Browser, link: str) -> bytes:
-    await browser.look(width=1280, height=1240)
-    await browser.speak("en")
+async def photograph(browser: Browser, link: str, language: str, width: int, dark: bool) -> bytes:
+    await browser.look(width=width, height=HEIGHT, dark=dark)
+    await browser.speak(language)
     await browser.go(link)
     await browser.until("document.querySelector('table.jobs tbody th')")
     await browser.until("document.querySelector('.live').dataset.state === 'live'")

@@ -1,9 +1,10 @@
-"""Write docs/en/reference/cli.md and docs/zh/reference/cli.md from what `--help` knows.
+"""Write docs/*/reference/cli.md, and a page for each command below docs/*/reference/commands, from what `--help` knows.
 
 Usage: render_cli_reference.py [docs folder]
 """
 
 import inspect
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,16 +55,42 @@ CODES: Final = {
             Code.FAILED: "失败",
             Code.USAGE: "用法错误",
             Code.NOT_FOUND: "没有找到，或没有按时完成",
+            Code.ERRORS_FOUND: "doctor 发现了错误",
+            Code.WARNINGS_FOUND: "doctor 只发现了警告",
             Code.INTERRUPTED: "被中断",
         },
     ),
 }
 HEADINGS: Final = {"en": ("argument or option", "meaning"), "zh": ("参数或选项", "含义")}
+COMMANDS: Final = {"en": ("Commands", "command", "what it does"), "zh": ("命令", "命令", "作用")}
+BACK: Final = {
+    "en": "\nThis page is rendered from `--help`; [all commands](../cli.md).\n",
+    "zh": "\n本页根据 `--help` 生成，说明文字保留英文原文；[所有命令](../cli.md)。\n",
+}
 
 
-def render(language: str) -> str:
-    """Return the whole page in a language; the texts of the commands themselves are English in both."""
-    return "\n".join([PREFACES[language], exit_codes(language), *(section(*found, language) for found in commands())])
+def render(language: str) -> dict[str, str]:
+    """Return the pages in a language by their paths; the texts of the commands themselves are English in both."""
+    program = get_command(app)
+    first = [PREFACES[language], exit_codes(language), contents(language), section(PROGRAM, program, language)]
+    pages = {"cli.md": "\n".join(first)}
+    for name, command in shown(program):
+        parts = [section(*found, language) for found in below(command, f"{PROGRAM} {name}")]
+        pages[f"commands/{name}.md"] = "\n".join([f"# {name}", BACK[language], *parts])
+    return pages
+
+
+def contents(language: str) -> str:
+    """Return a table of the commands, with a page for each."""
+    title, command, does = COMMANDS[language]
+    rows = [f"| [`{name}`](commands/{name}.md) | {cell(one.get_short_help_str(200))} |" for name, one in shown()]
+    return "\n".join([f"## {title}\n", f"| {command} | {does} |", "|---|---|", *rows, ""])
+
+
+def shown(command: Any = None) -> Iterator[tuple[str, Any]]:
+    """Yield what stands directly below a command, or below the program, in the order of `--help`."""
+    found = getattr(command or get_command(app), "commands", {})
+    return ((name, inner) for name, inner in found.items() if not inner.hidden)
 
 
 def exit_codes(language: str) -> str:
@@ -71,16 +98,11 @@ def exit_codes(language: str) -> str:
     return "\n".join([f"| {code} | {meaning} |", "|---|---|", *(f"| {c:d} | {m} |" for c, m in meanings.items()), ""])
 
 
-def commands() -> Iterator[tuple[str, Any]]:
-    """Yield every command that a person can type, and every group, in the order of `--help`."""
-    yield from below(get_command(app), PROGRAM)
-
-
 def below(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield a command with its name, and all below it."""
     yield name, command
-    for inner_name, inner in getattr(command, "commands", {}).items():
-        if not inner.hidden:
-            yield from below(inner, f"{name} {inner_name}")
+    for inner_name, inner in shown(command):
+        yield from below(inner, f"{name} {inner_name}")
 
 
 def section(name: str, command: Any, language: str) -> str:
@@ -126,9 +148,11 @@ def cell(text: str) -> str:
 def main() -> int:
     docs = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "docs"
     for language in PREFACES:
-        path = docs / language / "reference" / "cli.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(render(language))
+        folder = docs / language / "reference"
+        shutil.rmtree(folder / "commands", ignore_errors=True)
+        (folder / "commands").mkdir(parents=True)
+        for name, text in render(language).items():
+            (folder / name).write_text(text)
     return 0
 
 

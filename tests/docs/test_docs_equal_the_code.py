@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fleetqueue.admin.causes import CODES
+from fleetqueue.cli.exit_codes import MEANINGS
 from fleetqueue.controllers.processes.settings import HubSettings, WorkerSettings
 from fleetqueue.controllers.processes.settings_file import known_keys
 from fleetqueue.embedded.kueue.configuration_support import UNSERVED, WITHOUT_MEANING
@@ -155,9 +156,9 @@ def test_every_kind_that_is_only_stored_is_documented(language, pages):
 
 def test_what_the_configuration_of_the_embedded_kueue_cannot_say_is_documented(language, pages):
     page = pages[f"docs/{language}/reference/differences.md"]
-    turned = [name for name, gate in GATES.items() if gate.why_free == SERVED]
+    gates = [name for name, gate in GATES.items() if gate.why_free in (SERVED, "") and not gate.is_locked]
 
-    named = [*WITHOUT_MEANING, *(one.path for one in UNSERVED), *turned]
+    named = [*WITHOUT_MEANING, *(one.path for one in UNSERVED), *gates]
     assert [name for name in named if f"`{name}`" not in page] == []
 
 
@@ -191,3 +192,9 @@ def test_troubleshooting_leads_to_causes_that_there_are(language, pages):
 
     assert named
     assert set(named) <= set(CODES)
+
+
+def test_every_exit_code_is_documented(language, pages):
+    documented = {row[0] for row in rows(pages[f"docs/{language}/reference/cli.md"]) if row[0].isdecimal()}
+
+    assert documented == {f"{code:d}" for code in MEANINGS}

@@ -35,6 +35,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "en" / "start" / "install.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLAIN = "Without Helm"
+AFTERWARDS = ("scores.md", "lost-workers.md", "operating.md")
+"""Guides that upgrade the release, and at last take it away."""
 SECONDS = 90
 """No line may take longer on a busy machine."""
 
@@ -66,6 +68,13 @@ def without_helm() -> list[Line]:
     chart = next(line.heading for line in lines() if line.text.startswith("helm install"))
     typed = [line for line in lines() if line.heading != chart]
     return typed[: 1 + next(number for number, line in enumerate(typed) if line.text.startswith("fleetqueue join"))]
+
+
+def afterwards() -> list[str]:
+    """Return what other pages do to the release of this one: their blocks in which Helm is called."""
+    texts = [(ROOT / "docs" / "en" / "guides" / name).read_text() for name in AFTERWARDS]
+    blocks = [block for text in texts for block in BLOCK.findall(text) if re.search(r"^helm ", block, re.MULTILINE)]
+    return [line for block in blocks for line in block.splitlines()]
 
 
 class Hub(EmbeddedLab):
@@ -188,6 +197,10 @@ async def test_the_page_leads_from_an_empty_hub_to_a_job_that_runs(terminal):
     )
     await terminal.shows(f"registry.example.com/fleetqueue:{__version__}", image)
     assert [line.split()[0] for line in terminal.asked_of_docker.read_text().splitlines()] == ["build", "push"]
+    await terminal.type("kubectl delete jobs --all")
+    for line in afterwards():
+        await terminal.type(line)
+    assert "fleetqueue-controller" not in await terminal.type("kubectl get deployments -A")
 
 
 async def test_without_helm_the_plain_manifests_do_the_same(terminal):

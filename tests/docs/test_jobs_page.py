@@ -2,12 +2,13 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.deploy import built_tools
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -24,11 +25,11 @@ def test_both_languages_type_the_same():
 @pytest.fixture
 def shell(tmp_path):
     """Run lines in a shell with a folder and a state of its own; whatever fleet it started is ended."""
-    kubectl = shutil.which("kubectl")
-    if kubectl is None:
-        pytest.skip("kubectl is not installed")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "kubectl").symlink_to(built_tools.kubectl())
     environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
-    environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environ["PATH"]])
+    environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), str(programs), environ["PATH"]])
     environ.pop("KUBECONFIG", None)
 
     def run(script: str) -> subprocess.CompletedProcess[str]:
