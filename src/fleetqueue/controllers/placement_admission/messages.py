@@ -292,6 +292,10 @@ def group_is_leaving(member: str) -> str:
     return f"the other Workloads of its job are being taken back from {member}"
 
 
+def slice_is_on(member: str) -> str:
+    return f"the slice whose place it takes is on {member}, which is not connected"
+
+
 def unknown_strategy(value: str) -> str:
     return f"{STRATEGY} is {value!r}, which is neither spread nor pack; jobs are spread"
 

@@ -88,9 +88,13 @@ class WorkloadCheckController(Controller):
             return
         if await self._waits_for_silent(workload):
             raise errors.RetryLater(self.settings.drain_poll, "a cluster that may run it does not answer")
+        if unconnected := self._waits_to_follow(workload):
+            await self.hub.events.warning(workload, "WaitingForCluster", messages.slice_is_on(unconnected))
         draining, overdue, due_in = await self._drains(workload)
         for check in self.objects.our_checks(workload):
             is_open, outlook = check_outlook(self.objects, check)
+            if unconnected:
+                is_open, outlook = False, messages.check_waits(messages.slice_is_on(unconnected))
             is_forced = self.objects.is_forced(workload.status.cluster_name)
             answer = decide(
                 workload, check.name, is_open, outlook, draining=draining, overdue=overdue, is_forced=is_forced
@@ -123,6 +127,17 @@ class WorkloadCheckController(Controller):
             await tell_checks(self.objects, workload, messages.check_waits(waiting.lasting))
             return True
         return False
+
+    def _waits_to_follow(self, workload: kueue.Workload) -> str:
+        """Return the cluster without a connection that a slice of an elastic job has to go to; empty where none is.
+
+        Kueue writes down that cluster, which has the slice before it, when the new one gets quota: it is never
+        nominated, and so nobody else would say what it waits for.
+        """
+        member, check = workload.status.cluster_name, self.objects.multikueue_check(workload)
+        if not member or not workload.has_quota or check is None or check[0].state != kueue.PENDING:
+            return ""
+        return "" if self.objects.is_connected(member) else member
 
     def _is_nominated_by_us(self, workload: kueue.Workload) -> bool:
         """Tell whether our dispatcher will say Ready with its nomination: each write makes Kueue ask every worker.

@@ -125,6 +125,29 @@ async def test_before_any_cluster_is_connected_it_waits_with_a_reason(env):
         assert env.state() == "Ready"
 
 
+@pytest.mark.usefixtures("two_clusters")
+@pytest.mark.parametrize("checks", [ASKED, {"mk": "Pending"}], ids=["with our check", "with MultiKueue's alone"])
+async def test_a_slice_says_that_the_cluster_of_the_one_before_it_is_not_connected(env, checks):
+    """Kueue writes that cluster into the slice with its quota, so that nobody ever nominates one."""
+    async with env.beating() as heart:
+        await env.connected()
+        env.disconnect("gpu-c1")
+        env.workload(checks=checks, on="gpu-c1")
+        await settle()
+
+        assert env.events("WaitingForCluster") == ["the slice whose place it takes is on gpu-c1, which is not connected"]
+        if "ac" in checks:
+            assert env.state() == "Pending"
+            assert message(env) == "waiting: the slice whose place it takes is on gpu-c1, which is not connected"
+        env.api.writes.clear()
+        heart.checks.wake("team-a/job")
+        await settle()
+        assert not [write for write in env.api.writes if "workloads" in write]
+        env.connect("gpu-c1")
+        await settle()
+        assert "ac" not in checks or env.state() == "Ready"
+
+
 async def test_before_any_cluster_is_selected_it_waits_with_a_reason(env):
     env.fleet("c1")
     env.placement("gpu")
