@@ -4,12 +4,15 @@ No operator runs there, so what one would say of a copy is written into its stat
 """
 
 import asyncio
+from collections import defaultdict
+from contextlib import asynccontextmanager
 from functools import partial
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.fields import value_at, with_value
 from fleetqueue.api.priority_classes import WorkloadPriorityClass
+from fleetqueue.runtime.informer import Informer
 from tests.real.engine_versions import has_kueue
 from tests.system.kinds.questions import (
     COPY,
@@ -17,6 +20,8 @@ from tests.system.kinds.questions import (
     DRAIN,
     ENDING,
     FAILURE,
+    NOMINATION,
+    PLACEMENT,
     PRIORITY,
     STATUS,
     STAY_STOPPED,
@@ -30,6 +35,8 @@ from .sent_jobs import delete, found, gone_from_workers, of, placed, submit, wor
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
 CHANGES_SINCE = "0.19"
 """The Kueue that is asked what becomes of a job whose user changes it, stops it or suspends it; none before it was."""
+UNCHOSEN = "cluster3"
+"""A worker that the Placement does not choose; it has room, queues and credentials like the others."""
 CLASSES = {"low": 10, "high": 1000}
 
 
@@ -37,12 +44,21 @@ class KindTrial:
     def __init__(self, env, kinds):
         self.env = env
         self.kinds = kinds
+        self.chosen = [name for name in env.workers if name != UNCHOSEN]
         self.where = {}
         """The worker of each job."""
+        self.nominated = defaultdict(set)
+        """Of each Workload, by its uid: the clusters that were ever nominated."""
 
     async def play(self):
         await self.arrange()
-        await self.each(self.kinds, COPY, self.is_sent)
+        async with self.watching_nominations():
+            await self.each(self.kinds, COPY, self.is_sent)
+            await self.each(self.kinds, PLACEMENT, self.is_on_a_chosen_cluster)
+            await self.each(self.kinds, NOMINATION, self.only_chosen_were_nominated)
+            await self._live()
+
+    async def _live(self):
         await self.ask(STATUS, self.status_is_back)
         if has_kueue(CHANGES_SINCE):
             await self.ask(PRIORITY, self.takes_priority)
@@ -59,6 +75,24 @@ class KindTrial:
             for name, value in CLASSES.items():
                 manifest = WorkloadPriorityClass.manifest(name, value=value)
                 await env.world.ensure(client, manifest, WorkloadPriorityClass)
+        await env.select(*self.chosen)
+        await env.lists(*self.chosen)
+
+    @asynccontextmanager
+    async def watching_nominations(self):
+        informer = Informer(self.env.hub, kueue.Workload)
+        informer.subscribe(self._see)
+        task = asyncio.create_task(informer.run())
+        await informer.synced.wait()
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    def _see(self, old, new):
+        if new is not None:
+            self.nominated[new.uid] |= set(new.status.nominated_cluster_names)
 
     async def ask(self, question, ask):
         await self.each(asked_on_real_kueue(question), question, ask)
@@ -74,6 +108,17 @@ class KindTrial:
         """Our check chooses clusters, our dispatcher nominates them, and one of them has the copy."""
         await submit(self.env, kind, {PRIORITY_CLASS: "low"})
         self.where[kind] = await placed(self.env, kind)
+
+    async def is_on_a_chosen_cluster(self, kind):
+        assert self.where[kind] in self.chosen
+        for workload in await workloads(self.env, kind):
+            states = [check.state for check in workload.status.admission_checks if check.name == self.env.name]
+            assert states == ["Ready"]
+
+    async def only_chosen_were_nominated(self, kind):
+        members = {f"{self.env.name}-{name}" for name in self.chosen}
+        for workload in await workloads(self.env, kind):
+            assert set() < self.nominated[workload.uid] <= members
 
     async def status_is_back(self, kind):
         worker = self.where[kind]
@@ -141,8 +186,8 @@ class KindTrial:
             await self.each(here, DRAIN, self.is_whole)
             await self.each(here, DELETION, self.leaves)
         await env.lists()
-        await env.select(*env.workers)
-        await env.lists(*env.workers)
+        await env.select(*self.chosen)
+        await env.lists(*self.chosen)
 
     async def is_whole(self, kind):
         assert len(await self.found(self.where[kind], kind)) == len(kind.manifests(self.env.name))

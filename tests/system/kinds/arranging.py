@@ -37,7 +37,6 @@ async def arrange(clients: Mapping[str, Client]) -> None:
     hub = clients[HUB]
     await cluster_sets.bind(hub, CLUSTER_SET, KUEUE_NAMESPACE)
     await create_all(hub, placement_and_checks())
-    await choose(hub, *(name for name in clients if name != HUB))
 
 
 def queues(where: str) -> list[Manifest]:

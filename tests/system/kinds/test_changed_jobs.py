@@ -8,7 +8,7 @@ from fleetqueue.api.meta import replacement
 from fleetqueue.testing.virtual_time import advance
 from tests.job_kinds import LEADER_WORKER_SET, STATEFUL_SET
 
-from .arranging import LONG, arrange
+from .arranging import LONG
 from .worlds import told
 
 pytestmark = pytest.mark.timeout(600)
@@ -21,8 +21,7 @@ A_MINUTE = 60
 
 
 async def run(trial, kind):
-    await arrange(trial.clients)
-    await trial.until(trial.is_ready, "the queue is ready")
+    await trial.begin()
     await trial.submit(kind, kind.manifests(LONG))
     await trial.has_one_copy(kind)
 

@@ -11,7 +11,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.testing.virtual_time import advance
 from tests.job_kinds import DEPLOYMENT, ELASTIC_JOB, JOB, LEADER_WORKER_SET, POD, POD_GROUP, STATEFUL_SET
 
-from .arranging import LONG, arrange
+from .arranging import LONG
 from .questions import KINDS, REFUSED, STATUS, asked, row_name
 from .worlds import told
 
@@ -26,8 +26,7 @@ def test_a_job_whose_workload_is_deleted_goes_from_its_worker():
     found = {}
 
     async def story(trial):
-        await arrange(trial.clients)
-        await trial.until(trial.is_ready, "the queue is ready")
+        await trial.begin()
         for kind in SENT:
             await trial.submit(kind, kind.manifests(LONG))
         for kind in SENT:

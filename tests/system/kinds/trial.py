@@ -38,6 +38,8 @@ from .questions import (
 SUBMISSION, NO_COPY = "submission", "no copy"
 """Asked before all others; and of kinds that Kueue refuses on workers."""
 
+UNCHOSEN = "cluster3"
+"""A worker that the Placement does not choose; it has room, queues and credentials like the others."""
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
 PATIENCE = 150.0
 """Seconds that anything may take."""
@@ -55,18 +57,23 @@ class Trial:
         self.workers = {name: client for name, client in clients.items() if name != HUB}
         self.members = {f"{NAME}-{name}": name for name in self.workers}
         """MultiKueue's name of each worker."""
+        self.chosen = {member: name for member, name in self.members.items() if name != UNCHOSEN}
         self.answers: defaultdict[JobKind, dict[str, str]] = defaultdict(dict)
         """By kind and question: what was wrong, empty where nothing was."""
         self.nominated: defaultdict[str, set[str]] = defaultdict(set)
         """Of each Workload, by its uid: the clusters that were ever nominated."""
         self.where: dict[JobKind, str] = {}
 
-    async def play(self) -> None:
+    async def begin(self) -> None:
         await arrange(self.clients)
+        await choose(self.hub, *self.chosen.values())
+        await self.until(self.is_ready, "the queue is ready")
+
+    async def play(self) -> None:
         informer = Informer(self.hub, kueue.Workload)
         informer.subscribe(self._see)
         async with running(informer.run()):
-            await self.until(self.is_ready, "the queue is ready")
+            await self.begin()
             await self._live()
             await self._end()
 
@@ -87,7 +94,7 @@ class Trial:
         await self._each(asked(DRAIN), DRAIN, self.is_drained)
         await self._each(asked(DELETION), DELETION, self.is_deleted)
         await self.until(self._lists_nothing, "the config lists nothing")
-        await choose(self.hub, *self.workers)
+        await choose(self.hub, *self.chosen.values())
         await self.until(self.is_ready, "the queue is ready again")
 
     async def _end(self) -> None:
@@ -121,6 +128,15 @@ class Trial:
             return bool(its) and states == ["Ready"] * len(its)
 
         await self.until(holds, "our check is Ready", kind)
+        if kind in REFUSED:
+            return
+        await self.until(lambda: self.clusters(kind), "it has a cluster", kind)
+        if not await self.clusters(kind) <= self.chosen.keys():
+            raise NotSo(f"it is on {await self.clusters(kind)}")
+
+    async def clusters(self, kind: JobKind) -> set[str]:
+        """Return the clusters that have a job, by MultiKueue's names."""
+        return {one.status.cluster_name for one in await self.workloads(kind, LONG)} - {""}
 
     async def is_nominated(self, kind: JobKind) -> None:
         async def holds() -> bool:
@@ -129,7 +145,7 @@ class Trial:
 
         await self.until(holds, "it was nominated", kind)
         for one in await self.workloads(kind, LONG):
-            if not self.nominated[one.uid] <= set(self.members):
+            if not self.nominated[one.uid] <= self.chosen.keys():
                 raise NotSo(f"{self.nominated[one.uid]} were nominated")
 
     async def has_one_copy(self, kind: JobKind) -> None:
@@ -284,7 +300,7 @@ class Trial:
     async def is_ready(self) -> bool:
         queue = kueue.ClusterQueue.view(await self.hub.get(kueue.ClusterQueue.resource, NAME))
         is_active = any(one.type == "Active" and one.is_true for one in queue.status.conditions)
-        return is_active and set(await self._listed()) == set(self.members)
+        return is_active and set(await self._listed()) == self.chosen.keys()
 
     async def _lists_nothing(self) -> bool:
         return not await self._listed()

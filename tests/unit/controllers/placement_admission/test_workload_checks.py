@@ -135,7 +135,9 @@ async def test_a_slice_says_that_the_cluster_of_the_one_before_it_is_not_connect
         env.workload(checks=checks, on="gpu-c1")
         await settle()
 
-        assert env.events("WaitingForCluster") == ["the slice whose place it takes is on gpu-c1, which is not connected"]
+        assert env.events("WaitingForCluster") == [
+            "the slice whose place it takes is on gpu-c1, which is not connected"
+        ]
         if "ac" in checks:
             assert env.state() == "Pending"
             assert message(env) == "waiting: the slice whose place it takes is on gpu-c1, which is not connected"
