@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ import orjson
 
 from fleetqueue.lab.errors import EngineError, NoFleet, NoProcess
 from fleetqueue.lab.processes import Processes, ProcessStatus, log_tail
-from fleetqueue.lab.state import Ownership, option, refuse_running
+from fleetqueue.lab.state import Ownership, delete_state, option, refuse_running
 
 SOCKET: Final = "control.sock"
 LONGEST: Final = 100
@@ -104,7 +103,7 @@ async def down(data_dir: Path, *, delete: bool = False) -> None:
     try:
         await Processes(data_dir / "processes.json").end_leftovers()
         if delete:
-            shutil.rmtree(data_dir, ignore_errors=True)
+            delete_state(data_dir)
     finally:
         ownership.release()
 

@@ -17,6 +17,7 @@
 import fcntl
 import os
 import shlex
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,6 +130,18 @@ def refuse_foreign(data_dir: Path) -> None:
         known = {"lock", "ports.json", "supervisor.log", "parts.log", "dashboard.json"}
         if any(entry.name not in known for entry in data_dir.iterdir()):
             raise EngineError(f"{data_dir} is not the folder of a fleet; choose an empty one with --data-dir")
+
+
+def delete_state(data_dir: Path) -> None:
+    """Remove the folder of a fleet that is stopped, or say what stands in the way."""
+    if not data_dir.exists():
+        return
+    try:
+        shutil.rmtree(data_dir)
+    except OSError as error:
+        what = error.filename or data_dir
+        reason = error.strerror or error
+        raise EngineError(f"{what} cannot be removed: {reason}; remove {data_dir} by hand") from error
 
 
 def refuse_running(data_dir: Path) -> None:

@@ -6,7 +6,6 @@
 State lives in the data folder: a second start on the same folder goes on with everything that was there.
 """
 
-import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +23,7 @@ from fleetqueue.lab.concurrent_steps import together
 from fleetqueue.lab.errors import EngineError, NoProcess
 from fleetqueue.lab.probes import accepts
 from fleetqueue.lab.processes import Command, Processes, ProcessStatus, Tier
-from fleetqueue.lab.state import Ownership, read_json, refuse_other_engine, write_json, write_private
+from fleetqueue.lab.state import Ownership, delete_state, read_json, refuse_other_engine, write_json, write_private
 from fleetqueue.lab.supervisor import serve
 from fleetqueue.real import control_plane, layout
 from fleetqueue.real.cluster import RealCluster
@@ -193,7 +192,7 @@ class RealFleet:
         """Remove the state of a fleet that is stopped."""
         if self.ownership.file is not None:
             raise EngineError(f"the fleet in {self.data_dir} is running; stop it before its state is deleted")
-        shutil.rmtree(self.data_dir, ignore_errors=True)
+        delete_state(self.data_dir)
 
     async def restart(self, name: str) -> None:
         """Restart one process by its name, such as `hub/kueue`; Kueue reads its ConfigMap again."""

@@ -8,6 +8,7 @@ from fleetqueue.lab.state import (
     KeptFleet,
     Ownership,
     default_data_dir,
+    delete_state,
     kept,
     option,
     read_json,
@@ -35,6 +36,23 @@ def test_a_broken_file_is_named(tmp_path):
 
     with pytest.raises(EngineError, match=r"ports\.json is not JSON"):
         read_json(tmp_path / "ports.json", {})
+
+
+def test_deleted_state_is_gone(tmp_path):
+    write_json(tmp_path / "lab" / "cluster1" / "a.json", {})
+
+    delete_state(tmp_path / "lab")
+    delete_state(tmp_path / "lab")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_state_that_cannot_be_deleted_is_named(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "lab").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(EngineError, match=r"lab cannot be removed: .*symbolic link; remove .*lab by hand"):
+        delete_state(tmp_path / "lab")
 
 
 def test_a_fleet_has_one_owner(tmp_path):
