@@ -3,6 +3,9 @@
 - life: `fleetqueue up --scenario multikueue` in a shell, until the first job runs on a worker; then a burst of jobs
   that are created on the hub, until all of them run on workers (Kueue and MultiKueue on every cluster, our dispatcher,
   a Placement); then the memory of all processes. The real fleet gets fewer jobs, since it sends about one a second.
+- finished: what jobs that are over keep in memory for ever. Two bursts of jobs that run for some seconds; after each,
+  the wait until their changes are forgotten. The first burst also leaves room, which the second one uses again. Takes
+  25 minutes, most of them waiting.
 - scores: a score changes, until the MultiKueueConfig has changed, with many clusters. The whole chain in one process;
   and on one real API server, with OCM's placement controller and ours by turns.
 
@@ -15,6 +18,7 @@ import asyncio
 import statistics
 import tempfile
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -39,6 +43,9 @@ EMBEDDED, KUBERNETES = "embedded", "kubernetes"
 BESIDE = "the same of real parts"
 WORKERS, FURTHER = 3, 3
 """Workers of a fleet, and how many more a larger one has, to see what each costs."""
+RUN_SECONDS = 10
+FORGOTTEN_SECONDS = 690.0
+"""By then the storage has forgotten all changes, and what was kept of jobs that are over is packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,23 @@ class Bench:
         row("... after the burst", "MB", "memory_after")
         further = (larger - typical(mine, "memory")) / FURTHER
         self.report.add(Row("memory of each further worker", "MB", further, real.worker if real else None, BESIDE))
+
+    # What stays
+
+    async def finished(self) -> None:
+        jobs = self.options.jobs
+        with peers.folder(None) as folder:
+            async with RunningFleet.up(folder / "fleet", EMBEDDED, WORKERS) as fleet:
+                await fleet.prepare()
+                memory = [await fleet.memory()]
+                for prefix in ("first", "second"):
+                    await fleet.finish_jobs(jobs, prefix, RUN_SECONDS)
+                    await asyncio.sleep(FORGOTTEN_SECONDS)
+                    memory.append(await fleet.memory())
+        kilobytes = [1000 * (after - before) / jobs for before, after in pairwise(memory)]
+        self.report.add(Row(f"memory of a finished job, first {jobs}", "kB", kilobytes[0], None, BESIDE))
+        note = f"{FORGOTTEN_SECONDS:.0f} s after the last has ended"
+        self.report.add(Row(f"... of {jobs} more", "kB", kilobytes[1], None, BESIDE, aim="48 kB", note=note))
 
     # Scores
 
@@ -203,7 +227,7 @@ def main() -> None:
         print(report.markdown() if options.output == "markdown" else report.table())
 
 
-PARTS = ("life", "scores")
+PARTS = ("life", "finished", "scores")
 
 if __name__ == "__main__":
     main()

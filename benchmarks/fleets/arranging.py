@@ -55,10 +55,10 @@ async def make_room(worker: Client, name: str) -> None:
     await worker.merge(Node.resource, f"{name}-control-plane", "", status, subresource="status")
 
 
-def job(name: str) -> dict[str, Any]:
+def job(name: str, seconds: int = 3600) -> dict[str, Any]:
     container = {"name": "main", "image": "example.com/sleep", "resources": {"requests": {"cpu": "1"}}}
     template = {
-        "metadata": {"annotations": {"fleetqueue.dev/run-for": "3600s"}},
+        "metadata": {"annotations": {"fleetqueue.dev/run-for": f"{seconds}s"}},
         "spec": {"restartPolicy": "Never", "containers": [container]},
     }
     labels = {kueue.QUEUE_LABEL: NAME}

@@ -95,25 +95,44 @@ class RunningFleet:
                 if len(running) >= number:
                     done.set()
 
-        async with self._seeing(see):
+        async with self._seeing(see, self.workers):
             began = perf_counter()
             async with asyncio.timeout(RUNNING_SECONDS):
                 await self._create(number, prefix)
                 await done.wait()
             return perf_counter() - began
 
-    async def _create(self, number: int, prefix: str) -> None:
+    async def finish_jobs(self, number: int, prefix: str, seconds: int) -> None:
+        """Create jobs on the hub that run for some seconds; return when the hub says of all of them that they ended."""
+        ended: set[str] = set()
+        done = asyncio.Event()
+
+        def see(old: Job | None, new: Job | None) -> None:
+            if (
+                new is not None
+                and new.name.startswith(prefix)
+                and conditions.is_true(new.status.conditions, "Complete")
+            ):
+                ended.add(new.name)
+                if len(ended) >= number:
+                    done.set()
+
+        async with self._seeing(see, {HUB: self.hub}), asyncio.timeout(RUNNING_SECONDS):
+            await self._create(number, prefix, seconds)
+            await done.wait()
+
+    async def _create(self, number: int, prefix: str, seconds: int = 3600) -> None:
         turns = asyncio.Semaphore(WRITERS)
 
         async def create(one: int) -> None:
             async with turns:
-                await self.hub.create(Job.resource, arranging.job(f"{prefix}{one:04}"))
+                await self.hub.create(Job.resource, arranging.job(f"{prefix}{one:04}", seconds))
 
         await asyncio.gather(*map(create, range(number)))
 
     @asynccontextmanager
-    async def _seeing(self, see: Seen) -> AsyncIterator[None]:
-        informers = [Informer(worker, Job, cluster=name) for name, worker in self.workers.items()]
+    async def _seeing(self, see: Seen, clusters: dict[str, Client]) -> AsyncIterator[None]:
+        informers = [Informer(client, Job, cluster=name) for name, client in clusters.items()]
         for informer in informers:
             informer.subscribe(see)
         following = [asyncio.create_task(informer.run()) for informer in informers]
