@@ -25,7 +25,7 @@ def test_there_is_a_record_of_every_scenario_and_of_no_other(world):
 
 
 @EACH_WORLD
-def test_the_record_was_made_of_these_scenarios_by_these_versions(world):
+def test_the_record_is_what_these_versions_made_of_these_scenarios(world):
     assert world.is_sealed(), f"record them anew: python tools/record_scenarios.py {world.name}"
 
 

@@ -1,7 +1,8 @@
 """What a room's scenarios are to the tests: their descriptions, the two sides that they run on, and the record.
 
-The record, `recorded.json` beside the scenarios, is what upstream's part made of each of them. It carries a seal of
-what it was made of, the scenarios and the versions of the parts: as long as that is the same, the record is current.
+The record, `recorded.json` beside the scenarios, is what upstream's part made of each of them. It says which versions
+of the parts that were, and carries a seal of the scenarios, of these versions and of what was made of them: as long as
+that is the same, the record is current, and nobody has written into it by hand.
 """
 
 import hashlib
@@ -24,9 +25,9 @@ That says `why`, and `at` which places of the end, such as `hub.jobs.a.status`; 
 """
 Ends = dict[str, Any]
 """What each scenario ends in, by its name."""
-PARTS = (KUBERNETES_VERSION, KUEUE_VERSION, OCM_VERSION)
-SEAL = ""
-"""Under this name, which no scenario has, the record keeps what it was made of."""
+VERSIONS = {"Kubernetes": KUBERNETES_VERSION, "Kueue": KUEUE_VERSION, "OCM": OCM_VERSION}
+ORIGIN = ""
+"""Under this name, which no scenario has, the record keeps what it was made of: the versions, and its seal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,24 +46,24 @@ class World:
     def name(self) -> str:
         return self.folder.name
 
-    @property
-    def seal(self) -> str:
-        """Tell these scenarios, on the parts of this engine, from all others."""
+    def origin(self, ends: Ends) -> Described:
+        """Tell what these scenarios ended in, on the parts of this engine, from all else."""
         happening = [{part: what for part, what in each.items() if part != "differs"} for each in self.described]
-        return hashlib.sha256(f"{PARTS} {_json(happening)}".encode()).hexdigest()
+        whole = {"versions": VERSIONS, "scenarios": happening, "ends": ends}
+        return {**VERSIONS, "seal": hashlib.sha256(_json(whole).encode()).hexdigest()}
 
     def recorded(self) -> Ends:
         found = self._read()
-        del found[SEAL]
+        del found[ORIGIN]
         return found
 
     def is_sealed(self) -> bool:
-        """Tell whether the record was made of these scenarios, by the parts that the engine has now."""
-        return bool(self._read()[SEAL] == self.seal)
+        """Tell whether the record is what the parts that the engine has now made of these scenarios."""
+        return bool(self._read()[ORIGIN] == self.origin(self.recorded()))
 
     def record(self, ends: Ends) -> None:
         """Write what the real part made of each scenario, a line for each."""
-        whole = {SEAL: self.seal, **ends}
+        whole = {ORIGIN: self.origin(ends), **ends}
         lines = (f"{_json(name)}: {_json(whole[name])}" for name in sorted(whole))
         (self.folder / "recorded.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
