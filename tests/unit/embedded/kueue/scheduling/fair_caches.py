@@ -24,6 +24,8 @@ def fair_cache(*objects, fair=FAIR):
             case kueue.ClusterQueue():
                 cache.set_cluster_queue(each)
                 cache.set_local_queue(local_queue(each.name))
+            case kueue.ResourceFlavor():
+                cache.set_flavor(each)
             case kueue.Cohort():
                 cache.set_cohort(each)
             case _:
