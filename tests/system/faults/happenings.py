@@ -25,7 +25,7 @@ from tests.invariants.reasons import has_ended
 from tests.invariants.strangers import NAME
 from tests.job_kinds import JobKind
 
-from . import mixed_kinds, placed_jobs
+from . import mixed_kinds, node_failures, placed_jobs
 from .faulty_server import Unrest
 from .fleet_template import LABEL, T4
 from .world import World, names
@@ -85,7 +85,7 @@ async def create_other_job(world: World) -> str:
 async def create_placed_job(world: World) -> str:
     """Create a job whose pods are placed on nodes by topology."""
     number, seconds = next_number(world), world.chance.choice([5, 20, 60, 180])
-    job = placed_jobs.job(f"job-{number:02}", seconds, world.chance)
+    job = placed_jobs.some_job(f"job-{number:02}", seconds, world.chance)
     queue, pods = job["metadata"]["labels"][kueue.QUEUE_LABEL], job["spec"]["parallelism"]
     said = f"somebody creates job-{number:02} of {seconds} s for {queue}, {pods} pods that are placed"
     try:
@@ -226,34 +226,21 @@ async def score(world: World) -> str:
 
 
 async def lose_node(world: World) -> str:
-    """Take a node from those on which pods are placed, in one of three ways."""
-    worker, way = world.chance.choice(world.workers), world.chance.choice(["deleted", "cordoned", "tainted"])
+    """Take a node from those on which pods are placed, in one of the ways in which nodes are lost."""
+    worker, way = world.chance.choice(world.workers), world.chance.choice([*node_failures.WAYS])
     there = {raw["metadata"]["name"] for raw in world.objects(worker, Node)}
     nodes = [name for name in names([*placed_jobs.nodes(worker)]) if name in there]
     if not nodes:
         return ""
     name = world.chance.choice(nodes)
-    if way == "deleted":
-        with suppress(errors.NotFound):
-            await world.client(worker).delete(Node.resource, name)
-    else:
-        taints = [placed_jobs.TAINT, placed_jobs.BROKEN]
-        spec = {"unschedulable": True} if way == "cordoned" else {"taints": taints}
-        await merge(world, worker, Node, name, "", {"spec": spec})
+    await node_failures.lose(world.client(worker), name, way)
     return f"node {name} is {way}"
 
 
 async def restore_nodes(world: World) -> str:
     for worker in world.workers:
-        there = {raw["metadata"]["name"] for raw in world.objects(worker, Node)}
         for node in placed_jobs.nodes(worker):
-            name = node["metadata"]["name"]
-            if name in there:
-                whole = {"unschedulable": None, "taints": [placed_jobs.TAINT]}
-                await merge(world, worker, Node, name, "", {"spec": whole})
-            else:
-                with suppress(errors.ApiError):
-                    await world.client(worker).create(Node.resource, node)
+            await node_failures.restore(world.client(worker), node)
     return "all nodes are there again"
 
 

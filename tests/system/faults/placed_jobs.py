@@ -6,7 +6,9 @@ who has less takes it back. The same queues on the hub lead to the workers by th
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
@@ -14,6 +16,7 @@ from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.kueue_topology import HOSTNAME, Topology
 from fleetqueue.api.quantity import Amounts, add, parse
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.api.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
 from fleetqueue.api.topology_names import PREFERRED, REQUIRED, SLICE_REQUIRED, SLICE_SIZE, UNCONSTRAINED
 from fleetqueue.rules.run_times import RUN_FOR
 
@@ -35,17 +38,29 @@ CHECKS = {"admissionChecks": [{"name": "multikueue-demo2"}, {"name": "placement-
 IN_PAIRS = {SLICE_REQUIRED: HOSTNAME, SLICE_SIZE: "2"}
 TAINT = {"key": "example.com/racks", "effect": "NoSchedule"}
 """Keeps all others off these nodes: the flavor tolerates it."""
-BROKEN = {"key": "example.com/broken", "effect": "NoExecute"}
-ASKS: tuple[tuple[dict[str, str], int], ...] = (
-    ({REQUIRED: HOSTNAME}, 2),
-    ({REQUIRED: RACK}, 3),
-    ({REQUIRED: RACK}, 4),
-    ({PREFERRED: RACK}, 5),
-    ({UNCONSTRAINED: "true"}, 3),
-    ({PREFERRED: RACK, **IN_PAIRS}, 4),
-    ({}, 1),
+SOON = [
+    {"key": key, "operator": "Exists", "effect": NO_EXECUTE, "tolerationSeconds": 10}
+    for key in (NOT_READY, UNREACHABLE)
+]
+"""Lets pods leave a node that is not ready; others stay there for five minutes."""
+
+
+class Ask(NamedTuple):
+    """What a job asks of the topology, and how many pods of one cpu it has."""
+
+    annotations: Mapping[str, str]
+    pods: int
+
+
+ASKS = (
+    Ask({REQUIRED: HOSTNAME}, 2),
+    Ask({REQUIRED: RACK}, 3),
+    Ask({REQUIRED: RACK}, 4),
+    Ask({PREFERRED: RACK}, 5),
+    Ask({UNCONSTRAINED: "true"}, 3),
+    Ask({PREFERRED: RACK, **IN_PAIRS}, 4),
+    Ask({}, 1),
 )
-"""What jobs ask of the topology, and how many pods of one cpu they have."""
 
 
 def of_hub() -> list[Manifest]:
@@ -63,15 +78,20 @@ def nodes(worker: str) -> Iterator[Manifest]:
         yield Node.manifest(f"{worker}-{name}", labels=labels, spec={"taints": [TAINT]}, status=status)
 
 
-def job(name: str, seconds: int, chance: random.Random) -> Manifest:
-    asked, pods = chance.choice(ASKS)
+def some_job(name: str, seconds: int, chance: random.Random) -> Manifest:
+    ask = chance.choice(ASKS)
+    tolerations = chance.choice([SOON, SOON, []])
+    return job(name, seconds, chance.choice(QUEUES), ask, tolerations)
+
+
+def job(name: str, seconds: int, queue: str, ask: Ask, tolerations: Sequence[Manifest] = ()) -> Manifest:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
     template = {
-        "metadata": {"annotations": {RUN_FOR: f"{seconds}s", **asked}},
-        "spec": {"containers": [container], "restartPolicy": "Never"},
+        "metadata": {"annotations": {RUN_FOR: f"{seconds}s", **ask.annotations}},
+        "spec": {"containers": [container], "restartPolicy": "Never", "tolerations": [*tolerations]},
     }
-    spec = {"parallelism": pods, "completions": pods, "suspend": True, "template": template}
-    return Job.manifest(name, "default", labels={kueue.QUEUE_LABEL: chance.choice(QUEUES)}, spec=spec)
+    spec = {"parallelism": ask.pods, "completions": ask.pods, "suspend": True, "template": template}
+    return Job.manifest(name, "default", labels={kueue.QUEUE_LABEL: queue}, spec=spec)
 
 
 def overcommitted(workloads: Sequence[Manifest], quota: int) -> Iterator[str]:
@@ -81,16 +101,22 @@ def overcommitted(workloads: Sequence[Manifest], quota: int) -> Iterator[str]:
     yield from (
         f"{name} has {CPUS} cpus, of which {cpus} are assigned" for name, cpus in on_nodes.items() if cpus > CPUS
     )
-    total = sum(view.requests["cpu"] for view in held)
+    total = sum(_cpus(view, part) for view in held for part in _parts(view))
     if total > quota * len(QUEUES):
         yield f"cohort {COHORT} has {quota * len(QUEUES)} cpus, of which {total} are reserved"
 
 
 def _is_held(view: kueue.Workload) -> bool:
-    """Tell whether one of our Workloads holds all that it was given: none of its pods has ended yet."""
+    """Tell whether a Workload is one of ours, and holds what it was given."""
     admission = view.status.admission
     is_ours = admission is not None and admission.cluster_queue in QUEUES
-    return is_ours and view.is_true(kueue.QUOTA_RESERVED) and view.is_live and not view.status.reclaimable_pods
+    return is_ours and view.is_true(kueue.QUOTA_RESERVED) and view.is_live
+
+
+def _cpus(view: kueue.Workload, part: kueue.PodSetAssignment) -> Decimal:
+    """Return the quota that a pod set holds: pods that will not come again have given theirs back, not their nodes."""
+    gone = next((pods.count for pods in view.status.reclaimable_pods if pods.name == part.name), 0)
+    return parse(part.resource_usage["cpu"]) * (part.count - gone) / part.count
 
 
 def _parts(view: kueue.Workload) -> Sequence[kueue.PodSetAssignment]:

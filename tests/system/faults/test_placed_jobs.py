@@ -1,15 +1,25 @@
-"""The check of nodes and cohorts has teeth: what is given away twice is noticed."""
+"""Placed jobs leave a node that is lost, and the checks of them have teeth: each notices its mistake."""
 
 import asyncio
+from contextlib import contextmanager
 
 import pytest
 
 from fleetqueue import clock
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.kueue_topology import HOSTNAME
+from fleetqueue.api.topology_names import REQUIRED
 from fleetqueue.embedded.kueue.scheduling.cohorts import Queue
 from fleetqueue.embedded.kueue.topology.flavor_topology import FlavorTopology
+from fleetqueue.embedded.kueue.topology.requests import PlacementRequest
+from fleetqueue.embedded.kueue.topology_pods import topology_ungater
+from fleetqueue.embedded.kueue.topology_pods.ungating import ungated
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
 from tests.invariants import Broken
 
+from . import node_failures, placed_jobs
 from .fleet_template import template
 from .happenings import create_placed_job
 from .seeds import unlogged
@@ -18,6 +28,9 @@ from .world import World
 pytestmark = pytest.mark.timeout(300)
 JOBS = 12
 """More than the nodes of all workers hold."""
+TOGETHER = placed_jobs.Ask({REQUIRED: HOSTNAME}, 2)
+UNTIL_MOVED = 120
+"""A node may be silent for 50 seconds, and its pods stay for 10 more."""
 
 
 def nodes_are_never_full(patch):
@@ -26,6 +39,21 @@ def nodes_are_never_full(patch):
 
 def quota_is_never_used_up(patch):
     patch.setattr(Queue, "add_all", lambda self, usage, sign=1: None)
+
+
+def pods_choose_their_nodes(patch):
+    patch.setattr(topology_ungater, "ungated", lambda pod, selector: ungated(pod, {}))
+
+
+def nothing_is_required(patch):
+    patch.setattr(PlacementRequest, "is_required", False)
+
+
+@contextmanager
+def running(made):
+    """Run what lives in a copy of the fleet, in virtual time."""
+    with unlogged(), clock.use(VirtualClock(0, made.moment)), asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        yield runner
 
 
 async def lived():
@@ -43,18 +71,50 @@ async def lived():
 @pytest.mark.parametrize(
     ("mistake", "broken"),
     [
-        pytest.param(nodes_are_never_full, "has 2 cpus, of which", id="a node"),
-        pytest.param(quota_is_never_used_up, "cohort fair has", id="a cohort"),
+        pytest.param(nodes_are_never_full, "has 2 cpus, of which", id="a node is given away twice"),
+        pytest.param(quota_is_never_used_up, "cohort fair has", id="a cohort is given away twice"),
+        pytest.param(pods_choose_their_nodes, "that were assigned", id="pods are elsewhere than they were assigned"),
+        pytest.param(nothing_is_required, "must be in one", id="pods are apart that must be together"),
     ],
 )
-def test_what_is_given_away_twice_is_noticed(monkeypatch, mistake, broken):
+def test_a_mistake_is_noticed(monkeypatch, mistake, broken):
     made = template()
     mistake(monkeypatch)
 
-    with (
-        unlogged(),
-        clock.use(VirtualClock(0, made.moment)),
-        asyncio.Runner(loop_factory=VirtualTimeLoop) as runner,
-        pytest.raises(Broken, match=broken),
-    ):
+    with running(made) as runner, pytest.raises(Broken, match=broken):
         runner.run(lived())
+
+
+@pytest.mark.parametrize("way", ["deleted", "tainted", "silent", "shut down"])
+def test_a_node_that_is_lost_is_replaced(way):
+    with running(template()) as runner:
+        before, after = runner.run(moved(way))
+
+    assert len(set(before)) == 1
+    assert len(set(after)) == 1
+    assert set(before).isdisjoint(after)
+    assert len(after) == len(before) == TOGETHER.pods
+
+
+async def moved(way):
+    """Let a job lose its node; return where its pods were, and where they are then, without an eviction."""
+    world = World(0)
+    async with world.living(template()):
+        await advance(20)
+        await world.hub.create(Job.resource, placed_jobs.job("job-00", 600, "fair-a", TOGETHER, placed_jobs.SOON))
+        await advance(20)
+        (worker,) = [name for name in world.workers if nodes_of_pods(world, name)]
+        before = nodes_of_pods(world, worker)
+        await node_failures.lose(world.client(worker), before[0], way)
+        await advance(UNTIL_MOVED)
+        await world.check()
+        (workload,) = [raw for raw in world.objects(worker, kueue.Workload) if raw["spec"].get("queueName") == "fair-a"]
+        assert not kueue.Workload.view(workload).is_true(kueue.EVICTED)
+        assert [*workload["status"].get("schedulingStats", {}).get("evictions", ())] == []
+        return before, nodes_of_pods(world, worker)
+
+
+def nodes_of_pods(world, worker):
+    """Return the nodes of the pods that live."""
+    live = [pod for pod in map(Pod.view, world.objects(worker, Pod, "default")) if pod.is_active]
+    return [pod.spec.node_name for pod in live if pod.name.startswith("job-")]

@@ -8,6 +8,7 @@ from typing import Any
 from fleetqueue import clock
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
@@ -20,7 +21,7 @@ from tests.invariants.reasons import Hub, Reasons
 from tests.invariants.strangers import Stranger, Strangers
 from tests.invariants.witness import Witness
 
-from . import mixed_kinds, placed_jobs
+from . import mixed_kinds, placed_jobs, placed_pods
 from .faulty_server import TESTER, Faults
 from .fleet_template import FleetTemplate
 
@@ -68,6 +69,10 @@ class World:
             quota = placed_jobs.QUOTA * (placed_jobs.WORKERS if name == HUB else 1)
             if overcommitted := [*placed_jobs.overcommitted(self.objects(name, kueue.Workload), quota)]:
                 raise Broken(f"{name}: " + "\n".join(overcommitted))
+        for name in self.workers:
+            placed = [self.objects(name, kind) for kind in (kueue.Workload, Pod, Node)]
+            if misplaced := [*placed_pods.misplaced(*placed)]:
+                raise Broken(f"{name}: " + "\n".join(misplaced))
         touched = await self.strangers.touched()
         if touched:
             raise Broken("\n".join(touched))
