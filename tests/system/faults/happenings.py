@@ -227,14 +227,21 @@ async def score(world: World) -> str:
 
 async def lose_node(world: World) -> str:
     """Take a node from those on which pods are placed, in one of the ways in which nodes are lost."""
-    worker, way = world.chance.choice(world.workers), world.chance.choice([*node_failures.WAYS])
-    there = {raw["metadata"]["name"] for raw in world.objects(worker, Node)}
-    nodes = [name for name in names([*placed_jobs.nodes(worker)]) if name in there]
-    if not nodes:
+    way = world.chance.choice([*node_failures.WAYS])
+    there = [(worker, name) for worker in world.workers for name in _placed_nodes(world, worker)]
+    if not there:
         return ""
-    name = world.chance.choice(nodes)
+    worker, name = world.chance.choice(there)
     await node_failures.lose(world.client(worker), name, way)
     return f"node {name} is {way}"
+
+
+def _placed_nodes(world: World, worker: str) -> list[str]:
+    """Return the nodes for placed pods that are there; those alone on which some run, if any do."""
+    there = {raw["metadata"]["name"] for raw in world.objects(worker, Node)}
+    nodes = [name for name in names([*placed_jobs.nodes(worker)]) if name in there]
+    used = {pod.spec.node_name for pod in map(Pod.view, world.objects(worker, Pod, "default")) if pod.is_active}
+    return [name for name in nodes if name in used] or nodes
 
 
 async def restore_nodes(world: World) -> str:
@@ -422,7 +429,7 @@ WEIGHTS: dict[Happening, int] = {
     label: 5,
     place: 2,
     score: 2,
-    lose_node: 3,
+    lose_node: 6,
     restore_nodes: 2,
     cut: 4,
     lose: 1,

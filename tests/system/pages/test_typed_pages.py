@@ -1,7 +1,6 @@
 """Every command of the pages is typed, in the world that the page speaks of, or it is said why not."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -143,13 +142,6 @@ ON_A_FLEET = [
     Page("docs/en/guides/operating.md", blocks=(2,), shows={"uninstall": "(?i)kueue"}),
 ]
 """Pages that speak of a fleet as it is; those that take something away come last."""
-
-
-@pytest.fixture
-def empty(tmp_path) -> Iterator[Shell]:
-    shell = Shell(tmp_path)
-    yield shell
-    shell.close()
 
 
 @pytest.fixture

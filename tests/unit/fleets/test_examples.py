@@ -1,9 +1,24 @@
 """The examples: what the stories apply and people copy."""
 
+from hashlib import sha256
+
+import orjson
 import pytest
 
 from fleetqueue.manifests import example, folder, objects
 
+KUEUES_OWN = {
+    "single-clusterqueue-setup.yaml": "f073e2cdc21c2deacf79077e93ab05becfc45260d6381ba1ce704b08f1a3931f",
+    "multikueue-setup.yaml": "14144e4018bb53f32429fea7abe2a23a3e706ad5c7a5140cb61dfe2771ba6a91",
+    "topology-worker-setup.yaml": "b26e7663cdd4db390168991368c2e0b60a80740f88d7263cc2158f962a1d2f68",
+    "topology-manager-setup.yaml": "8c4e3f3b4d6c2e6b42ea18f59664b5103e922fa8d5983a11e5a6b5d65d572c5e",
+    "topology-jobs.yaml": "df2c1084139fd1558952f92d0777e160fd9d8eec9779d0069772dac068555177",
+}
+"""Of what Kueue 0.19.2 shows on its page about MultiKueue, and in the guide that it names: a digest of the objects.
+
+Made of its files `admin/single-clusterqueue-setup`, `multikueue/multikueue-setup`, `multikueue/tas/worker-setup`,
+`multikueue/tas/manager-setup` and `multikueue/dev/sample-tas-job` in `site/static/examples`, read as below.
+"""
 NAMES = sorted(path.name for path in folder().iterdir())
 
 
@@ -51,6 +66,13 @@ def test_hub_and_workers_have_queues_of_the_same_names():
 
     assert queues("single-clusterqueue.yaml") == queues("multikueue-setup-demo1.yaml", "multikueue-setup-demo2.yaml")
     assert queues("single-clusterqueue-setup.yaml") == queues("multikueue-setup.yaml")
+
+
+@pytest.mark.parametrize("name", KUEUES_OWN)
+def test_what_is_said_to_be_kueues_own_is(name):
+    written = orjson.dumps(objects(name), option=orjson.OPT_SORT_KEYS)
+
+    assert sha256(written).hexdigest() == KUEUES_OWN[name]
 
 
 def test_the_second_placement_only_adds_to_the_first():
