@@ -4,7 +4,7 @@ The load is that of Kueue's own two scheduler benchmarks, made by one generator 
 queues of five cohorts, of which a tenth comes here; and the same in a topology of 640 nodes. They are created on a
 worker of a fleet, where nothing but Kueue touches them, and ended by the benchmark when they have run. Then ours alone:
 what an admission costs with ten times the queues, and with ten times the nodes; and, in the scheduler's core without an
-API, what a cycle costs for each of its heads.
+API, what a cycle costs, and that for each of its heads.
 
     make bench ONLY=scheduling
     python benchmarks/scheduling.py --part baseline --share 0.02 --skip-real
@@ -15,7 +15,7 @@ import asyncio
 from dataclasses import dataclass
 
 from apiserver import bytecode
-from fleets.cycles import cost_of_a_head
+from fleets.cycles import cost_of_a_cycle
 from fleets.running import RunningFleet
 from fleets.workloads import BASELINE, TOPOLOGY, Load, Runner, Size, WorkloadClass
 from servers import peers
@@ -85,9 +85,16 @@ async def measure(part: str, options: argparse.Namespace, report: Report) -> Non
     )
     report.add(Row(f"{part}: CPU of an admission, few {GROWN[part]}", "ms", few.milliseconds))
     report.add(Row(f"{part}: ... ten times the {GROWN[part]}", "ms", many.milliseconds))
-    heads = [cost_of_a_head(Load(None, PARTS[part], one)) for one in (smaller, larger)]
-    report.add(Row(f"{part}: CPU of a cycle for each head, few {GROWN[part]}", "ms", heads[0]))
-    report.add(Row(f"{part}: ... ten times the {GROWN[part]}", "ms", heads[1]))
+    report_cycles(part, report)
+
+
+def report_cycles(part: str, report: Report) -> None:
+    """Report what a cycle of the scheduler's core costs, and what that is for each of its heads."""
+    few, many = (Load(None, PARTS[part], size) for size in TENFOLD[part])
+    for what, load in ((f"few {GROWN[part]}", few), (f"ten times the {GROWN[part]}", many)):
+        cycle = cost_of_a_cycle(load)
+        report.add(Row(f"{part}: CPU of a cycle, {len(load.queues)} heads, {what}", "ms", cycle))
+        report.add(Row(f"{part}: ... for each head", "ms", cycle / len(load.queues)))
 
 
 def main() -> None:
