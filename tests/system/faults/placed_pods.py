@@ -1,6 +1,7 @@
 """Where pods are that were placed by topology: on the nodes that Kueue assigned, and together where they must be.
 
-Asked of pods that live and are not about to go.
+Asked of pods that live and are not about to go, on nodes that have been there for as long: where somebody deletes a
+node and makes it anew, its pods outlive it, and Kueue, which has replaced it by then, leaves those that run alone.
 """
 
 from collections import Counter, defaultdict
@@ -53,9 +54,13 @@ def _placed(pods: Sequence[Manifest], nodes: Mapping[str, Node]) -> Placed:
     placed: defaultdict[PodSetName, list[str]] = defaultdict(list)
     for pod in map(Pod.view, pods):
         workload, part = pod.metadata.annotations.get(names.WORKLOAD), pod.metadata.labels.get(names.POD_SET)
-        if workload and part and pod.is_active and pod.spec.node_name in nodes:
+        if workload and part and pod.is_active and _is_older(nodes.get(pod.spec.node_name), pod):
             placed[PodSetName(key_of(pod.namespace, workload), part)].append(pod.spec.node_name)
     return placed
+
+
+def _is_older(node: Node | None, pod: Pod) -> bool:
+    return node is not None and node.metadata.creation_timestamp <= pod.metadata.creation_timestamp
 
 
 def _elsewhere(name: PodSetName, part: kueue.PodSetAssignment, placed: Sequence[str]) -> Iterator[str]:

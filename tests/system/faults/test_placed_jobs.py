@@ -21,7 +21,7 @@ from tests.invariants import Broken
 
 from . import node_failures, placed_jobs
 from .fleet_template import template
-from .happenings import create_placed_job
+from .happenings import create_placed_job, restore_nodes
 from .seeds import unlogged
 from .world import World
 
@@ -101,16 +101,43 @@ async def moved(way):
     world = World(0)
     async with world.living(template()):
         await advance(20)
-        await world.hub.create(Job.resource, placed_jobs.job("job-00", 600, "fair-a", TOGETHER, placed_jobs.SOON))
-        await advance(20)
-        (worker,) = [name for name in world.workers if nodes_of_pods(world, name)]
-        before = nodes_of_pods(world, worker)
+        worker, before = await placed_job(world)
         await node_failures.lose(world.client(worker), before[0], way)
         await advance(UNTIL_MOVED)
         await world.check()
         (workload,) = [raw for raw in world.objects(worker, kueue.Workload) if raw["spec"].get("queueName") == "fair-a"]
         assert not kueue.Workload.view(workload).is_true(kueue.EVICTED)
         assert [*workload["status"].get("schedulingStats", {}).get("evictions", ())] == []
+        return before, nodes_of_pods(world, worker)
+
+
+async def placed_job(world):
+    """Create a job; return its worker, and the nodes of its pods."""
+    await world.hub.create(Job.resource, placed_jobs.job("job-00", 600, "fair-a", TOGETHER, placed_jobs.SOON))
+    await advance(20)
+    (worker,) = [name for name in world.workers if nodes_of_pods(world, name)]
+    return worker, nodes_of_pods(world, worker)
+
+
+def test_pods_that_outlive_their_node_stay_where_they_are():
+    """Kueue has replaced it by then, and fails only pods that wait for it."""
+    with running(template()) as runner:
+        before, after = runner.run(outlived())
+
+    assert before == after
+
+
+async def outlived():
+    """Delete a node of a job, and bring it back before its pods are removed; return where these were, and are."""
+    world = World(0)
+    async with world.living(template()):
+        await advance(20)
+        worker, before = await placed_job(world)
+        await node_failures.lose(world.client(worker), before[0], "deleted")
+        await advance(10)
+        await restore_nodes(world)
+        await advance(60)
+        await world.check()
         return before, nodes_of_pods(world, worker)
 
 
