@@ -15,6 +15,7 @@ from .kueue_topology.world import WORLD as KUEUE_TOPOLOGY
 from .multikueue.world import WORLD as MULTIKUEUE
 from .multikueue_kinds.world import WORLDS as MULTIKUEUE_KINDS
 from .multikueue_readiness.world import WORLD as MULTIKUEUE_READINESS
+from .multikueue_topology.world import WORLD as MULTIKUEUE_TOPOLOGY
 from .placement.world import WORLD as PLACEMENT
 from .registration.world import WORLD as REGISTRATION
 from .work.world import WORLD as WORK
@@ -31,6 +32,7 @@ WORLDS = (
     MULTIKUEUE,
     *MULTIKUEUE_KINDS,
     MULTIKUEUE_READINESS,
+    MULTIKUEUE_TOPOLOGY,
     PLACEMENT,
     REGISTRATION,
     WORK,

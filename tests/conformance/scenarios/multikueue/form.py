@@ -12,7 +12,9 @@
     steps:                                             # rounds
       - job: {a: {runs: 1s, managedBy: x}}             # on the hub
       - job: {a: {elastic: true}}                      # with the annotation of elastic jobs
+      - job: {a: {notes: {...}}}                       # with annotations of its pods
       - job_set: {a: {runs: 1s, replicas: 2}}          # on the hub
+      - job_set: {a: {parts: {driver: {}, worker: {replicas: 2, pods: 2, notes: {...}}}}}
       - create: {cluster1: {a: {}}}                    # a Job on any cluster, without a queue
       - patch: {hub workload a: {...}, cluster1 cq q: {...}, hub config: {...}}    # the Workload of job a
       - patch: {hub workload a 0: {...}}               # of several Workloads of job a the oldest; -1 is the newest
@@ -60,6 +62,9 @@ KINDS: dict[str, type[Object]] = {
     "secret": Secret,
     "profile": ClusterProfile,
 }
+OF_JOB = ("cpu", "runs", "fails", "notes", "elastic")
+"""What is said of a Job that is not of its spec."""
+OF_JOB_SET = ("cpu", "runs", "fails", "notes", "pods", "replicas", "parts")
 PROVIDER = "fleetqueue"
 """The one access provider that Kueue is configured for."""
 ACTIVE = {
@@ -170,23 +175,27 @@ def profile(name: str, how: str, prefix: str, kubeconfigs: dict[str, str]) -> It
 
 def job(name: str, said: Described, prefix: str, *, has_queue: bool = True) -> Manifest:
     spec = {"template": _pod_template(said)}
-    spec |= {field: value for field, value in said.items() if field not in ("cpu", "runs", "fails", "elastic")}
+    spec |= {field: value for field, value in said.items() if field not in OF_JOB}
     labels = {kueue.QUEUE_LABEL: "q"} if has_queue else None
     annotations = {ELASTIC_JOB: "true"} if said.get("elastic") else None
     return Job.manifest(name, namespace(prefix), labels=labels, annotations=annotations, spec=spec)
 
 
 def job_set(name: str, said: Described, prefix: str) -> Manifest:
-    work = {"parallelism": 1, "completions": 1, "backoffLimit": 0, "template": _pod_template(said)}
-    part = {"name": "part", "replicas": said.get("replicas", 1), "template": {"metadata": {}, "spec": work}}
-    spec = {"replicatedJobs": [part]}
-    spec |= {field: value for field, value in said.items() if field not in ("cpu", "runs", "fails", "replicas")}
+    parts = [_part(part, each or {}) for part, each in said.get("parts", {"part": said}).items()]
+    spec = {"replicatedJobs": parts, **{field: value for field, value in said.items() if field not in OF_JOB_SET}}
     return completed(JobSet.manifest(name, namespace(prefix), labels={kueue.QUEUE_LABEL: "q"}, spec=spec))
+
+
+def _part(name: str, said: Described) -> Manifest:
+    pods = said.get("pods", 1)
+    work = {"parallelism": pods, "completions": pods, "backoffLimit": 0, "template": _pod_template(said)}
+    return {"name": name, "replicas": said.get("replicas", 1), "template": {"metadata": {}, "spec": work}}
 
 
 def _pod_template(said: Described) -> Manifest:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": str(said.get("cpu", 1))}}}
-    notes = {"fleetqueue.dev/run-for": said.get("runs", "1000s")}
+    notes = {"fleetqueue.dev/run-for": said.get("runs", "1000s"), **said.get("notes", {})}
     if said.get("fails"):
         notes["fleetqueue.dev/fails"] = "true"
     return {"metadata": {"annotations": notes}, "spec": {"containers": [container], "restartPolicy": "Never"}}

@@ -86,7 +86,7 @@ async def _managers(fleet: EmbeddedFleet, *, is_configured: bool) -> AsyncIterat
             manager = _manager(fleet, cluster, is_configured=is_configured)
             await stack.enter_async_context(running(manager.run()))
             if is_configured:
-                await stack.enter_async_context(running(_job_sets(cluster.name, cluster.client())))
+                await stack.enter_async_context(running(run_job_sets(cluster.name, cluster.client())))
         yield
 
 
@@ -120,7 +120,7 @@ async def _real(folder: Path, *, is_configured: bool) -> Ends:
         sites = await stack.enter_async_context(_sites(fleet, followed))
         if is_configured:
             for name, site in sites.items():
-                await stack.enter_async_context(running(_job_sets(name, site.client)))
+                await stack.enter_async_context(running(run_job_sets(name, site.client)))
         kubeconfigs = {name: cluster.kubeconfig.read_text() for name, cluster in fleet.clusters.items()}
         return await _run(sites, kubeconfigs, _scenarios(is_configured=is_configured))
 
@@ -187,7 +187,7 @@ async def _install_kinds(client: Client, *systems: str) -> None:
             await client.create(CustomResourceDefinition.resource, definition)
 
 
-async def _job_sets(name: str, client: Client) -> None:
+async def run_job_sets(name: str, client: Client) -> None:
     """Run our stand-in for JobSet's controller."""
     cluster = Cluster(name, client)
     await Manager(cluster, job_sets.controllers(cluster, Metrics())).run()

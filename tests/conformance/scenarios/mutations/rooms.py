@@ -18,11 +18,13 @@ from ..kueue_topology import world as topology_world  # noqa: TID252
 from ..multikueue import world as multikueue  # noqa: TID252
 from ..multikueue_kinds.world import WORLDS as MULTIKUEUE_KINDS  # noqa: TID252
 from ..multikueue_readiness import world as remote_readiness  # noqa: TID252
+from ..multikueue_topology import world as remote_topology  # noqa: TID252
 from ..world import Described, Ends, World  # noqa: TID252
 from . import (
     app_wrappers,
     batch_jobs,
     checks_and_queues,
+    delayed_topologies,
     deployments,
     elastic_jobs,
     external,
@@ -138,6 +140,12 @@ ROOMS = (
             [one for one in (*readiness.MUTATIONS, *resources.MUTATIONS) if named(each.DESCRIBED, one)],
         )
         for each in (readiness_world, remote_readiness)
+    ),
+    Room(
+        remote_topology.WORLD,
+        remote_topology.DESCRIBED,
+        partial(remote_topology.run_on_ours, is_checked=False),
+        delayed_topologies.MUTATIONS,
     ),
     *(
         Room(
