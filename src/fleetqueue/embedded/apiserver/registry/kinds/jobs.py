@@ -80,8 +80,9 @@ def prepare(job: Manifest, old: Manifest | None, user: User) -> Manifest:
         "selector": {**selector, "matchLabels": matched},
         "template": {**template, "metadata": {**about, "labels": labels}},
     }
-    # The real server gives a Job the labels of its template when it reads it again, after validation.
-    if metadata.get("labels", before) == before and len(metadata["name"]) <= LONGEST_LABEL:
+    # A Job without labels has those of its template: the very same map, or what the real server reads again later.
+    own = metadata.get("labels")
+    if (not own or own is before) and len(metadata["name"]) <= LONGEST_LABEL:
         metadata = {**metadata, "labels": labels}
     return {**job, "metadata": metadata, "spec": after}
 
