@@ -5,7 +5,7 @@ Times become signs, since the two sides have other clocks; whether those of a Jo
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -141,11 +141,16 @@ def sentence(condition: Manifest) -> str:
     return f"{condition['status']} {condition.get('reason', '')}: {condition.get('message', '')}{seen}"
 
 
-def events(listed: list[Manifest]) -> dict[str, list[str]]:
-    """Return what Kueue said of each object, each sentence once."""
+def events(listed: list[Manifest], by: Sequence[str] = ("kueue",)) -> dict[str, list[str]]:
+    """Return what Kueue said of each object, each sentence once.
+
+    Args:
+        by: of which some stands in the name of each controller that is listened to.
+    """
     said: dict[str, set[str]] = {}
     for event in listed:
-        if "kueue" in event.get("reportingController", "") and event["reason"] not in BY_CHANCE:
+        controller = event.get("reportingController", "")
+        if any(name in controller for name in by) and event["reason"] not in BY_CHANCE:
             about = event["regarding"]
             said.setdefault(f"{about['kind']} {about['name']}", set()).add(_saying(event))
     return {about: sorted(sentences) for about, sentences in said.items()}

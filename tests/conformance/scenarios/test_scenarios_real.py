@@ -1,6 +1,6 @@
 """The record beside the scenarios is what the real parts make of them today.
 
-That takes about fifty minutes and can only change with the scenarios or with the versions of the parts, for which the
+That takes about an hour and can only change with the scenarios or with the versions of the parts, for which the
 record has a seal: so these have a lane of their own, `make records`.
 """
 

@@ -12,6 +12,7 @@ from .kueue_jobs.world import WORLD as KUEUE_JOBS
 from .kueue_queues.world import WORLD as KUEUE_QUEUES
 from .kueue_readiness.world import WORLD as KUEUE_READINESS
 from .kueue_topology.world import WORLD as KUEUE_TOPOLOGY
+from .kueue_topology_pods.world import WORLD as KUEUE_TOPOLOGY_PODS
 from .multikueue.world import WORLD as MULTIKUEUE
 from .multikueue_kinds.world import WORLDS as MULTIKUEUE_KINDS
 from .multikueue_readiness.world import WORLD as MULTIKUEUE_READINESS
@@ -29,6 +30,7 @@ WORLDS = (
     KUEUE_QUEUES,
     KUEUE_READINESS,
     KUEUE_TOPOLOGY,
+    KUEUE_TOPOLOGY_PODS,
     MULTIKUEUE,
     *MULTIKUEUE_KINDS,
     MULTIKUEUE_READINESS,

@@ -76,7 +76,7 @@ def _cluster(listed: Listed, *, is_hub: bool) -> Manifest:
         "events": shown.events([each for each in listed["events"] if is_hub or not is_by_chance(each)]),
     }
     if "job sets" in listed:
-        found["job sets"] = shown.named(listed["job sets"], _job_set)
+        found["job sets"] = shown.named(listed["job sets"], job_set)
     return found
 
 
@@ -105,7 +105,7 @@ def _is_of_job_set(raw: Manifest) -> bool:
     return any(owner["kind"] == JobSet.resource.kind for owner in raw["metadata"].get("ownerReferences") or ())
 
 
-def _job_set(raw: Manifest) -> Manifest:
+def job_set(raw: Manifest) -> Manifest:
     """Return a JobSet; that it was resumed our stand-in only says if it has seen it suspended before."""
     found = {**shown.header(raw), "spec": raw["spec"], "status": shown.told(raw)}
     if found["status"]["conditions"].get("Suspended", "").startswith("False"):

@@ -15,6 +15,7 @@ from ..kueue_integrations import world as integrations  # noqa: TID252
 from ..kueue_jobs import world as jobs  # noqa: TID252
 from ..kueue_readiness import world as readiness_world  # noqa: TID252
 from ..kueue_topology import world as topology_world  # noqa: TID252
+from ..kueue_topology_pods import world as pods_world  # noqa: TID252
 from ..multikueue import world as multikueue  # noqa: TID252
 from ..multikueue_kinds.world import WORLDS as MULTIKUEUE_KINDS  # noqa: TID252
 from ..multikueue_readiness import world as remote_readiness  # noqa: TID252
@@ -47,6 +48,7 @@ from . import (
     topologies,
     topology_nodes,
     topology_placement,
+    topology_pods,
     topology_turns,
     train_jobs,
 )
@@ -119,6 +121,12 @@ ROOMS = (
         topology_world.DESCRIBED,
         partial(topology_world.run_on_ours, is_checked=False),
         (*topology_placement.MUTATIONS, *topology_nodes.MUTATIONS, *topology_turns.MUTATIONS),
+    ),
+    Room(
+        pods_world.WORLD,
+        pods_world.DESCRIBED,
+        partial(pods_world.run_on_ours, is_checked=False),
+        topology_pods.MUTATIONS,
     ),
     Room(
         fair_sharing_world.WORLD,

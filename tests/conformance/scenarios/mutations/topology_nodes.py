@@ -114,7 +114,7 @@ def _meek(self: TopologyAssigner, assignment: Assignment) -> None:
         assignment.set_mode(Mode.NO_FIT, *(part.name for part in assignment.parts))
 
 
-async def _not_lost(self: FailedNodeController, key: str, node: str) -> bool:
+async def not_lost(self: FailedNodeController, key: str, node: str) -> bool:
     return False
 
 
@@ -308,7 +308,7 @@ MUTATIONS = (
         "a node that fails is noted",
         FailedNodeController,
         "_lose",
-        _not_lost,
+        not_lost,
         (
             "a node that fails is replaced",
             "a node that is deleted is replaced",
