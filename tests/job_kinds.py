@@ -42,10 +42,13 @@ class JobKind:
     """Where one job is several objects: what they are called; else its name is its kind's."""
     called: str = ""
     """The name of its job, where that is not its kind's."""
+    pods: str = ""
+    """What the names of its pods begin with, where that is not its own name."""
     deciding: Field = ()
     """Where the pods are whose end is the end of the job; empty where those are all."""
     since: str = "0"
-    """The first version of Kueue whose MultiKueue sends it; CHANGELOG-0.17 of Kueue names those that came with it."""
+    """The first version of Kueue that knows it and, if it ever does, sends it; CHANGELOG-0.17 of Kueue names those that
+    came with it."""
 
     @property
     def name(self) -> str:
@@ -55,6 +58,11 @@ class JobKind:
     def suspend(self) -> Field:
         """Where its user suspends it; empty where it has no field for that."""
         return next((field for field in SUSPENSIONS if value_at({"spec": self.spec}, field)), ())
+
+    def has_pod(self, name: str) -> bool:
+        """Tell whether a pod is one of its job's, by its name."""
+        prefix = self.pods or self.name
+        return name == prefix or name.startswith(f"{prefix}-")
 
     def manifests(self, namespace: str) -> list[dict[str, Any]]:
         return [self._manifest(name, namespace) for name in self.names or (self.name,)]
@@ -259,6 +267,7 @@ APP_WRAPPER = JobKind(
     running={"phase": "Running", "resettingCount": 1, **condition("QuotaReserved")},
     ended={"phase": "Succeeded"},
     failed={"phase": "Failed"},
+    pods="wrapped",
     # It fails when its Job does: without patience, and not tried again.
     annotations={f"{_WRAPPER}/failureGracePeriodDuration": "0s", f"{_WRAPPER}/retryLimit": "0"},
 )
@@ -312,6 +321,30 @@ MPI_JOB = _kubeflow(
     version="v2beta1",
     deciding=("spec", "mpiReplicaSpecs", "Launcher"),
 )
+_SPARK_POD = {"annotations": RUNS_ON, "coreRequest": "10m", "gpu": {"name": "nvidia.com/gpu", "quantity": 1}}
+SPARK_APPLICATION = JobKind(
+    Resource("sparkoperator.k8s.io", "v1beta2", "SparkApplication", "sparkapplications"),
+    {
+        "suspend": True,
+        "type": "Scala",
+        "mode": "cluster",
+        "sparkVersion": "4.0.0",
+        "mainApplicationFile": "local:///a.jar",
+        "driver": _SPARK_POD,
+        "executor": {**_SPARK_POD, "instances": 1},
+    },
+    labels={kueue.QUEUE_LABEL: "here"},  # MultiKueue has no adapter for it
+    deciding=("spec", "driver"),
+    since="0.17",
+)
+PIPELINE = JobKind(
+    Resource("example.com", "v1", "Pipeline", "pipelines"),
+    {"managedBy": kueue.MULTIKUEUE_CONTROLLER, "pods": 2, "template": template()},
+    running={"phase": "Running"},
+    ended={"phase": "Succeeded"},
+    failed={"phase": "Failed"},
+)
+"""A kind that Kueue knows by its name only; `tests/pipelines.py` has the rest of it."""
 
 SHIPPED = (
     JOB,

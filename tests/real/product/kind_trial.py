@@ -20,6 +20,7 @@ from tests.system.kinds.questions import (
     DRAIN,
     ENDING,
     FAILURE,
+    MAKE_PODS,
     NOMINATION,
     PLACEMENT,
     PRIORITY,
@@ -30,7 +31,17 @@ from tests.system.kinds.questions import (
     asked_on_real_kueue,
 )
 
-from .sent_jobs import delete, found, gone_from_workers, of, placed, submit, workloads, write_status
+from .sent_jobs import (
+    delete,
+    found,
+    gone_from_workers,
+    of,
+    placed,
+    running_pods,
+    submit,
+    workloads,
+    write_status,
+)
 
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
 CHANGES_SINCE = "0.19"
@@ -107,7 +118,17 @@ class KindTrial:
     async def is_sent(self, kind):
         """Our check chooses clusters, our dispatcher nominates them, and one of them has the copy."""
         await submit(self.env, kind, {PRIORITY_CLASS: "low"})
+        await self.runs(kind)
+
+    async def runs(self, kind):
         self.where[kind] = await placed(self.env, kind)
+        expected = {self.where[kind]} if kind in MAKE_PODS else set()
+
+        async def where_its_pods_run():
+            running = {name: await self.running_pods(name, kind) for name in ("hub", *self.env.workers)}
+            return {name for name, pods in running.items() if pods} == expected
+
+        await self.of(kind, where_its_pods_run, "has pods that run on its worker, and nowhere else")
 
     async def is_on_a_chosen_cluster(self, kind):
         assert self.where[kind] in self.chosen
@@ -160,7 +181,7 @@ class KindTrial:
         await self.set_active(kind, False)
         await gone_from_workers(self.env, kind)
         await self.set_active(kind, True)
-        self.where[kind] = await placed(self.env, kind)
+        await self.runs(kind)
 
     async def stops_and_is_made_anew(self, kind):
         """Kueue does not see that it has stopped; what the Event about that says is done."""
@@ -178,19 +199,21 @@ class KindTrial:
     async def drain(self):
         """Drop all clusters: jobs run on there, and each cluster stays listed until the last of its jobs is deleted."""
         env = self.env
+        before = {kind: await self.running_pods(worker, kind) for kind, worker in self.where.items()}
         await env.select()
         await env.says("Draining", "True")
         for worker in sorted(set(self.where.values())):
             await env.lists(*self.where.values())
             here = [kind for kind, where in self.where.items() if where == worker]
-            await self.each(here, DRAIN, self.is_whole)
+            await self.each(here, DRAIN, partial(self.runs_on, before))
             await self.each(here, DELETION, self.leaves)
         await env.lists()
         await env.select(*self.chosen)
         await env.lists(*self.chosen)
 
-    async def is_whole(self, kind):
+    async def runs_on(self, before, kind):
         assert len(await self.found(self.where[kind], kind)) == len(kind.manifests(self.env.name))
+        assert await self.running_pods(self.where[kind], kind) == before[kind]
 
     async def leaves(self, kind):
         """Delete a job; one of which real Kueue would leave something on the worker ends instead."""
@@ -230,9 +253,14 @@ class KindTrial:
     def of(self, kind, question, what):
         return of(self.env, kind, question, what)
 
+    def client(self, where):
+        return self.env.hub if where == "hub" else self.env.workers[where]
+
     async def found(self, where, kind):
-        client = self.env.hub if where == "hub" else self.env.workers[where]
-        return await found(client, kind, self.env.name)
+        return await found(self.client(where), kind, self.env.name)
+
+    async def running_pods(self, where, kind):
+        return await running_pods(self.client(where), kind, self.env.name)
 
     async def patch(self, kind, patch):
         for manifest in kind.manifests(self.env.name):

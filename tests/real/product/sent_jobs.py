@@ -2,6 +2,7 @@
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.core_v1 import Pod
 
 
 async def submit(env, kind, labels=None):
@@ -45,6 +46,16 @@ async def placed(env, kind):
         return ""
 
     return await of(env, kind, is_placed, "is on one worker")
+
+
+async def running_pods(client, kind, namespace):
+    """Return the pods of a job that run on nodes of a cluster; on the hub those of a copy may say that they run."""
+    pods = (await client.list(Pod.resource, namespace)).items
+    return {
+        raw["metadata"]["uid"]
+        for raw in pods
+        if kind.has_pod(raw["metadata"]["name"]) and raw["spec"].get("nodeName") and raw["status"]["phase"] == "Running"
+    }
 
 
 async def write_status(env, kind, worker, status):

@@ -6,6 +6,8 @@ cluster stays listed until the job has gone. Others end, well and badly.
 """
 
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from itertools import product
 
 import pytest
 import yaml
@@ -14,25 +16,30 @@ from fleetqueue.api import conditions, errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
 from fleetqueue.api.core_v1 import ConfigMap
+from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real import kueue as engine_kueue
 from fleetqueue.real import manifests
+from tests import pipelines
 from tests.job_kinds import (
     DEPLOYMENT,
     JAX_JOB,
     JOB,
     KUBEFLOW,
     LEADER_WORKER_SET,
+    PIPELINE,
     POD,
     SHIPPED,
+    SPARK_APPLICATION,
     TRAINING_RUNTIME,
     training_runtime,
 )
 from tests.real.engine_versions import LEFT_OUT, has_kueue
+from tests.system.kinds.more_kinds import with_spark
 from tests.system.kinds.questions import row_name
 
 from .conftest import WORKERS
 from .kind_trial import CHANGES_SINCE, KindTrial
-from .sent_jobs import delete, found, of, placed, submit, workloads
+from .sent_jobs import delete, found, of, placed, running_pods, submit, workloads
 
 CRD = CustomResourceDefinition.resource
 
@@ -84,6 +91,17 @@ async def no_worker_takes_a_copy_of_a_jax_job(env):
             await client.post(f"{JAX_JOB.resource.path(env.name)}?dryRun=All", job)
 
 
+@pytest.mark.timeout(400)
+async def test_jobs_of_a_kind_that_only_its_own_controller_knows_are_sent_once_kueue_is_told_of_it(env):
+    replica = await env.replica("external", **{"placement_admission.drain_poll": 1})
+    try:
+        await replica.works()
+        async with an_external_kind(env.world):
+            await go_the_whole_way(env, [PIPELINE])
+    finally:
+        await replica.stop()
+
+
 async def test_a_deployment_stays_on_the_hub_and_its_pods_are_sent_one_by_one(env):
     async with env.heart():
         await env.connected(*env.workers)
@@ -104,6 +122,7 @@ async def test_a_deployment_stays_on_the_hub_and_its_pods_are_sent_one_by_one(en
 
         assert sorted(copies) == sorted(pods)
         assert len(pods) == 2
+        assert await running_pods(env.hub, DEPLOYMENT, env.name) == set()
         for client in env.workers.values():
             assert await found(client, DEPLOYMENT, env.name) == []
 
@@ -113,6 +132,37 @@ async def test_a_deployment_stays_on_the_hub_and_its_pods_are_sent_one_by_one(en
             return not any([(await client.list(POD.resource, env.name)).items for client in env.workers.values()])
 
         await env.eventually(is_gone, "no worker has a pod of it")
+
+
+async def test_a_spark_application_runs_on_the_hub_or_nowhere(env):
+    kind = SPARK_APPLICATION
+    if not has_kueue(kind.since):
+        pytest.skip(f"Kueue knows it since {kind.since}")
+    sent = replace(kind, called="sent", labels={})
+    async with env.heart(), a_queue_of_the_hub(env, "here"), with_spark_applications(env.world):
+        await env.connected(*env.workers)
+        await env.knows_its_queue(*JOB.manifests(env.name))
+        await submit(env, kind)
+        await submit(env, sent)
+
+        async def is_let_run():
+            its = await workloads(env, kind)
+            (here,) = await found(env.hub, kind, env.name)
+            return its and its[0].is_true(kueue.ADMITTED) and not here["spec"]["suspend"]
+
+        async def is_rejected():
+            its = await workloads(env, sent)
+            checks = [check for one in its for check in one.status.admission_checks if check.name == f"{env.name}-mk"]
+            return [check.message for check in checks if check.state == "Rejected"]
+
+        await of(env, kind, is_let_run, "may run on the hub")
+        (why,) = await of(env, sent, is_rejected, "is rejected")
+        assert "No multikueue adapter found" in why
+        (there,) = await found(env.hub, sent, env.name)
+        assert there["spec"]["suspend"]
+        for one in (kind, sent):
+            assert not any([await found(client, one, env.name) for client in env.workers.values()])
+            await delete(env, one)
 
 
 async def test_a_leader_worker_set_that_grows_while_its_cluster_drains_stays_together(env):
@@ -172,16 +222,69 @@ async def restore(client, definition):
 
 
 @asynccontextmanager
-async def listed_too(world, group, kinds, on=(*WORKERS, "hub")):
+async def an_external_kind(world):
+    """Let every cluster have a kind that Kueue does not know, with its own controller, and the hub's Kueue send it."""
+    clients = {"hub": world.hub, **world.workers}
+    try:
+        for client in clients.values():
+            await client.create(CRD, pipelines.DEFINITION)
+        for manifest in pipelines.rights():
+            await world.apply(manifest)
+        async with pipelines.run_on(clients), configured(world, pipelines.with_pipelines, on=["hub"]):
+            yield
+    finally:
+        for client in clients.values():
+            await client.delete(CRD, pipelines.DEFINITION["metadata"]["name"])
+
+
+@asynccontextmanager
+async def a_queue_of_the_hub(env, name):
+    """Let the hub have a queue from which nothing is sent."""
+    queue = f"{env.name}-{name}"
+    await env.hub.create(kueue.ClusterQueue.resource, kueue.ClusterQueue.manifest(queue, spec=env.queue(100)["spec"]))
+    local = kueue.LocalQueue.manifest(name, env.name, spec={"clusterQueue": queue})
+    await env.hub.create(kueue.LocalQueue.resource, local)
+    try:
+        yield
+    finally:
+        await env.hub.delete(kueue.ClusterQueue.resource, queue)
+
+
+@asynccontextmanager
+async def with_spark_applications(world):
+    """Let every cluster have SparkApplications, and the hub's Kueue manage them."""
+    definitions = crds("spark-operator")
+    clients = (world.hub, *world.workers.values())
+    try:
+        for client, definition in product(clients, definitions):
+            await client.create(CRD, definition)
+        async with configured(world, with_spark, on=["hub"]):
+            yield
+    finally:
+        for client, definition in product(clients, definitions):
+            await client.delete(CRD, definition["metadata"]["name"])
+
+
+def listed_too(world, group, kinds, on=(*WORKERS, "hub")):
     """Let Kueue manage more kinds than it is shipped with, as an administrator would."""
     names = [f"{group}/{kind.name}" for kind in kinds]
+
+    def with_names(config):
+        listed = config["integrations"]["frameworks"]
+        listed += [one for one in names if one not in listed]  # before 0.19 Kueue's own list has some of them
+        return config
+
+    return configured(world, with_names, on=on)
+
+
+@asynccontextmanager
+async def configured(world, changed, *, on):
+    """Let Kueue run with another configuration on some clusters; `changed` makes it of the one that is there."""
     clients = {name: client for name, client in {**world.workers, "hub": world.hub}.items() if name in on}
     before = {name: await config_of(client) for name, client in clients.items()}
     try:
         for name, client in clients.items():
-            config = yaml.safe_load(before[name])
-            listed = config["integrations"]["frameworks"]
-            listed += [one for one in names if one not in listed]  # before 0.19 Kueue's own list has some of them
+            config = changed(yaml.safe_load(before[name]))
             await set_config(world, name, client, yaml.safe_dump(config, sort_keys=False))
         yield
     finally:

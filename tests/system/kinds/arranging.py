@@ -16,6 +16,8 @@ from fleetqueue.lab.cluster_names import HUB
 from tests import job_kinds
 
 NAME = "kinds"
+HERE = "here"
+"""A queue of each cluster's own: what is in it stays where it is."""
 LABEL = "kinds"
 """The label by which the Placement chooses clusters."""
 LONG, SHORT, FAILING = "long", "short", "failing"
@@ -43,12 +45,12 @@ def queues(where: str) -> list[Manifest]:
     resources = [{"name": name, "nominalQuota": ROOM[name]} for name in ("cpu", "memory", "nvidia.com/gpu")]
     names = [one["name"] for one in resources]
     groups = [{"coveredResources": names, "flavors": [{"name": NAME, "resources": resources}]}]
+    spec = {"namespaceSelector": {}, "resourceGroups": groups}
     strategy = {"admissionChecksStrategy": {"admissionChecks": [{"name": check} for check in CHECKS]}}
     made = [
         kueue.ResourceFlavor.manifest(NAME, spec={}),
-        kueue.ClusterQueue.manifest(
-            NAME, spec={"namespaceSelector": {}, "resourceGroups": groups, **(strategy if where == HUB else {})}
-        ),
+        kueue.ClusterQueue.manifest(NAME, spec={**spec, **(strategy if where == HUB else {})}),
+        kueue.ClusterQueue.manifest(HERE, spec=spec),
         *(WorkloadPriorityClass.manifest(name, value=value) for name, value in ((LOW, 10), (HIGH, 1000))),
     ]
     for namespace in (LONG, SHORT, FAILING):
@@ -57,6 +59,7 @@ def queues(where: str) -> list[Manifest]:
         made += [
             Namespace.manifest(namespace),
             kueue.LocalQueue.manifest("queue", namespace, spec={"clusterQueue": NAME}),
+            kueue.LocalQueue.manifest(HERE, namespace, spec={"clusterQueue": HERE}),
             runtime if namespace == LONG else short,
         ]
     return made

@@ -5,8 +5,6 @@ from tests.job_kinds import JobKind
 from .questions import KINDS, QUESTIONS, expected, on_real_kueue, row_name
 
 EMBEDDED, KUEUE, NOT_ASKED = "E", "K", "-"
-NOT_SENT = ("SparkApplication",)
-"""Kinds that Kueue manages in their own cluster, and that have no row of answers."""
 
 
 def cell(kind: JobKind, question: str) -> str:
@@ -16,5 +14,4 @@ def cell(kind: JobKind, question: str) -> str:
 
 
 def rows() -> dict[str, list[str]]:
-    asked = {row_name(kind): [cell(kind, question) for question in QUESTIONS] for kind in KINDS}
-    return asked | {name: [NOT_ASKED] * len(QUESTIONS) for name in NOT_SENT}
+    return {row_name(kind): [cell(kind, question) for question in QUESTIONS] for kind in KINDS}

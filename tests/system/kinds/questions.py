@@ -19,7 +19,14 @@ QUESTIONS = {
     DRAIN: "when the Placement drops its cluster, it runs on there and the cluster stays listed",
     DELETION: "deleted on the hub, it goes from its worker",
 }
-KINDS = (*kinds.SHIPPED, *kinds.KUBEFLOW, kinds.JAX_JOB, kinds.DEPLOYMENT)
+KINDS = (
+    *kinds.SHIPPED,
+    *kinds.KUBEFLOW,
+    kinds.JAX_JOB,
+    kinds.PIPELINE,
+    kinds.DEPLOYMENT,
+    kinds.SPARK_APPLICATION,
+)
 SERVING = (kinds.STATEFUL_SET, kinds.LEADER_WORKER_SET, kinds.RAY_CLUSTER, kinds.RAY_SERVICE, kinds.DEPLOYMENT)
 """They run until somebody deletes them."""
 NO_STATUS = (kinds.STATEFUL_SET, kinds.LEADER_WORKER_SET)
@@ -30,11 +37,16 @@ COUNTS_ENDS = (kinds.POD_GROUP,)
 """When no pod is left to run, its Workload has Succeeded, and says how many pods have."""
 REFUSED = (kinds.JAX_JOB,)
 """Kueue on the worker refuses the copy."""
-RUN_AGAIN = (kinds.JOB, kinds.ELASTIC_JOB, kinds.POD, kinds.STATEFUL_SET)
-"""Those that can be stopped on the real Kueue: it sees them stopped when their copies have gone."""
-STAY_STOPPED = tuple(kind for kind in KINDS if kind.running and kind not in REFUSED)
+STAYS = (kinds.SPARK_APPLICATION,)
+"""MultiKueue has no adapter for it: it runs on the hub, or nowhere."""
+RUN_AGAIN = (kinds.JOB, kinds.ELASTIC_JOB, kinds.POD, kinds.STATEFUL_SET, kinds.PIPELINE)
+"""Those that can be stopped on the real Kueue: it sees them stopped when their copies have gone, or their own
+controller says so."""
+STAY_STOPPED = tuple(kind for kind in KINDS if kind.running and kind not in (*REFUSED, *RUN_AGAIN))
 """Of these it goes on waiting until they are deleted, which an Event says."""
-NAMES = {kinds.ELASTIC_JOB: "Job, elastic", kinds.POD_GROUP: "Pods of a group"}
+MAKE_PODS = (kinds.JOB, kinds.ELASTIC_JOB, kinds.POD, kinds.POD_GROUP, kinds.STATEFUL_SET, kinds.PIPELINE)
+"""Those that have pods on real clusters: Kubernetes' own kinds, and the one whose own controller the test runs."""
+NAMES = {kinds.ELASTIC_JOB: "Job, elastic", kinds.POD_GROUP: "Pods of a group", kinds.PIPELINE: "Pipeline, external"}
 """Of those that are not the only ones of their resource."""
 
 
@@ -57,6 +69,8 @@ def expected(kind: JobKind) -> set[str]:
         asked -= {FAILURE}
     if kind in REFUSED:
         asked = {PLACEMENT, NOMINATION, DELETION}
+    if kind in STAYS:
+        asked = {ENDING, FAILURE}
     return asked
 
 
@@ -64,7 +78,7 @@ def on_real_kueue(kind: JobKind) -> set[str]:
     """Return the questions that `tests/real/product/test_job_kinds.py` asks of a kind; no operator runs there."""
     if kind is kinds.DEPLOYMENT:
         return {COPY, STATUS, DELETION}
-    if kind in REFUSED:
+    if kind in (*REFUSED, *STAYS):
         return set()
     stop = set() if kind in RUN_AGAIN else {STOP}
     deletion = {DELETION} if kind is kinds.POD_GROUP else set()

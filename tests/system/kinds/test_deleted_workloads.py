@@ -1,6 +1,7 @@
 """What becomes of sent jobs whose Workloads are deleted: as on real clusters, they go from their worker.
 
-Sets are sent again, and so are Jobs, since fleetqueue gives them their last status. Pods are deleted with their
+Sets are sent again, and so are Jobs, since fleetqueue gives them their last status, and jobs whose own controller makes
+them another Workload. Pods are deleted with their
 Workload. Of all others the hub still says that they run, as their last copies did, and Kueue waits for them to stop:
 docs/en/reference/job-kinds.md says what to do.
 """
@@ -9,16 +10,16 @@ import pytest
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.testing.virtual_time import advance
-from tests.job_kinds import DEPLOYMENT, ELASTIC_JOB, JOB, LEADER_WORKER_SET, POD, POD_GROUP, STATEFUL_SET
+from tests.job_kinds import DEPLOYMENT, ELASTIC_JOB, JOB, LEADER_WORKER_SET, PIPELINE, POD, POD_GROUP, STATEFUL_SET
 
 from .arranging import LONG
-from .questions import KINDS, REFUSED, STATUS, asked, row_name
+from .questions import KINDS, REFUSED, STATUS, STAYS, asked, row_name
 from .worlds import told
 
 pytestmark = pytest.mark.timeout(600)
-SENT_AGAIN = (JOB, ELASTIC_JOB, STATEFUL_SET, LEADER_WORKER_SET)
+SENT_AGAIN = (JOB, ELASTIC_JOB, STATEFUL_SET, LEADER_WORKER_SET, PIPELINE)
 PODS = (POD, POD_GROUP)
-SENT = [kind for kind in KINDS if kind not in (*REFUSED, DEPLOYMENT)]
+SENT = [kind for kind in KINDS if kind not in (*REFUSED, *STAYS, DEPLOYMENT)]
 RUNS, DELETED, WAITS = "it runs again", "it is deleted", "Kueue waits for it to stop"
 
 

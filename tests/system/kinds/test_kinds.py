@@ -2,8 +2,8 @@
 
 import pytest
 
-from .questions import KINDS, REFUSED, expected, row_name
-from .trial import NO_COPY, SUBMISSION
+from .questions import KINDS, REFUSED, STAYS, expected, row_name
+from .trial import NO_COPY, ON_THE_HUB, REJECTION, SUBMISSION
 from .worlds import WORLDS
 
 pytestmark = pytest.mark.timeout(600)
@@ -18,4 +18,5 @@ def test_every_kind_answers_every_question_as_it_should(world):
 
 
 def all_asked(kind):
-    return {SUBMISSION, *expected(kind), *([NO_COPY] if kind in REFUSED else ())}
+    more = [NO_COPY] if kind in REFUSED else [ON_THE_HUB, REJECTION] if kind in STAYS else []
+    return {SUBMISSION, *expected(kind), *more}

@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from fleetqueue import clock
@@ -30,6 +31,7 @@ from .questions import (
     PRIORITY,
     REFUSED,
     STATUS,
+    STAYS,
     STOP,
     SUSPENSION,
     asked,
@@ -37,6 +39,8 @@ from .questions import (
 
 SUBMISSION, NO_COPY = "submission", "no copy"
 """Asked before all others; and of kinds that Kueue refuses on workers."""
+ON_THE_HUB, REJECTION = "on the hub", "rejection"
+"""Of kinds that are not sent: in a queue of the hub's own, and in one of MultiKueue's."""
 
 UNCHOSEN = "cluster3"
 """A worker that the Placement does not choose; it has room, queues and credentials like the others."""
@@ -90,6 +94,8 @@ class Trial:
         ):
             await self._each(asked(question), question, ask)
         await self._each(REFUSED, NO_COPY, self.has_no_copy)
+        await self._each(STAYS, ON_THE_HUB, self.runs_on_the_hub)
+        await self._each(STAYS, REJECTION, self.is_rejected)
         await choose(self.hub)
         await self._each(asked(DRAIN), DRAIN, self.is_drained)
         await self._each(asked(DELETION), DELETION, self.is_deleted)
@@ -178,6 +184,25 @@ class Trial:
         for client in self.workers.values():
             if await self.objects(client, kind, LONG):
                 raise NotSo("a worker has a copy")
+
+    async def runs_on_the_hub(self, kind: JobKind) -> None:
+        async def holds() -> bool:
+            return await self._holders(kind, LONG) == {HUB}
+
+        await self.until(holds, "it runs on the hub", kind)
+
+    async def is_rejected(self, kind: JobKind) -> None:
+        sent = replace(kind, called="sent", labels={})
+        await self.submit(sent, sent.manifests(LONG))
+
+        async def holds() -> bool:
+            its = await self.workloads(sent, LONG)
+            states = {check.name: check.state for one in its for check in one.status.admission_checks}
+            return states.get(f"{NAME}-mk") == "Rejected"
+
+        await self.until(holds, "MultiKueue rejects it", sent)
+        if found := await self._holders(sent, LONG):
+            raise NotSo(f"it is on {found}")
 
     async def status_is_back(self, kind: JobKind) -> None:
         async def holds() -> bool:
@@ -278,9 +303,8 @@ class Trial:
         return [raw for raw in found if raw["metadata"]["name"] in (kind.names or (kind.name,))]
 
     async def pods(self, client: Client, kind: JobKind, namespace: str) -> list[Manifest]:
-        prefix = "wrapped" if kind.name == "appwrapper" else kind.name
         found = (await client.list(Pod.resource, namespace)).items
-        return [raw for raw in found if is_of(raw["metadata"]["name"], prefix)]
+        return [raw for raw in found if kind.has_pod(raw["metadata"]["name"])]
 
     async def workloads(self, kind: JobKind, namespace: str) -> list[kueue.Workload]:
         uids = {raw["metadata"]["uid"] for raw in await self.objects(self.hub, kind, namespace)}
@@ -337,7 +361,3 @@ def told(job: Manifest) -> str:
 
 def kind_of(kind: JobKind) -> Any:
     return Pod.resource if kind is DEPLOYMENT else kind.resource
-
-
-def is_of(pod: str, prefix: str) -> bool:
-    return pod == prefix or pod.startswith(prefix if prefix.endswith("-") else f"{prefix}-")

@@ -13,6 +13,7 @@ from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.testing import virtual_time
 from tests.invariants.refusals import no_part_is_refused
 
+from .more_kinds import with_more_kinds
 from .trial import Trial
 
 
@@ -22,9 +23,11 @@ def told(story: Callable[[Trial], Awaitable[None]], *, workers: int = 3) -> Tria
     async def work() -> Trial:
         async with EmbeddedFleet.open(workers) as fleet:
             await set_up(fleet.hub, fleet.workers, lambda line: None)
-            trial = Trial({name: cluster.client() for name, cluster in fleet.clusters.items()})
-            await story(trial)
-            return trial
+            clients = {name: cluster.client() for name, cluster in fleet.clusters.items()}
+            async with with_more_kinds(clients):
+                trial = Trial(clients)
+                await story(trial)
+                return trial
 
     with no_part_is_refused():
         return virtual_time.run(work())
@@ -40,6 +43,7 @@ def over_sockets() -> Trial:
             clients = {name: embedded_fleet.over_tls(folder / "fleet")(name) for name in (HUB, *fleet.workers)}
             for client in clients.values():
                 stack.push_async_callback(client.close)
+            await stack.enter_async_context(with_more_kinds(clients))
             trial = Trial(clients)
             await trial.play()
             return trial
