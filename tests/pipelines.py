@@ -13,6 +13,7 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import find
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
+from fleetqueue.api.job_kinds import JobKind
 from fleetqueue.api.meta import Object, controller_reference, key_of, precondition_of, split_key
 from fleetqueue.api.priority_classes import WorkloadPriorityClass
 from fleetqueue.api.scheme import Manifest
@@ -41,6 +42,9 @@ ACCOUNT = "kueue-controller-manager"
 
 class Pipeline(Object):
     resource: ClassVar = PIPELINE.resource
+
+
+KIND = JobKind(FRAMEWORK, Pipeline, own_controller="")
 
 
 def rights() -> Iterable[Manifest]:
@@ -161,8 +165,10 @@ class PipelineController(Controller):
             await self.client.merge(resource, name, metadata["namespace"], patch, subresource="status")
 
     async def _pods(self, job: Manifest) -> list[Manifest]:
+        """Return the pods of this very job: those of an earlier one by its name are about to go."""
         metadata = job["metadata"]
-        return (await self.client.list(Pod.resource, metadata["namespace"], labels=f"{LABEL}={metadata['name']}")).items
+        page = await self.client.list(Pod.resource, metadata["namespace"], labels=f"{LABEL}={metadata['name']}")
+        return [pod for pod in page.items if pod["metadata"]["ownerReferences"][0]["uid"] == metadata["uid"]]
 
     # On either
 

@@ -14,6 +14,7 @@ from fleetqueue.demo.story_run import SingleRunMonitor
 from fleetqueue.embedded.apiserver.storage.interface import StorageChange
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
 from fleetqueue.lab.cluster_names import HUB
+from tests import pipelines
 
 from . import Broken, quiet
 from .job_pods import JobPods
@@ -23,10 +24,10 @@ JOBS = "/batch/jobs/"
 PODS = "/core/pods/"
 OTHER_KINDS: Mapping[str, JobKind] = {
     f"/{kind.kind.resource.group}/{kind.kind.resource.plural}/": kind
-    for kind in vars(job_kinds).values()
+    for kind in (*vars(job_kinds).values(), pipelines.KIND)
     if isinstance(kind, JobKind) and kind is not job_kinds.BATCH_JOB
 }
-"""Jobs that operators run, by where they are stored."""
+"""Jobs that operators run, or a controller of the tests' own, by where they are stored."""
 
 
 class WitnessedLog(MemoryLog):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
 
+import yaml
+
 from fleetqueue.admin import cluster_sets
 from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import ConfigMap, Pod
@@ -28,6 +30,7 @@ from fleetqueue.fleets.systems.parts import DEPLOYMENTS, create_all
 from fleetqueue.manifests import objects
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.virtual_time import START, advance
+from tests import pipelines
 from tests.invariants.strangers import Strangers
 from tests.invariants.witness import WitnessedLog
 
@@ -103,8 +106,10 @@ async def _make() -> FleetTemplate:
             accounts = cluster.server.authentication.accounts
             secrets[name] = Secrets(signing_key=accounts.key, tokens=tokens)
         await set_up(fleet.hub, fleet.workers, lambda line: None, agent_settings=SOON_FENCED)
+        await create_all(fleet.hub.client(), pipelines.rights())
         for cluster in fleet.clusters.values():
-            await share_fairly(cluster.client())
+            await create_all(cluster.client(), [pipelines.DEFINITION])
+            await share_fairly(cluster.client(), sends_pipelines=cluster is fleet.hub)
         workers = {worker.name: worker.client() for worker in fleet.workers}
         await fill(fleet.hub.client(), [*workers.values()])
         await create_all(fleet.hub.client(), placed_jobs.of_hub())
@@ -116,10 +121,11 @@ async def _make() -> FleetTemplate:
         return FleetTemplate(clusters, START + timedelta(seconds=asyncio.get_running_loop().time()))
 
 
-async def share_fairly(client: Client) -> None:
-    """Let Kueue share fairly, and begin anew with that."""
+async def share_fairly(client: Client, *, sends_pipelines: bool) -> None:
+    """Let Kueue share fairly, the hub's send Pipelines, too, and begin anew with that."""
     config = await client.get(ConfigMap.resource, "kueue-manager-config", KUEUE_NAMESPACE)
-    data = {CONFIG_FILE: config["data"][CONFIG_FILE] + placed_jobs.SHARING}
+    wanted = yaml.safe_load(config["data"][CONFIG_FILE] + placed_jobs.SHARING)
+    data = {CONFIG_FILE: yaml.safe_dump(pipelines.with_pipelines(wanted) if sends_pipelines else wanted)}
     await client.merge(ConfigMap.resource, "kueue-manager-config", KUEUE_NAMESPACE, {"data": data})
     for raw in (await client.list(Pod.resource, KUEUE_NAMESPACE)).items:
         await client.delete(Pod.resource, raw["metadata"]["name"], KUEUE_NAMESPACE)

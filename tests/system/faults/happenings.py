@@ -76,9 +76,7 @@ async def create_job(world: World) -> str:
 async def create_other_job(world: World) -> str:
     """Create a job of another kind than Job, or one that grows and shrinks."""
     kind = world.chance.choice(mixed_kinds.KINDS)
-    # Elastic jobs have a gate of their own for topologies, which is off, and what serves takes room for ever.
-    may_be_placed = kind in mixed_kinds.ENDING and kind is not mixed_kinds.ELASTIC_JOB
-    queues = [mixed_kinds.QUEUE, *(placed_jobs.QUEUES if may_be_placed else ())]
+    queues = [mixed_kinds.QUEUE, *(() if kind in mixed_kinds.UNPLACED else placed_jobs.QUEUES)]
     return await create_job_of(world, kind, world.chance.choice(queues))
 
 

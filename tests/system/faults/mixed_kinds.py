@@ -28,6 +28,7 @@ ENDING = (
     job_kinds.TRAIN_JOB,
     job_kinds.MPI_JOB,
     *job_kinds.KUBEFLOW,
+    job_kinds.PIPELINE,
     ELASTIC_JOB,
 )
 """Those that end by themselves. A JAXJob never gets as far as a worker: its Kueue refuses the copy."""
@@ -40,6 +41,9 @@ SERVING: Mapping[JobKind, int] = {
 }
 """Those that run until somebody deletes them, and how many pods each has."""
 KINDS = (*ENDING, *SERVING)
+UNPLACED = (*SERVING, ELASTIC_JOB, job_kinds.PIPELINE)
+"""Those that are never placed by topology: what serves takes room for ever, elastic jobs have a gate of their own for
+it, which is off, and the controller of Pipelines knows nothing of it."""
 BEGIN_WITH = 2
 """So many kinds each seed begins with, by turns, so that few seeds have all of them."""
 SUSPENDED = {kind.kind.resource.kind: kind for kind in vars(api_kinds).values() if isinstance(kind, api_kinds.JobKind)}

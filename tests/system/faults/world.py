@@ -15,6 +15,7 @@ from fleetqueue.client import Client
 from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.manifests import objects
+from tests import pipelines
 from tests.invariants import Broken
 from tests.invariants.job_pods import waits_by_itself
 from tests.invariants.reasons import Hub, Reasons
@@ -57,7 +58,8 @@ class World:
             self.began = clock.monotonic()
             self.strangers = Strangers({name: self.client(name) for name in self.names}, *by_hand())
             await self.strangers.remember()
-            yield self
+            async with pipelines.run_on({name: self.client(name) for name in self.names}):
+                yield self
 
     async def check(self) -> None:
         """See that nothing has happened that must not; raises Broken."""
