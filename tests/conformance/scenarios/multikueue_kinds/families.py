@@ -13,7 +13,7 @@ from ..kueue_integrations.form import EXTERNAL, Pipeline  # noqa: TID252
 from ..world import Described  # noqa: TID252
 from . import external_situations, pod_situations
 from .samples import APP_WRAPPER, TRAIN_JOB, training_runtime
-from .situations import first_step, short_life, whole_life
+from .situations import elastic_life, first_step, short_life, whole_life
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,9 @@ FAMILIES = (
         whole_life(_sample(job_kinds.RAY_CLUSTER)),
         whole_life(_sample(job_kinds.RAY_JOB)),
         whole_life(_sample(job_kinds.RAY_SERVICE)),
+        elastic_life(_sample(job_kinds.RAY_CLUSTER)),
+        elastic_life(_sample(job_kinds.RAY_JOB)),
+        elastic_life(_sample(job_kinds.RAY_SERVICE)),
     ),
     _run_by_operators(
         "runtimes_and_wrappers",

@@ -6,6 +6,7 @@ from typing import Any
 from fleetqueue.api.fields import with_value
 from fleetqueue.api.meta import replacement
 from fleetqueue.api.scheme import Manifest
+from fleetqueue.rules.workload_slices import ELASTIC_JOB
 
 from ..job_samples import Sample  # noqa: TID252 - what the rooms share stands above them
 from ..world import Described  # noqa: TID252
@@ -62,6 +63,14 @@ def whole_life(sample: Sample) -> Iterator[Described]:
     yield {**of_class, "classes": {"low": 1, "high": 10}}
     own = with_value(_manifest(sample), sample.of.managed_by, sample.of.own_controller)
     yield on_one(f"a {kind} that names its own operator", made(own))
+
+
+def elastic_life(sample: Sample) -> Iterator[Described]:
+    """Return what tells most of a kind of which the number of pods may change while it runs."""
+    elastic = made(_manifest(sample, annotations={ELASTIC_JOB: "true"}))
+    runs = {"patch": {_there(sample): {"status": sample.runs}}}
+    yield on_one(f"an elastic {sample.kind} runs on its worker", elastic, runs)
+    yield on_one(f"an elastic {sample.kind} is deleted while it runs", elastic, runs, {"delete": [_here(sample)]})
 
 
 def first_step(sample: Sample) -> Iterator[Described]:

@@ -12,6 +12,7 @@ from fleetqueue.embedded.multikueue.pod_adapters import PodAdapter
 from fleetqueue.embedded.multikueue.serving_adapters import StatefulSetAdapter
 from fleetqueue.embedded.multikueue.workload_group import RemoteCopy
 from fleetqueue.embedded.multikueue.workloads import MultiKueueWorkloadController
+from fleetqueue.rules import workload_slices
 
 from .job_kinds import KUBEFLOW, each
 from .mutation import Mutation, always, nothing
@@ -81,7 +82,7 @@ MUTATIONS = (
         CopyController,
         "_remove",
         nothing,
-        ("a * is deleted while it runs", "a * ends", "a * fails"),
+        ("a * is deleted while it runs", "an elastic * is deleted while it runs", "a * ends", "a * fails"),
     ),
     Mutation(
         "a copy gets the priority of the hub's Workload",
@@ -110,6 +111,13 @@ MUTATIONS = (
         "status",
         JobAdapter.status,
         ("a worker evicts a RayJob and another takes it", "the copy of a RayJob is deleted on its worker"),
+    ),
+    Mutation(
+        "an elastic job has slices of a Workload",
+        workload_slices,
+        "is_elastic",
+        always(False),
+        each("an elastic KIND runs on its worker", "RayCluster", "RayJob", "RayService"),
     ),
     Mutation(
         "no worker takes a copy of a JAXJob",
