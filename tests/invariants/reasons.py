@@ -5,8 +5,9 @@ or the job; what only tells how far it has come is none. Kueue says nothing of a
 since an equal one before it in the same queue did not fit: such a one is excused while another Workload of its queue
 waits with a reason or holds quota.
 
-At the end of a test of a whole fleet `explain` is asked about every Workload that waits, of whatever kind its job is:
-it has a sentence, and says what to do.
+`explain` is asked as well, at the end of each test and in between where faults happen, about every job that waits, of
+whatever kind and also without a Workload: it has a sentence that says something, and says what to do. Both are asked
+since they fail apart: what objects say is all that kubectl shows, and `explain` knows more than one object says.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +17,16 @@ from typing import Any
 from fleetqueue import clock
 from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.hub_state import HubState, look, seen
+from fleetqueue.admin.job_causes import cause_of
+from fleetqueue.admin.unqueued_jobs import NOT_QUEUED, unqueued_jobs
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import Condition
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
+
+from . import Broken
 
 Explained = Callable[[kueue.Workload, HubState], Cause]
 MOMENT = 60.0
@@ -103,20 +108,37 @@ class Reasons:
         ]
 
 
-async def without_an_answer(client: Client, explained: Explained) -> list[str]:
-    """Name the Workloads of a hub that wait, for jobs of any kind, and of which `explain` says no reason or no step."""
-    waiting = [
-        one for one in await seen(client, kueue.Workload) or () if not one.is_finished and not is_on_its_way(one)
-    ]
-    if not waiting:
-        return []
-    hub = await look(client)
-    answers = {one.key: explained(one, hub) for one in waiting}
+async def without_an_answer(client: Client, explained: Explained = cause_of) -> list[str]:
+    """Name the jobs of a hub that wait and of which `explain` says no reason or no step."""
+    workloads = await seen(client, kueue.Workload)
+    if workloads is None:
+        return []  # no Kueue
+    rows = await unqueued_jobs(client, "", workloads)
+    answers = {
+        f"{row['job']} in {row['namespace']}": Cause(row["cause"], row["why"], row["step"])
+        for row in rows
+        if row["state"] == NOT_QUEUED
+    }
+    waiting = [one for one in workloads if not one.is_finished and not is_on_its_way(one)]
+    if waiting:
+        hub = await look(client)
+        answers |= {f"Workload {one.key}": explained(one, hub) for one in waiting}
     return [
-        f"Workload {key} is {cause.code}: {cause.sentence!r}, to do: {cause.step!r}"
-        for key, cause in answers.items()
-        if not cause.sentence.strip() or not cause.step.strip()
+        f"{job} is {cause.code}: {cause.sentence!r}, to do: {cause.step!r}"
+        for job, cause in answers.items()
+        if says_nothing(cause.sentence) or says_nothing(cause.step)
     ]
+
+
+async def check_answers(client: Client) -> None:
+    """See that `explain` answers for every job of a hub that waits; raises Broken."""
+    if unanswered := await without_an_answer(client):
+        raise Broken("\n".join(unanswered))
+
+
+def says_nothing(text: str) -> bool:
+    """Tell whether a text is empty, or ends where it was about to say something, as in `multikueue is Pending:`."""
+    return any(not part.strip() or part.strip().endswith(":") for part in text.split(";"))
 
 
 def is_on_its_way(workload: kueue.Workload) -> bool:

@@ -85,14 +85,13 @@ class Bystander:
             for name, client in self._clients.items()
             for what in written(before[name], await versions(client), with_news=meanwhile is None)
         ]
-        found = await self.seen()
-        unanswered = await without_an_answer(self._clients[HUB], self._explained)
-        return {**found, REASON: [*found[REASON], *unanswered], QUIET: wrote}
+        return {**await self.seen(), QUIET: wrote}
 
     async def seen(self) -> Found:
         """Say what broke each invariant until now, but for the one that takes time to see."""
         await self._look()
-        return {ONCE: self._watchman.doubles, FOREIGN: await self._strangers.touched(), REASON: list(self._silent)}
+        reasons = [*self._silent, *await without_an_answer(self._clients[HUB], self._explained)]
+        return {ONCE: self._watchman.doubles, FOREIGN: await self._strangers.touched(), REASON: reasons}
 
     async def check(self, meanwhile: Meanwhile | None = None) -> None:
         """Look back; raises Broken."""

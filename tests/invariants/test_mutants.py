@@ -147,7 +147,8 @@ async def asked_why(explained):
     [
         pytest.param(cause_of, [], id="it is answered"),
         pytest.param(lambda workload, hub: Cause("Queued", "", "wait"), [REASON], id="no sentence"),
-        pytest.param(lambda workload, hub: Cause("Queued", "it waits"), [REASON], id="no step"),
+        pytest.param(lambda workload, hub: Cause("Queued", "mk is Pending: ", "wait"), [REASON], id="no reason"),
+        pytest.param(lambda workload, hub: Cause("Queued", "it waits", " "), [REASON], id="no step"),
     ],
 )
 def test_a_workload_of_any_kind_that_explain_has_no_answer_for_is_noticed(explained, broken):

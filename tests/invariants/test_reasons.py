@@ -7,7 +7,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.testing.builders import condition, pod_template
 
-from .reasons import Hub
+from .reasons import Hub, says_nothing
 
 RESERVED = condition(kueue.QUOTA_RESERVED, True, "QuotaReserved", "Quota reserved in ClusterQueue q")
 
@@ -43,3 +43,18 @@ def check(state, message):
 )
 def test_reason(found, has_reason):
     assert bool(found.reason(found.jobs[0])) is has_reason
+
+
+@pytest.mark.parametrize(
+    ("text", "is_nothing"),
+    [
+        pytest.param("there is no LocalQueue q in namespace a", False, id="a reason"),
+        pytest.param("mk is Pending: nominated for c1; c1: no room now", False, id="two reasons"),
+        pytest.param(" ", True, id="empty"),
+        pytest.param("multikueue is Pending: ", True, id="it ends before its reason"),
+        pytest.param("multikueue is Pending:; c1: no room now", True, id="its first part does"),
+        pytest.param("it waits; ", True, id="its second part is empty"),
+    ],
+)
+def test_a_text_that_says_nothing_is_told_from_a_reason(text, is_nothing):
+    assert says_nothing(text) is is_nothing

@@ -21,9 +21,7 @@ from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.demo.own_kubectl.kubectl import OwnKubectl
-from fleetqueue.embedded.apiserver.server import Secrets
 from fleetqueue.fleets.embedded import EmbeddedFleet
-from fleetqueue.fleets.embedded_cluster import ADMIN
 from fleetqueue.fleets.embedded_environment import set_up
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.virtual_time import START, VirtualClock, VirtualTimeLoop, advance
@@ -97,13 +95,7 @@ async def _made() -> FleetTemplate:
         await set_up(fleet.hub, fleet.workers, lambda line: None)
         await fill(fleet.hub.client(), [worker.client() for worker in fleet.workers])
         await advance(SETTLED)
-        clusters = [
-            ClusterTemplate.of(
-                cluster,
-                Secrets(signing_key=cluster.server.authentication.accounts.key, tokens={cluster.admin_token: ADMIN}),
-            )
-            for cluster in fleet.clusters.values()
-        ]
+        clusters = [ClusterTemplate.of(cluster) for cluster in fleet.clusters.values()]
         return FleetTemplate(clusters, START + timedelta(seconds=asyncio.get_running_loop().time()))
 
 

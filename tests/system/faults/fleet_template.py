@@ -31,6 +31,7 @@ from fleetqueue.manifests import objects
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.virtual_time import START, advance
 from tests import pipelines
+from tests.invariants.reasons import check_answers
 from tests.invariants.strangers import Strangers
 from tests.invariants.witness import WitnessedLog
 
@@ -57,8 +58,10 @@ class ClusterTemplate:
     authority: ClientAuthority
 
     @classmethod
-    def of(cls, cluster: InProcessCluster, secrets: Secrets) -> "ClusterTemplate":
+    def of(cls, cluster: InProcessCluster) -> "ClusterTemplate":
         server = cluster.server
+        tokens = {cluster.admin_token: ADMIN, TESTER: User("tester", (MASTERS,))}
+        secrets = Secrets(signing_key=server.authentication.accounts.key, tokens=tokens)
         entries = sorted(server.storage.list("/").entries, key=lambda entry: entry.revision)
         custom = [served for served in server.resources if served.is_custom]
         return cls(cluster.name, entries, custom, secrets, cluster.admin_token, cluster.authority)
@@ -84,10 +87,11 @@ class FleetTemplate:
 
     @asynccontextmanager
     async def copy(self, see: See) -> AsyncIterator[EmbeddedFleet]:
-        """Let a copy live, and tell of every change in it."""
+        """Let a copy live, and tell of every change in it; at its end every job that waits has an answer."""
         fleet = EmbeddedFleet([await cluster.copy(see) for cluster in self.clusters])
         async with fleet.living():
             yield fleet
+            await check_answers(fleet.hub.client(TESTER))
 
 
 @cache
@@ -99,12 +103,7 @@ def template() -> FleetTemplate:
 
 
 async def _make() -> FleetTemplate:
-    secrets: dict[str, Secrets] = {}
     async with EmbeddedFleet.open(3) as fleet:
-        for name, cluster in fleet.clusters.items():
-            tokens = {cluster.admin_token: ADMIN, TESTER: User("tester", (MASTERS,))}
-            accounts = cluster.server.authentication.accounts
-            secrets[name] = Secrets(signing_key=accounts.key, tokens=tokens)
         await set_up(fleet.hub, fleet.workers, lambda line: None, agent_settings=SOON_FENCED)
         await create_all(fleet.hub.client(), pipelines.rights())
         for cluster in fleet.clusters.values():
@@ -117,7 +116,7 @@ async def _make() -> FleetTemplate:
             await create_all(worker, placed_jobs.of_worker(name))
         await Strangers({name: cluster.client() for name, cluster in fleet.clusters.items()}).arrive()
         await advance(SETTLED)
-        clusters = [ClusterTemplate.of(cluster, secrets[name]) for name, cluster in fleet.clusters.items()]
+        clusters = [ClusterTemplate.of(cluster) for cluster in fleet.clusters.values()]
         return FleetTemplate(clusters, START + timedelta(seconds=asyncio.get_running_loop().time()))
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from fleetqueue import clock
 from fleetqueue.testing.virtual_time import VirtualClock, VirtualTimeLoop, advance
+from tests.invariants.reasons import check_answers
 from tests.job_kinds import JobKind
 
 from . import ends
@@ -18,6 +19,8 @@ from .world import World
 HAPPENINGS = 24
 PLACED = 4
 """So many jobs that are placed by topology each seed begins with: more than fit at once."""
+ASKED = 3
+"""After one happening of so many `explain` is asked about all that waits; at the end nothing does."""
 QUIET_ONES = 4
 """One seed of so many also shows that nobody writes when all is over: that takes as long as all the rest."""
 
@@ -51,10 +54,12 @@ async def live(world: World, kinds: Sequence[JobKind]) -> None:
         world.note(await create_job_of(world, kind))
     for _ in range(PLACED):
         world.note(await create_placed_job(world))
-    for _ in range(HAPPENINGS):
+    for number in range(HAPPENINGS):
         await asyncio.sleep(world.chance.choice([0.05, 1, 4, 15, 30]))
         await strike(world)
         await world.check()
+        if number % ASKED == 0:
+            await check_answers(world.hub)
 
 
 async def end(world: World, *, is_quiet_one: bool) -> None:

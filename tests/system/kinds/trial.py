@@ -16,6 +16,7 @@ from fleetqueue.client import Client
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import running
+from tests.invariants.reasons import check_answers
 from tests.job_kinds import DEPLOYMENT, POD_GROUP, JobKind
 
 from .arranging import FAILING, HIGH, LONG, LOW, NAME, SHORT, arrange, choose
@@ -119,6 +120,7 @@ class Trial:
                 self.answers[kind].setdefault(question, "")
 
         await asyncio.gather(*map(answer, kinds))
+        await check_answers(self.hub)
 
     # The questions
 

@@ -11,6 +11,7 @@ from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_environment import set_up
 from fleetqueue.lab.cluster_names import HUB
 from fleetqueue.testing import virtual_time
+from tests.invariants.reasons import check_answers
 from tests.invariants.refusals import no_part_is_refused
 
 from .more_kinds import with_more_kinds
@@ -27,6 +28,7 @@ def told(story: Callable[[Trial], Awaitable[None]], *, workers: int = 3) -> Tria
             async with with_more_kinds(clients):
                 trial = Trial(clients)
                 await story(trial)
+                await check_answers(trial.hub)
                 return trial
 
     with no_part_is_refused():
@@ -46,6 +48,7 @@ def over_sockets() -> Trial:
             await stack.enter_async_context(with_more_kinds(clients))
             trial = Trial(clients)
             await trial.play()
+            await check_answers(trial.hub)
             return trial
 
     with TemporaryDirectory(prefix="fleetqueue-kinds-") as folder:
