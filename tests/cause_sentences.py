@@ -40,6 +40,11 @@ SENTENCES: Final = {
         "ClusterQueue {name} is inactive: Placement {name} may not choose from set {set}: no ManagedClusterSetBinding"
         " in kueue-system; so AdmissionCheck {name} is not Active"
     ),
+    "SetMissing": (
+        "ClusterQueue {name} is inactive: Placement {name} chooses from set absent, which does not exist;"
+        " so AdmissionCheck {name} is not Active"
+    ),
+    "CheckParametersInvalid": ("ClusterQueue {name} is inactive: AdmissionCheck {name} names no Placement"),
     "SetEmpty": (
         "ClusterQueue {name} is inactive: Placement {name} chooses from set {name}, and no ManagedCluster is in there;"
         " so AdmissionCheck {name} is not Active"
@@ -81,6 +86,18 @@ SENTENCES: Final = {
         "no cluster can take it: {name}-cluster1: draining; {name}-cluster2: not among fleetqueue.dev/clusters;"
         " {name}-cluster3: not among fleetqueue.dev/clusters"
     ),
+    "ClusterDraining, and nobody else": (
+        "ClusterQueue {name} is inactive: Placement {name} drops cluster1, cluster2, cluster3: tainted with"
+        " fleetqueue.dev/drain, to be drained; so AdmissionCheck {name} is not Active"
+    ),
+    "CredentialRefused by hand": (
+        "ClusterQueue {name} is inactive: Kueue reaches no cluster of MultiKueueConfig {name}-by-hand: {name}: Kueue is"
+        " not connected to it: ClientConnectionFailed: Unauthorized"
+    ),
+    "ClusterNotConnected by hand": (
+        "ClusterQueue {name} is inactive: Kueue reaches no cluster of MultiKueueConfig {name}-by-hand: {name}: Kueue is"
+        " not connected to it: ClientConnectionFailed: {refusal}"
+    ),
     "CredentialRefused": (
         "no cluster can take it: {name}-cluster1: answers Unauthorized to the credential of secret"
         " kueue-admin-cluster1-kubeconfig, which is replaced as soon as that can be done"
@@ -113,6 +130,6 @@ SENTENCES: Final = {
 """By code: {name} is what a test calls its objects, other words are what differs, and * and ? are another each time."""
 
 
-def says(cause: Cause, **words: object) -> bool:
-    """Tell whether a cause says what its code always says, with these words in it."""
-    return fnmatchcase(cause.sentence, SENTENCES[cause.code].format(**words))
+def says(cause: Cause, how: str = "", **words: object) -> bool:
+    """Tell whether a cause says what its code always says, with these words in it; `how` where it says it otherwise."""
+    return fnmatchcase(cause.sentence, SENTENCES[cause.code + how].format(**words))

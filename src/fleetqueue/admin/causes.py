@@ -83,6 +83,8 @@ CODES: Final = {
     "Serving": "Jobs are sent to the cluster.",
 }
 """All codes, and what each means. They are stable: programs read them."""
+NOTHING_TO_DO: Final = frozenset({"Succeeded", "Finished", "Admitted", "Open", "Decided", "Serving"})
+"""Codes of what is well or over; every other cause has a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +93,13 @@ class Cause:
     """One of the codes above."""
     sentence: str
     step: str = ""
-    """What to do; never empty where something waits."""
+    """What to do; never empty but where there is nothing to do."""
 
     def __post_init__(self) -> None:
         if self.code not in CODES:
             raise ValueError(f"{self.code} is no code of a cause")
+        if not self.step and self.code not in NOTHING_TO_DO:
+            raise ValueError(f"a cause with the code {self.code} needs a step")
 
     def with_details(self, *details: str) -> "Cause":
         """Return the same cause, with more to its sentence."""

@@ -6,11 +6,13 @@ from typing import Final
 from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.hub_state import HubState, is_placement_check
 from fleetqueue.admin.placement_verdicts import why_none
+from fleetqueue.admin.step_commands import patched
+from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import NAMESPACE, placement_of
 
-SEE_CONTROLLER: Final = f"kubectl -n {NAMESPACE} get pods,leases, and read the log of fleetqueue's controller"
+SEE_CONTROLLER: Final = f"`kubectl -n {NAMESPACE} get pods,leases`, and read the log of fleetqueue's controller"
 
 REFUSALS: Final = (
     ("no matches for kind", "KindNotServed", "install that kind there; `fleetqueue doctor` names all that are missing"),
@@ -65,15 +67,22 @@ def unanswered(names: Iterable[str], hub: HubState) -> Cause | None:
 def _placement_check(check: kueue.AdmissionCheck, hub: HubState) -> Cause:
     placement = placement_of(check)
     if not placement:
-        return Cause(
-            "CheckParametersInvalid",
-            f"AdmissionCheck {check.name} names no Placement",
-            "set spec.parameters: apiGroup cluster.open-cluster-management.io, kind Placement, and its name",
-        )
+        sentence = f"AdmissionCheck {check.name} names no Placement"
+        return Cause("CheckParametersInvalid", sentence, _naming_a_placement(check, hub))
     why = why_none(placement, hub.kueue_namespace, hub.fleet, hub.now)
     if why is not None:
         return why.with_details(f"so AdmissionCheck {check.name} is not Active")
     return unanswered([check.name], hub) or _left_out(check) or _as_it_says(check)
+
+
+def _naming_a_placement(check: kueue.AdmissionCheck, hub: HubState) -> str:
+    """Say how a check names a Placement: that of its own name, or the only one that there is."""
+    names = sorted(one.name for one in hub.fleet.placements or () if one.namespace == hub.kueue_namespace)
+    fields = {"apiGroup": cluster.GROUP, "kind": cluster.Placement.resource.kind}
+    if check.name not in names and len(names) != 1:
+        return f"set spec.parameters: apiGroup {fields['apiGroup']}, kind {fields['kind']}, and its name"
+    parameters = {**fields, "name": check.name if check.name in names else names[0]}
+    return patched(f"admissioncheck {check.name}", {"spec": {"parameters": parameters}})
 
 
 def _left_out(check: kueue.AdmissionCheck) -> Cause | None:
@@ -112,6 +121,6 @@ def _as_it_says(check: kueue.AdmissionCheck) -> Cause:
             f"AdmissionCheck {check.name} was not looked at yet by {check.spec.controller_name}",
             f"see whether the controller {check.spec.controller_name} runs",
         )
-    sentence = f"AdmissionCheck {check.name} is not Active: {active.reason}: {active.message}"
+    sentence = f"AdmissionCheck {check.name} is not Active: {active.sentence}"
     step = "mend what it says, or take the check off the admissionChecksStrategy of the ClusterQueue"
     return Cause("CheckInactive", sentence, step)

@@ -4,6 +4,7 @@ What the workers' queues have left only the dispatcher knows. It says so of ever
 and in Events, in the words of `candidate_ranking.explain`.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -11,8 +12,9 @@ from fleetqueue.admin.causes import Cause, joined
 from fleetqueue.admin.check_causes import SEE_CONTROLLER, first_inactive, unanswered
 from fleetqueue.admin.hub_state import HubState
 from fleetqueue.admin.placement_verdicts import why_not_chosen
+from fleetqueue.admin.step_commands import CONTEXT, GO_ON, kubectl, patched
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, placement_of
+from fleetqueue.api.fleetqueue import placement_of
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.candidate_lookup import allowed_clusters
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
@@ -20,6 +22,11 @@ from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 RESET: Final = "Reset to Pending after eviction."
 """How Kueue's own message begins on every check of a Workload that it has evicted."""
 SEE_CLUSTERS: Final = "`fleetqueue get clusters` shows every connection and why it is refused"
+DRAINS: Final = re.compile(r"([^ ;]+): draining(?:;|$)")
+STOPPED: Final = re.compile(r"([^ ;]+): its (\w+) (\S+) is stopped \(spec\.stopPolicy\)")
+CREATE_QUEUE: Final = (
+    "create the namespace and the LocalQueue on the worker; `fleetqueue doctor` prints the commands for each of them"
+)
 SAID_BY_DISPATCHER: Final = (
     ("there is no such cluster", "PinnedToNobody", f"correct the annotation {ALLOWED_CLUSTERS} of the job"),
     (
@@ -30,12 +37,12 @@ SAID_BY_DISPATCHER: Final = (
     ("answers Unauthorized", "CredentialRefused", SEE_CLUSTERS),
     (": not connected", "ClusterNotConnected", SEE_CLUSTERS),
     ("which is not connected", "ClusterNotConnected", SEE_CLUSTERS),
-    ("has no LocalQueue", "WorkerQueueMissing", "create the namespace and the LocalQueue on the worker"),
-    ("are namespace ", "WorkerQueueMissing", "create the namespace and the LocalQueue on the worker"),
+    ("has no LocalQueue", "WorkerQueueMissing", CREATE_QUEUE),
+    ("are namespace ", "WorkerQueueMissing", CREATE_QUEUE),
     ("is stopped (spec.stopPolicy)", "WorkerQueueStopped", "set spec.stopPolicy of the worker's queue to None"),
     ("and the job needs", "WorkerQuotaTooSmall", "ask for less, or give the worker's ClusterQueue more quota"),
-    (": draining", "ClusterDraining", "let the Placement choose further clusters, or `fleetqueue undrain`"),
-    ("the nomination was refused", "NominationRefused", "kubectl get the Workload, and compare it with the message"),
+    (": draining", "ClusterDraining", "undrain a cluster, or let the Placement choose further ones"),
+    ("the nomination was refused", "NominationRefused", "compare the Workload with the message"),
     (
         "its job was not created there",
         "JobRefused",
@@ -51,20 +58,30 @@ def why_not_sent(workload: kueue.Workload, hub: HubState) -> Cause:
     """Say why a Workload with quota is not admitted yet, the first thing to mend; never nothing."""
     waiting = [check for check in workload.status.admission_checks if check.state != kueue.READY]
     if not waiting:
-        return Cause("AboutToBeAdmitted", "all checks are Ready; Kueue is about to admit it", "wait a moment")
+        return _about_to_be_admitted(workload, hub)
     said = _said(waiting)
     all_names = [check.name for check in workload.status.admission_checks]
-    lost = waits_for_lost(said) or waits_for_lost(hub.notes.get(workload.uid, ""))
+    lost = waits_for_lost(said, hub) or waits_for_lost(hub.notes.get(workload.uid, ""), hub)
     broken = lost or first_inactive((check.name for check in waiting), hub) or unanswered(all_names, hub)
     if broken is not None:
         return broken
-    if cause := _by_dispatcher(_once(said, hub.notes.get(workload.uid, ""))):
+    if cause := _by_dispatcher(_once(said, hub.notes.get(workload.uid, "")), workload, hub):
         return cause.with_details(_why_not_offered(cause, workload, hub), _lost(workload, hub))
     if said:
         state = next(check for check in waiting if own_message(check) == said)
-        step = f"kubectl get admissioncheck {state.name} -o yaml shows who decides over it"
+        step = f"`kubectl get admissioncheck {state.name} -o yaml` shows who decides over it"
         return Cause("CheckWaits", f"{state.name} is {state.state}: {said}", step)
     return _on_its_way(workload, hub, waiting[0])
+
+
+def _about_to_be_admitted(workload: kueue.Workload, hub: HubState) -> Cause:
+    """Say what Kueue waits for when all checks are Ready: of a topology, which nodes the worker takes."""
+    admission = workload.status.admission
+    if admission is None or not any(part.waits_for_topology for part in admission.pod_set_assignments):
+        return Cause("AboutToBeAdmitted", "all checks are Ready; Kueue is about to admit it", "wait a moment")
+    sentence = "all checks are Ready; its worker has not placed its pods by topology yet, and says so to the hub then"
+    step = "wait a moment; or give the flavor there a spec.topologyName, too, and create the job again"
+    return Cause("AboutToBeAdmitted", sentence, f"{step}; {_ask_there(workload, hub)}")
 
 
 def _why_not_offered(cause: Cause, workload: kueue.Workload, hub: HubState) -> str:
@@ -77,12 +94,13 @@ def _why_not_offered(cause: Cause, workload: kueue.Workload, hub: HubState) -> s
     return why_not_chosen(allowed_clusters(workload), placements, hub.fleet, hub.now)
 
 
-def waits_for_lost(said: str) -> Cause | None:
+def waits_for_lost(said: str, hub: HubState) -> Cause | None:
     """Say that a job which must not run twice waits for a cluster that does not answer."""
     _, found, rest = said.partition(messages.WAITS_FOR)
     if not found or "does not answer since" not in rest:
         return None
-    step = "bring the cluster back; or give it up: `fleetqueue unjoin --force`"
+    name = hub.cluster_of(rest.partition(",")[0])
+    step = f"bring {name} back; or give it up: `fleetqueue unjoin {name} --force`"
     code = "WaitsForFence" if "agent renews" in rest else "WaitsForLostWorker"
     return Cause(code, f"{messages.WAITS_FOR}{rest}", step)
 
@@ -102,12 +120,27 @@ def _once(said: str, note: str) -> str:
     return said if note in said else joined(said, note)
 
 
-def _by_dispatcher(said: str) -> Cause | None:
+def _by_dispatcher(said: str, workload: kueue.Workload, hub: HubState) -> Cause | None:
     sentence = said.removeprefix(messages.check_waits(""))
     for part, code, step in SAID_BY_DISPATCHER:
         if part in said:
-            return Cause(code, f"no cluster can take it: {sentence}", step)
+            return Cause(
+                code, f"no cluster can take it: {sentence}", _command_for(code, sentence, workload, hub) or step
+            )
     return None
+
+
+def _command_for(code: str, sentence: str, workload: kueue.Workload, hub: HubState) -> str:
+    """Name the command that mends what is said of the first cluster; empty where it takes more than one."""
+    if code == "ClusterDraining" and (found := DRAINS.search(sentence)):
+        return f"fleetqueue undrain {hub.cluster_of(found[1])}; or let the Placement choose further clusters"
+    if code != "WorkerQueueStopped" or not (found := STOPPED.search(sentence)):
+        return ""
+    _, kind, name = found.groups()
+    namespace = workload.namespace if kind == kueue.LocalQueue.resource.kind else ""
+    alike = [member for member, *queue in STOPPED.findall(sentence) if queue == [kind, name]]
+    command = patched(f"{kind.lower()} {name}", GO_ON, namespace, CONTEXT)
+    return f"{command}, with your context of {' or '.join(map(hub.cluster_of, alike))}"
 
 
 def _on_its_way(workload: kueue.Workload, hub: HubState, check: kueue.CheckState) -> Cause:
@@ -135,10 +168,8 @@ def _on_its_way(workload: kueue.Workload, hub: HubState, check: kueue.CheckState
 
 def _ask_there(workload: kueue.Workload, hub: HubState) -> str:
     """Name the command that shows what Kueue on a worker says: quota is not all that may keep a job off its nodes."""
-    command = f"kubectl --context CONTEXT -n {workload.namespace} describe workload {workload.name}"
-    found = {name: (hub.members or {}).get(name) for name in workload.clusters}
-    labels = {name: member.metadata.labels if member is not None else {} for name, member in found.items()}
-    names = " or ".join(labels[name].get(CLUSTER_LABEL, name) for name in labels)
+    command = f"{kubectl(workload.namespace, CONTEXT)} describe workload {workload.name}"
+    names = " or ".join(map(hub.cluster_of, workload.clusters))
     return f"what Kueue there says, also of topology, the hub cannot read: `{command}`, with your context of {names}"
 
 

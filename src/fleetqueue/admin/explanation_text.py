@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from fleetqueue.admin.explanations import Explanation
+from fleetqueue.admin.step_commands import commands_of
 from fleetqueue.admin.table_text import age, lines, written
 from fleetqueue.api.conditions import FALSE
 from fleetqueue.api.scheme import Manifest
@@ -15,6 +16,8 @@ WIDTH: Final = 100
 CHAIN_COLUMNS: Final = ("state", "kind", "name", "says")
 CLUSTER_COLUMNS: Final = ("cluster", "rule", "rank", "scores", "connected", "said")
 """As few as fit into 80 columns; programs get more."""
+_KEPT: Final = "\0"
+"""Stands for a space at which no line ends."""
 
 
 def as_text(explanations: Sequence[Explanation], output: str, width: int = 0, *, endless: bool = False) -> str:
@@ -29,7 +32,7 @@ def _for_reading(explanation: Explanation, width: int) -> str:
     sentence = f"{cause.sentence[:1].upper()}{cause.sentence[1:].removesuffix('.')}."
     parts = [_wrapped(f"{explanation.about}: {cause.code}", width), _wrapped(sentence, width)]
     if cause.step:
-        parts.append(_wrapped(f"To do: {cause.step}", width))
+        parts.append(_step(cause.step, width))
     if explanation.chain:
         parts += ["", *lines([link.row() for link in explanation.chain], CHAIN_COLUMNS, width=width)]
     if explanation.clusters:
@@ -73,3 +76,10 @@ def _score_age(part: Manifest, now: datetime) -> str:
 
 def _wrapped(text: str, width: int) -> str:
     return textwrap.fill(text, min(width or WIDTH, WIDTH), break_long_words=False, break_on_hyphens=False)
+
+
+def _step(step: str, width: int) -> str:
+    """Write what to do; no line ends within a command, so that it can be copied."""
+    for command in commands_of(step):
+        step = step.replace(command, command.replace(" ", _KEPT))
+    return _wrapped(f"To do: {step}", width).replace(_KEPT, " ")

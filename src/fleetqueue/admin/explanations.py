@@ -25,10 +25,11 @@ from fleetqueue.admin.inventory import verdict_row
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.job_names import job_name
 from fleetqueue.admin.placement_verdicts import ClusterVerdict, ScorePart, verdicts, why_none
+from fleetqueue.admin.step_commands import CONTEXT, kubectl, patched
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, placement_of
+from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DRAIN_TAINT, placement_of
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.usage_scores import FRESH
 from fleetqueue.controllers.placement_admission.candidate_ranking import facts_of
@@ -262,16 +263,31 @@ def _placements(checks: Iterable[str], hub: HubState) -> list[cluster.Placement]
 
 def _cluster_cause(one: cluster.ManagedCluster, rows: Sequence[dict[str, Any]], hub: HubState) -> Cause:
     if not one.spec.hub_accepts_client:
-        return Cause("NotAccepted", "the hub has not accepted it", f"fleetqueue join, or clusteradm accept {one.name}")
+        accept = patched(f"managedcluster {one.name}", {"spec": {"hubAcceptsClient": True}})
+        step = f"{accept}; or `clusteradm accept --clusters {one.name}`, which approves its certificates, too"
+        return Cause("NotAccepted", "the hub has not accepted it", step)
     available = conditions.find(one.status.conditions, cluster.AVAILABLE)
     if available is None or not available.is_true:
-        said = available.message if available is not None else "nothing was heard of it yet"
-        return Cause("ClusterUnavailable", f"it is not available: {said}", "see whether its registration agent runs")
+        said = available.message or available.reason if available is not None else "nothing was heard of it yet"
+        look = f"{kubectl('open-cluster-management-agent', CONTEXT)} get pods, with your context of {one.name}"
+        return Cause("ClusterUnavailable", f"it is not available: {said}", f"{look}; read the log of its agent")
     chosen = [row for row in rows if row["rule"] == "Chosen"]
     if not chosen:
-        why = f": {rows[0]['placement']}: {rows[0]['why']}" if rows else ""
-        return Cause("NotChosen", f"no Placement of {hub.kueue_namespace} chooses it{why}", "")
+        return _not_chosen(one, rows, hub)
     if lost := [row for row in chosen if row["connected"] != "yes"]:
-        why = lost[0]["connected"] or "no AdmissionCheck uses the Placement"
+        why = lost[0]["connected"].removeprefix("no: ") or "no AdmissionCheck uses the Placement"
         return Cause("ClusterNotConnected", f"Kueue does not reach it: {why}", "`fleetqueue get clusters` says more")
     return Cause("Serving", f"jobs of {', '.join(str(row['placement']) for row in chosen)} are sent to it")
+
+
+def _not_chosen(one: cluster.ManagedCluster, rows: Sequence[dict[str, Any]], hub: HubState) -> Cause:
+    """Say which rule of a Placement drops a cluster, and what can be changed about that."""
+    sentence = f"no Placement of {hub.kueue_namespace} chooses it"
+    if not rows:
+        return Cause("NotChosen", sentence, f"create a Placement in namespace {hub.kueue_namespace}")
+    step = (
+        "change the cluster or the Placement in that; `fleetqueue get placements --why` tells what drops each cluster"
+    )
+    if DRAIN_TAINT in rows[0]["why"]:
+        step = f"fleetqueue undrain {one.name}"
+    return Cause("NotChosen", f"{sentence}: {rows[0]['placement']}: {rows[0]['why']}", step)

@@ -83,6 +83,11 @@ class HubState:
         are_others = (check is not None and not check.is_multikueue for check in found)
         return any(map(is_placement_check, found)) and all(are_others)
 
+    def cluster_of(self, member: str) -> str:
+        """Return the cluster that a MultiKueueCluster leads to; its own name where nobody can tell."""
+        found = (self.members or {}).get(member)
+        return found.metadata.labels.get(CLUSTER_LABEL, member) if found is not None else member
+
     def trouble(self, member: str) -> str:
         """Say what is wrong with a MultiKueueCluster; empty where nothing is, or nobody can tell."""
         if self.members is None:

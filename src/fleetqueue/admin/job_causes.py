@@ -5,9 +5,11 @@ from fleetqueue.admin.dispatch_causes import SEE_CLUSTERS, waits_for_lost, why_n
 from fleetqueue.admin.hub_state import HubState
 from fleetqueue.admin.job_names import job_name
 from fleetqueue.admin.queue_causes import why_no_quota
+from fleetqueue.admin.step_commands import kubectl, patched
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import message_of
+from fleetqueue.api.fleetqueue import placement_of
 from fleetqueue.api.kueue_pods import OWNER_NAME
 from fleetqueue.api.meta import key_of
 from fleetqueue.controllers.placement_admission import messages
@@ -49,7 +51,7 @@ def _see_its_logs(workload: kueue.Workload) -> str:
 def _why_it_leaves(workload: kueue.Workload, hub: HubState) -> Cause:
     why = message_of(workload.status.conditions, kueue.EVICTED) or "Kueue does not say why"
     note = hub.notes.get(workload.uid, "")
-    lost = waits_for_lost(note)
+    lost = waits_for_lost(note, hub)
     if lost is not None:
         return Cause(lost.code, f"it is being evicted: {why}", lost.step).with_details(note)
     step = SEE_CLUSTERS if _lost(workload, hub) or messages.MAY_RUN in note else "wait until its pods have stopped"
@@ -97,8 +99,20 @@ def _on_hub(workload: kueue.Workload, hub: HubState) -> Cause | None:
     return Cause(
         "RunsOnHub",
         "it runs on the hub: its ClusterQueue has a placement check and no MultiKueue check",
-        "add a MultiKueue check to the admissionChecksStrategy of the ClusterQueue",
+        _with_multikueue_check(workload, hub),
     )
+
+
+def _with_multikueue_check(workload: kueue.Workload, hub: HubState) -> str:
+    """Say how its queue gets the MultiKueue check that it lacks; a command where there is one for its Placement."""
+    checks, queue = hub.checks or {}, hub.queue_of(workload)
+    named = {placement_of(checks[one.name]) for one in workload.status.admission_checks if one.name in checks}
+    fitting = sorted(name for name, check in checks.items() if check.config_name and check.config_name in named)
+    if queue is None or not fitting:
+        return "add a MultiKueue check to the admissionChecksStrategy of the ClusterQueue, and create the job again"
+    path = "/spec/admissionChecksStrategy/admissionChecks/-"
+    addition = [{"op": "add", "path": path, "value": {"name": fitting[0]}}]
+    return f"{patched(f'clusterqueue {queue.name}', addition)}; and create the job again"
 
 
 def _changed(workload: kueue.Workload, hub: HubState) -> Cause | None:
@@ -106,10 +120,11 @@ def _changed(workload: kueue.Workload, hub: HubState) -> Cause | None:
     key = key_of(workload.namespace, workload.metadata.annotations.get(OWNER_NAME, ""))
     if not workload.clusters or key not in hub.rolling_out:
         return None
+    kind, _, name = job_name(workload).partition("/")
     return Cause(
         "TemplateChanged",
         "its template was changed, which its copy does not follow, and Kueue may run the hub's older pods, too",
-        "scale it to 0 and up again",
+        f"{kubectl(workload.namespace)} scale {kind.lower()} {name} --replicas 0; and up again when its pods are gone",
     )
 
 

@@ -3,13 +3,14 @@
 Pure functions over listed objects. They judge as OCM does, but for CEL selectors: only decisions show what those say.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Final
 
 from fleetqueue.admin.causes import Cause
+from fleetqueue.admin.step_commands import labelled, patched, removal
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.fleetqueue import DRAIN_TAINT
@@ -195,7 +196,9 @@ def _nobody(placement: cluster.Placement, fleet: FleetObjects, now: datetime) ->
     judged = [one for one in verdicts(placement, fleet, now) if one.rule not in (NOT_IN_SET, LEAVING)]
     by_rule = {one.rule: one for one in reversed(judged)}
     if placement.spec.number_of_clusters == 0:
-        return Cause("NumberIsZero", f"Placement {placement.name} has numberOfClusters 0", "raise it, or take it off")
+        change = {"spec": {"numberOfClusters": None}}
+        step = f"{patched(f'placement {placement.name}', change, placement.namespace)}; or raise it"
+        return Cause("NumberIsZero", f"Placement {placement.name} has numberOfClusters 0", step)
     if NOT_DECIDED in by_rule or OUTSCORED in by_rule:
         return Cause(
             "PlacementNotDecided",
@@ -219,15 +222,42 @@ def _nobody(placement: cluster.Placement, fleet: FleetObjects, now: datetime) ->
         return Cause(
             "TaintNotTolerated",
             f"Placement {placement.name} drops {_names(judged, TAINTED)}: {tainted.why}",
-            "mend what the taint is about, take the taint off, or give the Placement a toleration",
+            _without_taint(placement, fleet.clusters_by_name or {}, tainted.cluster, now),
         )
     if mismatch := by_rule.get(NOT_MATCHED):
         return Cause(
             "NoClusterMatches",
             f"no cluster matches the predicates of Placement {placement.name}; {mismatch.cluster}: {mismatch.why}",
-            "label a cluster as the Placement asks, or change spec.predicates",
+            _matching(placement, fleet.clusters_by_name or {}, mismatch.cluster),
         )
     return None
+
+
+def _without_taint(
+    placement: cluster.Placement, clusters: Mapping[str, cluster.ManagedCluster], name: str, now: datetime
+) -> str:
+    """Say how a taint goes: what OCM has set of its own accord is not taken off by hand."""
+    taints = clusters[name].spec.taints
+    taint = tolerance(clusters[name], placement.spec.tolerations, now, is_chosen=False).offence
+    toleration = "or give the Placement a toleration"
+    if taint is None or taint.key.startswith(f"{cluster.GROUP}/"):
+        return f"mend what the taint is about, {toleration}"
+    command = patched(f"managedcluster {name}", removal("/spec/taints", taints.index(taint), "key", taint.key))
+    return f"mend what the taint is about, and take it off: `{command}`; {toleration}"
+
+
+def _matching(placement: cluster.Placement, clusters: Mapping[str, cluster.ManagedCluster], name: str) -> str:
+    """Say how a cluster comes to match the first predicate; a command where labels alone are missing."""
+    selector, one = placement.spec.predicates[0].required_cluster_selector, clusters[name]
+    missing = {
+        key: value
+        for key, value in selector.label_selector.match_labels.items()
+        if one.metadata.labels.get(key) != value
+    }
+    others = LabelSelector(match_expressions=selector.label_selector.match_expressions)
+    if not missing or not matches(others, selector.claim_selector, one):
+        return "label a cluster as the Placement asks, or change spec.predicates"
+    return f"where it is true of {name}: `{labelled(f'managedcluster {name}', missing)}`; or change spec.predicates"
 
 
 def _drop(

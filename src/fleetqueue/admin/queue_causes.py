@@ -5,6 +5,7 @@ from typing import Final
 from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.check_causes import first_inactive
 from fleetqueue.admin.hub_state import HubState
+from fleetqueue.admin.step_commands import GO_ON, created, labelled, patched, removal
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import message_of, timestamp
@@ -13,10 +14,11 @@ from fleetqueue.api.meta import key_of
 DEACTIVATED: Final = "The workload is deactivated due to "
 """How Kueue's message begins where it has deactivated a Workload itself."""
 ONE_OF_EQUALS: Final = "Kueue has not said why: of several equal jobs, it says so of the first alone"
-GO_ON: Final = '{"spec":{"stopPolicy":"None"}}'
-"""The patch that lets a stopped queue go on."""
 CREATE_AGAIN: Final = "a job for MultiKueue that was created meanwhile must be created again"
 """Kueue's webhook gives a job to MultiKueue when it is created, and only where its queue leads there by then."""
+CREATE_TOPOLOGY: Final = (
+    "create the Topology that spec.topologyName of the flavor names: `kubectl get resourceflavors -o yaml` shows it"
+)
 SAID_BY_KUEUE: Final = (
     ("doesn't match ClusterQueue selector", "NamespaceNotAllowed", "change namespaceSelector of the ClusterQueue"),
     ("Pending the preemption", "PreemptionPending", "wait until those have stopped"),
@@ -25,7 +27,7 @@ SAID_BY_KUEUE: Final = (
     (
         "does not contain the requested level",
         "NoFlavorFits",
-        "let the job ask for a level that spec.levels of the flavor's Topology has (kubectl get topologies -o yaml)",
+        "let the job ask for a level that spec.levels of the flavor's Topology has: `kubectl get topologies -o yaml`",
     ),
     (
         "does not support TopologyAwareScheduling",
@@ -37,11 +39,8 @@ SAID_BY_KUEUE: Final = (
         "NoFlavorFits",
         "let the job ask for a topology, or give the ClusterQueue a flavor without spec.topologyName",
     ),
-    (
-        "information missing in TAS cache",
-        "NoFlavorFits",
-        "create the Topology that spec.topologyName of the flavor names (kubectl get resourceflavors -o yaml)",
-    ),
+    ("information missing in TAS cache", "NoFlavorFits", CREATE_TOPOLOGY),
+    ("there is no TAS cache information", "NoFlavorFits", CREATE_TOPOLOGY),
     (
         "allows to fit only",
         "NoFlavorFits",
@@ -68,7 +67,7 @@ def _rejected(workload: kueue.Workload) -> Cause | None:
     check = next((one for one in workload.status.admission_checks if one.state == kueue.REJECTED), None)
     if check is None:
         return None
-    sentence = f"AdmissionCheck {check.name} has rejected it: {check.message}"
+    sentence = f"AdmissionCheck {check.name} has rejected it{f': {check.message}' if check.message else ''}"
     return Cause("CheckRejected", sentence, "mend what the check says, then delete the job and create it again")
 
 
@@ -79,8 +78,7 @@ def _deactivated(workload: kueue.Workload) -> Cause | None:
     return Cause(
         "Deactivated",
         "it is deactivated (spec.active is false)" + (f": {why}" if why else ""),
-        f"kubectl -n {workload.namespace} patch workload {workload.name} --type merge"
-        ' -p \'{"spec":{"active":true}}\'',
+        patched(f"workload {workload.name}", {"spec": {"active": True}}, workload.namespace),
     )
 
 
@@ -96,7 +94,7 @@ def _queue(workload: kueue.Workload, hub: HubState) -> Cause | None:
         step = f"create it, or label the job with {kueue.QUEUE_LABEL} of another queue; then create the job again"
         return Cause("LocalQueueMissing", f"there is no LocalQueue {name} in namespace {namespace}", step)
     if local.is_stopped:
-        step = f"kubectl -n {namespace} patch localqueue {name} --type merge -p '{GO_ON}'; {CREATE_AGAIN}"
+        step = f"{patched(f'localqueue {name}', GO_ON, namespace)}; {CREATE_AGAIN}"
         return Cause("LocalQueueStopped", f"LocalQueue {name} is stopped", step)
     if hub.cluster_queues is None:
         return None
@@ -106,7 +104,7 @@ def _queue(workload: kueue.Workload, hub: HubState) -> Cause | None:
         step = f"create it, or let the LocalQueue lead to another one; {CREATE_AGAIN}"
         return Cause("ClusterQueueMissing", sentence, step)
     if queue.is_stopped:
-        step = f"kubectl patch clusterqueue {queue.name} --type merge -p '{GO_ON}'"
+        step = patched(f"clusterqueue {queue.name}", GO_ON)
         return Cause("ClusterQueueStopped", f"ClusterQueue {queue.name} is stopped", step)
     return None
 
@@ -120,13 +118,30 @@ def _inactive(workload: kueue.Workload, hub: HubState) -> Cause | None:
     missing = sorted(set(queue.flavors) - set(hub.flavors)) if hub.flavors is not None else []
     if missing:
         sentence = f"{inactive}: there is no ResourceFlavor {', '.join(missing)}"
-        return Cause("FlavorMissing", sentence, "create it, or take it off the ClusterQueue")
+        flavor = kueue.ResourceFlavor.manifest(missing[0], spec={})
+        return Cause("FlavorMissing", sentence, f"{created(flavor)}; or take it off the ClusterQueue")
     checks = [check.name for check in queue.spec.admission_checks_strategy.admission_checks]
     if cause := first_inactive(checks, hub):
-        return Cause(cause.code, f"{inactive}: {cause.sentence}", cause.step)
+        step = _without_missing_check(queue, hub) if cause.code == "CheckMissing" else cause.step
+        return Cause(cause.code, f"{inactive}: {cause.sentence}", step)
     why = message_of(queue.status.conditions, kueue.ACTIVE)
     step = f"kubectl get clusterqueue {queue.name} -o yaml"
     return Cause("ClusterQueueInactive", f"{inactive}: {why}" if why else inactive, step)
+
+
+def _without_missing_check(queue: kueue.ClusterQueue, hub: HubState) -> str:
+    """Say how the check that does not exist is taken off a queue; `first_inactive` names the first by name."""
+    names = [check.name for check in queue.spec.admission_checks_strategy.admission_checks]
+    missing = min(name for name in names if name not in (hub.checks or {}))
+    path = "/spec/admissionChecksStrategy/admissionChecks"
+    command = patched(f"clusterqueue {queue.name}", removal(path, names.index(missing), "name", missing))
+    return f"create it; or take it off the ClusterQueue: `{command}`"
+
+
+def _labels_asked_for(queue: kueue.ClusterQueue | None) -> dict[str, str]:
+    """Return the labels with which a namespace is one of a queue; nothing where labels alone do not decide."""
+    selector = queue.spec.namespace_selector if queue is not None else None
+    return {} if selector is None or selector.match_expressions else selector.match_labels
 
 
 def _waiting(workload: kueue.Workload, hub: HubState) -> Cause:
@@ -140,7 +155,9 @@ def _waiting(workload: kueue.Workload, hub: HubState) -> Cause:
         said = ""  # it was; Kueue says something else when it has looked again
     for part, code, step in SAID_BY_KUEUE:
         if part in said:
-            return Cause(code, said, step)
+            labels = _labels_asked_for(queue) if code == "NamespaceNotAllowed" else {}
+            command = labelled(f"namespace {workload.namespace}", labels)
+            return Cause(code, said, f"{command}; or {step}" if labels else step)
     if said or evicted:
         step = f"kubectl -n {workload.namespace} describe workload {workload.name}"
         return Cause("Pending", said or evicted, step)

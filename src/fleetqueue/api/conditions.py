@@ -29,6 +29,11 @@ class Condition(View):
     def is_true(self) -> bool:
         return self.status == TRUE
 
+    @property
+    def sentence(self) -> str:
+        """Its reason and its message; a message may be empty."""
+        return ": ".join(part for part in (self.reason, self.message) if part)
+
 
 def find(conditions: Iterable[Condition], kind: str) -> Condition | None:
     for condition in conditions:  # a plain loop, since a burst of jobs asks this ten thousand times a second

@@ -142,7 +142,7 @@ class MultiKueueCluster(Object):
     def refusal(self) -> str:
         """Why Kueue is not connected, in its own words; empty where it is, or has not tried yet."""
         active = conditions.find(self.status.conditions, ACTIVE)
-        return f"{active.reason}: {active.message}" if active is not None and active.status == conditions.FALSE else ""
+        return active.sentence if active is not None and active.status == conditions.FALSE else ""
 
 
 class ResourceQuota(View):

@@ -21,7 +21,7 @@ from .world import LAST, ONLY_LAST, WORKERS, Place, mended, tell
 # The first test plays all cases, one after the other on one fleet.
 pytestmark = pytest.mark.timeout(600)
 
-STOP, GO = {"spec": {"stopPolicy": "Hold"}}, {"spec": {"stopPolicy": "None"}}
+STOP = {"spec": {"stopPolicy": "Hold"}}
 ASKS = {"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "yes"}}}}]}
 WORDS = {
     "queue": "q",
@@ -49,7 +49,7 @@ async def local_queue_stopped(place: Place) -> None:
     await place.patch(kueue.LocalQueue, "q", STOP, place.name)
     await place.submit()
     await place.expect("LocalQueueStopped")
-    await place.patch(kueue.LocalQueue, "q", GO, place.name)
+    await place.do_as_told()
     await place.submit_again()
 
 
@@ -65,7 +65,7 @@ async def cluster_queue_stopped(place: Place) -> None:
     await place.patch_queue(STOP["spec"])
     await place.submit()
     await place.expect("ClusterQueueStopped")
-    await place.patch_queue(GO["spec"])
+    await place.do_as_told()
 
 
 async def flavor_missing(place: Place) -> None:
@@ -74,14 +74,14 @@ async def flavor_missing(place: Place) -> None:
     await place.patch_queue(absent)
     await place.submit()
     await place.expect("FlavorMissing")
-    await place.hub.create(kueue.ResourceFlavor.resource, kueue.ResourceFlavor.manifest("absent", spec={}))
+    await place.do_as_told()
 
 
 async def namespace_not_allowed(place: Place) -> None:
     await place.patch_queue({"namespaceSelector": {"matchLabels": {"team": "other"}}})
     await place.submit()
     await place.expect("NamespaceNotAllowed")
-    await place.patch_queue({"namespaceSelector": {"matchLabels": None}})
+    await place.do_as_told()
 
 
 async def exceeds_quota(place: Place) -> None:
@@ -119,7 +119,7 @@ async def deactivated(place: Place) -> None:
     workload = await place.workload()
     await place.patch(kueue.Workload, workload.name, {"spec": {"active": False}}, place.name)
     await place.expect("Deactivated")
-    await place.patch(kueue.Workload, workload.name, {"spec": {"active": True}}, place.name)
+    await place.do_as_told()
 
 
 async def check_rejected(place: Place) -> None:
@@ -138,8 +138,7 @@ async def check_missing(place: Place) -> None:
     await place.patch_queue({"admissionChecksStrategy": strategy})
     await place.submit()
     await place.expect("CheckMissing")
-    strategy["admissionChecks"].pop()
-    await place.patch_queue({"admissionChecksStrategy": strategy})
+    await place.do_as_told()
 
 
 async def placement_missing(place: Place) -> None:
@@ -154,8 +153,26 @@ async def set_not_bound(place: Place) -> None:
     await cluster_sets.unbind(place.hub, "spoke", KUEUE_NAMESPACE)
     await place.submit()
     await place.expect("SetNotBound")
-    assert place.seen[-1].step == f"fleetqueue clusterset bind spoke --namespace {KUEUE_NAMESPACE}"
-    await cluster_sets.bind(place.hub, "spoke", KUEUE_NAMESPACE)
+    await place.do_as_told()
+
+
+async def set_missing(place: Place) -> None:
+    await cluster_sets.create_set(place.hub, "absent")
+    await cluster_sets.bind(place.hub, "absent", KUEUE_NAMESPACE)
+    await place.hub.delete(cluster.ManagedClusterSet.resource, "absent")
+    await place.patch_placement({"clusterSets": ["absent"]})
+    await place.submit()
+    await place.expect("SetMissing")
+    await place.do_as_told()
+    await place.until_it_is("SetEmpty")
+    await place.patch_placement({"clusterSets": ["spoke"]})
+
+
+async def parameters_invalid(place: Place) -> None:
+    await place.patch(kueue.AdmissionCheck, place.name, {"spec": {"parameters": None}})
+    await place.submit()
+    await place.expect("CheckParametersInvalid")
+    await place.do_as_told()
 
 
 async def set_empty(place: Place) -> None:
@@ -172,7 +189,7 @@ async def no_cluster_matches(place: Place) -> None:
     await place.patch_placement(ASKS)
     await place.submit()
     await place.expect("NoClusterMatches")
-    await place.patch(cluster.ManagedCluster, "cluster1", {"metadata": {"labels": {"gpu": "yes"}}})
+    await place.do_as_told()
 
 
 async def taint_not_tolerated(place: Place) -> None:
@@ -181,14 +198,14 @@ async def taint_not_tolerated(place: Place) -> None:
     await place.patch(cluster.ManagedCluster, LAST, {"spec": {"taints": [taint]}})
     await place.submit()
     await place.expect("TaintNotTolerated")
-    await place.patch(cluster.ManagedCluster, LAST, {"spec": {"taints": None}})
+    await place.do_as_told()
 
 
 async def number_is_zero(place: Place) -> None:
     await place.patch_placement({"numberOfClusters": 0})
     await place.submit()
     await place.expect("NumberIsZero")
-    await place.patch_placement({"numberOfClusters": 1})
+    await place.do_as_told()
 
 
 async def config_missing(place: Place) -> None:
@@ -204,8 +221,7 @@ async def runs_on_hub(place: Place) -> None:
     await advance(5)
     await place.submit()
     await place.expect("RunsOnHub")
-    checks = [{"name": place.name}, {"name": f"{place.name}-mk"}]
-    await place.patch_queue({"admissionChecksStrategy": {"admissionChecks": checks}})
+    await place.do_as_told()
     await place.submit_again()
 
 
@@ -231,7 +247,7 @@ async def worker_queue_stopped(place: Place) -> None:
     await advance(60)
     await place.submit()
     await place.expect("WorkerQueueStopped", within=120)
-    await place.patch_queue(GO["spec"], *place.workers)
+    await place.do_as_told()
 
 
 async def worker_quota_too_small(place: Place) -> None:
@@ -317,6 +333,8 @@ CASES = {
         check_missing,
         placement_missing,
         set_not_bound,
+        set_missing,
+        parameters_invalid,
         set_empty,
         no_cluster_matches,
         taint_not_tolerated,

@@ -6,16 +6,21 @@ from functools import partial
 import pytest
 
 from fleetqueue.admin import cluster_draining
+from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apiextensions_v1 import CustomResourceDefinition
-from fleetqueue.api.core_v1 import Namespace, Secret
+from fleetqueue.api.apps_v1 import Deployment
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.core_v1 import Namespace, Node, Secret
 from fleetqueue.api.core_v1 import secret as secret_manifest
 from fleetqueue.api.fence import FENCE, LOST_WORKER
 from fleetqueue.api.fleetqueue import KUBECONFIG_KEY, KUEUE_NAMESPACE
+from fleetqueue.api.kueue_topology import Topology
 from fleetqueue.api.rbac_v1 import ClusterRole
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client.kubeconfig import render
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
+from fleetqueue.fleets.systems.ocm import PLACEMENT
 from fleetqueue.fleets.systems.parts import create_all, install_kinds
 from fleetqueue.testing.builders import by_secret, condition
 from fleetqueue.testing.virtual_time import advance
@@ -37,7 +42,7 @@ async def drained(place: Place) -> None:
     await advance(10)
     await place.submit(annotations={ALLOWED_CLUSTERS: "cluster1"})
     await place.expect("ClusterDraining")
-    await cluster_draining.undrain(place.hub, "cluster1")
+    await place.do_as_told()
 
 
 async def all_drained(place: Place) -> None:
@@ -45,7 +50,9 @@ async def all_drained(place: Place) -> None:
         await cluster_draining.drain(place.hub, name)
     await place.submit()
     await place.expect("ClusterDraining")
-    for name in WORKERS:
+    await place.do_as_told()
+    await place.until_it_is("Admitted", within=600)
+    for name in WORKERS[1:]:
         await cluster_draining.undrain(place.hub, name)
 
 
@@ -179,6 +186,87 @@ async def not_checked(place: Place) -> None:
     await place.submit_again()
 
 
+async def check_not_looked_at(place: Place) -> None:
+    await place.hub.create(
+        kueue.AdmissionCheck.resource,
+        kueue.AdmissionCheck.manifest("unattended", spec={"controllerName": "example.com/nobody"}),
+    )
+    strategy = {"admissionChecks": [{"name": place.name}, {"name": f"{place.name}-mk"}, {"name": "unattended"}]}
+    await place.patch_queue({"admissionChecksStrategy": strategy})
+    await place.submit()
+    await place.expect("CheckNotLookedAt")
+    strategy["admissionChecks"].pop()
+    await place.patch_queue({"admissionChecksStrategy": strategy})
+
+
+async def placement_not_decided(place: Place) -> None:
+    await place.patch(Deployment, PLACEMENT.name, {"spec": {"replicas": 0}}, PLACEMENT.namespace)
+    await place.hub.delete(cluster.Placement.resource, place.name, KUEUE_NAMESPACE)
+    await advance(30)
+    (placement,) = [one for one in place.checks() if one["kind"] == "Placement"]
+    await place.hub.create(cluster.Placement.resource, placement)
+    await place.submit()
+    await place.expect("PlacementNotDecided")
+    await place.patch(Deployment, PLACEMENT.name, {"spec": {"replicas": 1}}, PLACEMENT.namespace)
+
+
+async def topology_missing(place: Place) -> None:
+    by_topology = {"topologyName": "absent", "nodeLabels": {"a": "b"}}
+    await place.patch(kueue.ResourceFlavor, place.name, {"spec": by_topology})
+    await place.submit()
+    await place.expect("NoFlavorFits")
+    levels = [{"nodeLabel": "kubernetes.io/hostname"}]
+    topology = Topology.manifest("absent", spec={"levels": levels})
+    await place.hub.create(Topology.resource, topology)
+    found = await place.until_it_is("AboutToBeAdmitted")
+    assert "its worker has not placed its pods by topology yet" in found.sentence
+    for name, worker in zip(WORKERS, place.workers, strict=True):
+        await worker.create(Topology.resource, topology)
+        await worker.merge(Node.resource, f"{name}-control-plane", "", {"metadata": {"labels": {"a": "b"}}})
+        await worker.merge(kueue.ResourceFlavor.resource, place.name, "", {"spec": by_topology})
+    await place.submit_again()
+
+
+async def queue_inactive(place: Place) -> None:
+    (sends,) = [one for one in place.checks() if one["metadata"]["name"].endswith("-mk")]
+    second = {**sends, "metadata": {"name": f"{place.name}-mk-too"}}
+    await place.hub.create(kueue.AdmissionCheck.resource, second)
+    names = (place.name, f"{place.name}-mk", f"{place.name}-mk-too")
+    strategy = {"admissionChecks": [{"name": name} for name in names]}
+    await place.patch_queue({"admissionChecksStrategy": strategy})
+    await place.submit()
+    await place.expect("ClusterQueueInactive")
+    strategy["admissionChecks"].pop()
+    await place.patch_queue({"admissionChecksStrategy": strategy})
+
+
+async def queued_behind_an_equal(place: Place) -> None:
+    await place.submit("first", cpu="4")
+    await advance(5)
+    await place.submit("second", cpu="2")
+    await advance(5)
+    await place.submit(cpu="2")
+    await place.expect("Queued")
+    for name in ("first", "second"):
+        await place.hub.delete(Job.resource, name, place.name)
+
+
+async def gated(place: Place) -> None:
+    await place.submit(gate="example.com/budget")
+    await place.expect("AdmissionGated")
+    await place.patch(Job, "job", {"metadata": {"annotations": {kueue.ADMISSION_GATED_BY: None}}}, place.name)
+
+
+async def deleted(place: Place) -> None:
+    await place.submit()
+    await advance(5)
+    name = (await place.workload()).name
+    await place.patch(kueue.Workload, name, {"metadata": {"finalizers": ["example.com/keeps"]}}, place.name)
+    await place.hub.delete(kueue.Workload.resource, name, place.name)
+    await place.expect("Deleting")
+    await place.patch(kueue.Workload, name, {"metadata": {"finalizers": None}}, place.name)
+
+
 CASES = {
     case.__name__: case
     for case in (
@@ -196,6 +284,13 @@ CASES = {
         succeeded,
         failed,
         not_checked,
+        check_not_looked_at,
+        placement_not_decided,
+        topology_missing,
+        queue_inactive,
+        queued_behind_an_equal,
+        gated,
+        deleted,
     )
 }
 SENTENCES = {
@@ -243,6 +338,22 @@ SENTENCES = {
         " {name}-cluster1: not among fleetqueue.dev/clusters; cluster3: the Placement takes 1, and others come first by"
         " score or name"
     ),
+    check_not_looked_at: (
+        "ClusterQueue {name} is inactive: AdmissionCheck unattended was not looked at yet by example.com/nobody"
+    ),
+    placement_not_decided: (
+        "ClusterQueue {name} is inactive: Placement {name} has no decision yet, though cluster1, cluster2, cluster3"
+        " could be chosen; so AdmissionCheck {name} is not Active"
+    ),
+    topology_missing: (
+        "failed to assign flavors to pod set main: workload requires Topology, but there is no TAS cache information"
+    ),
+    queue_inactive: "ClusterQueue {name} is inactive: *",
+    queued_behind_an_equal: (
+        "it waits in ClusterQueue {name}; Kueue has not said why: of several equal jobs, it says so of the first alone"
+    ),
+    gated: "Admission is gated by: example.com/budget",
+    deleted: "it is being deleted",
     succeeded: "Reached expected number of succeeded pods",
     failed: "it has failed: Job has reached the specified backoff limit",
     not_checked: (

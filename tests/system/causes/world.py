@@ -11,6 +11,7 @@ from fleetqueue.admin.hub_state import look
 from fleetqueue.admin.inventory import listed
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.job_names import job_name
+from fleetqueue.admin.step_commands import CONTEXT, commands_of
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apps_v1 import Deployment
@@ -27,7 +28,10 @@ from fleetqueue.fleets.systems.parts import create_all
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.builders import pod_template
 from fleetqueue.testing.virtual_time import advance
+from tests.invariants.reasons import says_nothing
+from tests.system.printed_commands import Terminal
 
+NO_WORKLOAD = Cause("NoWorkload", "it is not there", "wait")
 STEP = 5.0
 """Seconds between two questions."""
 RUNS = "fleetqueue.dev/run-for"
@@ -55,6 +59,10 @@ class Place:
     @property
     def hub(self) -> Client:
         return self.fleet.hub.client()
+
+    @property
+    def terminal(self) -> Terminal:
+        return Terminal({name: cluster.client() for name, cluster in self.fleet.clusters.items()})
 
     @property
     def workers(self) -> list[Client]:
@@ -93,13 +101,16 @@ class Place:
         ]
         return [cluster.Placement.manifest(self.name, KUEUE_NAMESPACE, spec={"clusterSets": [CLUSTER_SET]}), *made]
 
-    async def submit(self, name: str = "job", *, cpu: str = "1", run_for: str = "1h", **more: Any) -> None:
+    async def submit(
+        self, name: str = "job", *, cpu: str = "1", run_for: str = "1h", gate: str = "", **more: Any
+    ) -> None:
         """Create a Job on the hub; `more` is of its pod template's annotations."""
         annotations = {RUNS: run_for, **more.pop("annotations", {})}
         template = pod_template(annotations=annotations, requests={"cpu": cpu} if cpu else {})
         template["spec"] |= more.pop("pod", {})
         spec = {"template": template, "backoffLimit": 0, **more}
-        manifest = Job.manifest(name, self.name, labels={kueue.QUEUE_LABEL: "q"}, spec=spec)
+        own = {kueue.ADMISSION_GATED_BY: gate} if gate else {}
+        manifest = Job.manifest(name, self.name, labels={kueue.QUEUE_LABEL: "q"}, annotations=own, spec=spec)
         await self.hub.create(Job.resource, manifest)
 
     async def submit_again(self, **more: Any) -> None:
@@ -113,19 +124,33 @@ class Place:
 
     async def expect(self, code: str, *, within: float = 60.0) -> None:
         """Ask why the job is where it is until the code is this one, which must last; note what was said."""
+        cause = await self.until_it_is(code, within=within)
+        await advance(STEP)
+        self.seen.append(await self.cause())
+        assert [one.code for one in (cause, self.seen[-1])] == [code, code], (cause, self.seen[-1])
+        assert not says_nothing(cause.sentence)
+
+    async def until_it_is(self, code: str, *, within: float = 60.0) -> Cause:
+        """Ask why the job is where it is until the code is this one, or the time is over; return what is said then."""
         cause = await self.cause()
         until = clock.monotonic() + within
         while cause.code != code and clock.monotonic() < until:
             await advance(STEP)
             cause = await self.cause()
-        await advance(STEP)
-        self.seen.append(await self.cause())
-        assert [one.code for one in (cause, self.seen[-1])] == [code, code], (cause, self.seen[-1])
+        return cause
+
+    async def do_as_told(self) -> None:
+        """Type the command that the last step names first, with the context of each worker that it names."""
+        step = self.seen[-1].step
+        command, *_ = commands_of(step)
+        _, _, contexts = step.partition("with your context of ")
+        for name in contexts.split(" or "):
+            await self.terminal.enter(command.replace(CONTEXT, name))
 
     async def cause(self) -> Cause:
         workloads = await listed(self.hub, kueue.Workload, self.name)
         found = [one for one in workloads if job_name(one) == "Job/job"]
-        return cause_of(found[-1], await look(self.hub, self.name)) if found else Cause("NoWorkload", "")
+        return cause_of(found[-1], await look(self.hub, self.name)) if found else NO_WORKLOAD
 
     async def patch(self, kind: type[Object], name: str, patch: Manifest, namespace: str = "") -> None:
         await self.hub.merge(kind.resource, name, namespace, patch)

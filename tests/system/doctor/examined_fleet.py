@@ -10,32 +10,29 @@ from functools import cache
 from typing import Any
 
 from fleetqueue import clock
-from fleetqueue.admin import cluster_sets, dispatcher, leaving
 from fleetqueue.admin.checkups.examination import Diagnosis, examine
 from fleetqueue.admin.checkups.findings import HUB, RepairStep
 from fleetqueue.admin.checkups.looking import survey
 from fleetqueue.admin.checkups.reaching import WorkerAccess
 from fleetqueue.admin.dispatcher import RESTARTED_AT
 from fleetqueue.api.conditions import timestamp
-from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import parse
-from fleetqueue.demo.own_kubectl.kubectl import OwnKubectl
 from fleetqueue.fleets.embedded import EmbeddedFleet
 from fleetqueue.fleets.embedded_environment import set_up
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.virtual_time import START, VirtualClock, VirtualTimeLoop, advance
 from tests.system.faults.fleet_template import ClusterTemplate, FleetTemplate, fill
+from tests.system.printed_commands import Terminal
 
 SETTLED = 40.0
-UNJOIN_SECONDS = 300.0
 
 
 class ExaminedFleet:
     def __init__(self, fleet: EmbeddedFleet) -> None:
         self.fleet = fleet
         self.clients = {name: cluster.client() for name, cluster in fleet.clusters.items()}
-        self.kubectl = OwnKubectl(self.clients)
+        self.terminal = Terminal(self.clients)
 
     @property
     def hub(self) -> Client:
@@ -49,7 +46,7 @@ class ExaminedFleet:
 
     async def run(self, line: str, stdin: str = "") -> str:
         """Run a command line of kubectl."""
-        return await self.kubectl.run(*shlex.split(line), stdin=stdin)
+        return await self.terminal.kubectl.run(*shlex.split(line), stdin=stdin)
 
     async def apply(self, *manifests: dict[str, Any], cluster: str = HUB) -> None:
         text = "\n---\n".join(map(json.dumps, manifests))
@@ -59,30 +56,18 @@ class ExaminedFleet:
         """Do what a step says; only commands can be done so."""
         program, *words = step.words
         if program == "fleetqueue":
-            await self._command(words)
+            await self.terminal.fleetqueue(words)
         elif words[:2] == ["rollout", "restart"]:
             await self._restart(words[2:], step.cluster)
         else:
-            await self.kubectl.run(*words, "--context", step.cluster, stdin=step.stdin)
+            await self.terminal.kubectl.run(*words, "--context", step.cluster, stdin=step.stdin)
 
     async def _restart(self, words: list[str], cluster: str) -> None:
         """Do what `kubectl rollout restart` does."""
         stamp = {"template": {"metadata": {"annotations": {RESTARTED_AT: timestamp(clock.now())}}}}
-        await self.kubectl.run("patch", *words, "--context", cluster, "--type=merge", "-p", json.dumps({"spec": stamp}))
-
-    async def _command(self, words: list[str]) -> None:
-        """Do what a command of ours does."""
-        match words:
-            case ["clusterset", "bind", name, "--namespace", namespace]:
-                assert await cluster_sets.bind(self.hub, name, namespace)
-            case ["clusterset", "create", name]:
-                assert await cluster_sets.create_set(self.hub, name)
-            case ["install", "--dispatcher"]:
-                await dispatcher.install(self.hub, KUEUE_NAMESPACE, "", lambda line: None)
-            case ["unjoin", name, *force]:
-                await leaving.unjoin(self.hub, name, lambda line: None, force=bool(force), limit=UNJOIN_SECONDS)
-            case _:
-                raise AssertionError(f"no step may be fleetqueue {shlex.join(words)}")
+        await self.terminal.kubectl.run(
+            "patch", *words, "--context", cluster, "--type=merge", "-p", json.dumps({"spec": stamp})
+        )
 
 
 @cache

@@ -9,6 +9,7 @@ from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.chains import ChainLink
 from fleetqueue.admin.explanation_text import as_text
 from fleetqueue.admin.explanations import Explanation
+from fleetqueue.admin.step_commands import commands_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PART = {
@@ -37,7 +38,7 @@ ROW = {
     "score_parts": [PART],
 }
 LINK = ChainLink("AdmissionCheck", "placement-demo2", "ok", "placement placement-demo2 selects " + "2 clusters " * 9)
-EXPLANATION = Explanation("Job/train", Cause("Nominated", "it waits " * 20), [LINK], [ROW], NOW)
+EXPLANATION = Explanation("Job/train", Cause("Nominated", "it waits " * 20, "wait"), [LINK], [ROW], NOW)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
@@ -49,6 +50,25 @@ def test_nothing_is_wider_than_the_terminal_and_columns_stay_apart(width):
     below = lines[lines.index(heading) + 1 : lines.index("", lines.index(heading))]
     assert all(line[: heading.index("SAYS")].endswith("  ") or not line.strip() for line in below)
     assert " ".join(line[heading.index("SAYS") :].strip() for line in below) == LINK.says.strip()
+
+
+STOPPED = 'kubectl -n team-a patch localqueue gpu --type merge -p \'{"spec":{"stopPolicy":"None"}}\''
+WORKER = "kubectl --context CONTEXT -n team-a describe workload job-train-0a1b2"
+
+
+@pytest.mark.parametrize(
+    ("step", "command"),
+    [
+        pytest.param(f"{STOPPED}; a job that was created meanwhile must be created again", STOPPED, id="first"),
+        pytest.param(f"wait a moment, or ask the worker: `{WORKER}`, with your context of c1", WORKER, id="within"),
+        pytest.param(f"{WORKER}, with your context of cluster1", WORKER, id="with a context"),
+    ],
+)
+def test_no_line_ends_within_a_command(step, command):
+    text = as_text([replace(EXPLANATION, cause=Cause("Nominated", "it waits", step))], "table", 60)
+
+    assert commands_of(step) == [command]
+    assert any(command in line for line in text.splitlines())
 
 
 def test_where_nobody_looks_each_row_is_a_line():

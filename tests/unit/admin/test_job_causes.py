@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetqueue import clock
+from fleetqueue.admin.causes import NOTHING_TO_DO
 from fleetqueue.admin.hub_state import HubState, last_notes, silence_of, trouble_of
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.placement_verdicts import FleetObjects
@@ -18,7 +19,7 @@ from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.coordination_v1 import Lease
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
-from fleetqueue.api.kueue_pods import OWNER_NAME
+from fleetqueue.api.kueue_pods import OWNER_GVK, OWNER_NAME
 from fleetqueue.api.meta import OwnerReference
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.testing.builders import condition
@@ -251,6 +252,7 @@ def test_what_the_dispatcher_says_has_a_code(note, code):
         pytest.param('Flavor "f" does not support TopologyAwareScheduling', "flavor with spec.topologyName", id="none"),
         pytest.param('Flavor "f" supports only TopologyAwareScheduling', "ask for a topology", id="only"),
         pytest.param('Flavor "f" information missing in TAS cache', "create the Topology", id="no Topology"),
+        pytest.param("there is no TAS cache information", "create the Topology", id="no Topology in the hub's Kueue"),
         pytest.param('topology "t" allows to fit only 4 out of 5 pod(s)', "room on the nodes", id="no room"),
         pytest.param("flavor fast doesn't match node affinity", "node selector and tolerations", id="no topology"),
     ],
@@ -280,6 +282,22 @@ def test_a_job_that_its_worker_does_not_admit_is_led_to_what_kueue_says_there(no
     assert cause.step.endswith("`kubectl --context CONTEXT -n default describe workload w`, with your context of c1")
 
 
+def test_a_job_whose_worker_has_not_placed_it_by_topology_says_so():
+    admission = {"clusterQueue": "cq", "podSetAssignments": [{"name": "main", "delayedTopologyRequest": "Pending"}]}
+    status = {
+        "conditions": [{"type": "QuotaReserved", "status": "True"}],
+        "admissionChecks": [{"name": "mk", "state": "Ready", "message": ""}],
+        "admission": admission,
+        "clusterName": "c1",
+    }
+
+    cause = cause_of(kueue.Workload.view(kueue.Workload.manifest("w", "default", status=status)), HubState())
+
+    assert cause.code == "AboutToBeAdmitted"
+    assert "its worker has not placed its pods by topology yet" in cause.sentence
+    assert "give the flavor there a spec.topologyName" in cause.step
+
+
 def test_a_job_that_is_queued_again_later_says_when():
     later = HubState().now + timedelta(minutes=2)
     status = {
@@ -305,7 +323,8 @@ def test_a_job_behind_a_gate_says_which():
 
 def test_a_set_that_was_changed_after_it_was_sent_says_so():
     status = {"conditions": [{"type": "Admitted", "status": "True", "message": "Admitted it is"}], "clusterName": "c1"}
-    manifest = kueue.Workload.manifest("w", "default", annotations={OWNER_NAME: "web"}, status=status)
+    annotations = {OWNER_GVK: "apps/v1, Kind=StatefulSet", OWNER_NAME: "web"}
+    manifest = kueue.Workload.manifest("w", "default", annotations=annotations, status=status)
     members = {"c1": kueue.MultiKueueCluster.view(connected("c1"))}
 
     cause = cause_of(kueue.Workload.view(manifest), HubState(members=members, rolling_out={"default/web"}))
@@ -314,7 +333,8 @@ def test_a_set_that_was_changed_after_it_was_sent_says_so():
         "Admitted it is; its template was changed, which its copy does not follow, and Kueue may run the hub's older"
         " pods, too"
     )
-    assert (cause.code, cause.sentence, cause.step) == ("TemplateChanged", sentence, "scale it to 0 and up again")
+    step = "kubectl -n default scale statefulset web --replicas 0; and up again when its pods are gone"
+    assert (cause.code, cause.sentence, cause.step) == ("TemplateChanged", sentence, step)
 
 
 def connected(name):
@@ -762,7 +782,9 @@ KINDS = ("QuotaReserved", "Evicted", "Admitted", "Finished")
 
 @given(
     true=st.sets(st.sampled_from(KINDS)),
-    checks=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["Ready", "Pending", "Retry"]), st.just(""))),
+    checks=st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from(["Ready", "Pending", "Retry", "Rejected"]), st.just(""))
+    ),
     nominated=st.lists(st.sampled_from(["c1", "c2"]), unique=True),
     on=st.sampled_from(["", "c1"]),
     deleting=st.booleans(),
@@ -775,7 +797,7 @@ def test_no_job_is_without_a_reason(true, checks, nominated, on, deleting, activ
 
     assert cause.sentence.strip()
     assert not cause.sentence.endswith((":", ": "))
-    assert cause.step or found.is_finished or found.is_true(kueue.ADMITTED)
+    assert cause.step or cause.code in NOTHING_TO_DO
 
 
 def event(reason, note, time, uid="u1"):

@@ -127,7 +127,7 @@ def test_an_opened_job_tells_why_and_all_that_its_workload_says():
     assert (detail["cause"], detail["reason"], detail["next"]) == (
         "CheckWaits",
         "gpu is Pending: no clusters",
-        "kubectl get admissioncheck gpu -o yaml shows who decides over it",
+        "`kubectl get admissioncheck gpu -o yaml` shows who decides over it",
     )
     assert detail["requests"] == {"cpu": "1"}
     assert detail["checks"] == [{"name": "gpu", "state": "Pending", "message": "no clusters"}]

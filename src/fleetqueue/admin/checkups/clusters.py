@@ -27,7 +27,7 @@ def registrations(fleet: FleetSurvey) -> Iterator[Finding]:
             continue
         available = conditions.find(managed.status.conditions, cluster.AVAILABLE)
         if available is not None and not available.is_true:
-            wrong = f"{available.reason}: {available.message}"
+            wrong = available.sentence
             yield found("ClusterUnavailable", managed, wrong, _revive(fleet, managed.name), cluster=managed.name)
 
 

@@ -140,7 +140,7 @@ def inactive_checks(fleet: FleetSurvey) -> Iterator[Finding]:
             continue
         active = conditions.find(check.status.conditions, kueue.ACTIVE)
         if active is not None and active.status == conditions.FALSE:
-            wrong = f"{active.reason}: {active.message}"
+            wrong = active.sentence
             yield found("CheckInactive", check, wrong, by_hand(_mend_check(check, active.message)))
 
 
@@ -184,7 +184,7 @@ def selections(fleet: FleetSurvey) -> Iterator[Finding]:
     for placement in used_placements(fleet):
         if placement.key not in chosen and (placement.namespace, placement.name) not in unbound:
             satisfied = conditions.find(placement.status.conditions, cluster.PLACEMENT_SATISFIED)
-            said = f": {satisfied.reason}: {satisfied.message}" if satisfied else ""
+            said = f": {satisfied.sentence}" if satisfied else ""
             step = by_hand(
                 f"compare spec.predicates, spec.tolerations and spec.clusterSets of Placement {placement.key} with the"
                 " labels, claims, taints and sets of the clusters: `fleetqueue get clusters`, `kubectl get"

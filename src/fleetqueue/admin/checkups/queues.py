@@ -111,7 +111,7 @@ def _of_cluster_queue(name: str, objects: SeenObjects, queue: kueue.ClusterQueue
         return
     if name == HUB and active.reason.startswith("AdmissionCheck"):
         return  # told of the check
-    wrong = f"{active.reason}: {active.message}"
+    wrong = active.sentence
     yield found("QueueInactive", queue, wrong, by_hand(f"do what Kueue on {name} says: {active.message}"), cluster=name)
 
 

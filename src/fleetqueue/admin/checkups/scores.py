@@ -33,7 +33,7 @@ def silent_agents(fleet: FleetSurvey) -> Iterator[Finding]:
             yield found(
                 "ScoreAgentSilent",
                 score,
-                f"{fresh.reason}: {fresh.message}",
+                fresh.sentence,
                 _revive(fleet, one.name),
                 cluster=one.name,
             )
