@@ -2,11 +2,15 @@
 
 import pytest
 
+from fleetqueue.admin import explain
+from fleetqueue.admin.step_commands import commands_of
 from fleetqueue.api.fields import value_at, with_value
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.kueue_pods import is_gated
 from fleetqueue.api.meta import replacement
 from fleetqueue.testing.virtual_time import advance
 from tests.job_kinds import LEADER_WORKER_SET, STATEFUL_SET
+from tests.system.printed_commands import Terminal
 
 from .arranging import LONG
 from .worlds import told
@@ -75,3 +79,28 @@ def test_the_changed_template_is_sent_when_the_set_is_scaled_to_none_and_up_agai
         assert all(map(is_gated, await trial.pods(trial.hub, kind, LONG)))
 
     told(story, workers=1)
+
+
+@sets
+def test_a_set_whose_template_is_changed_is_explained_and_sent_again_as_its_step_says(kind):
+    async def story(trial):
+        await run(trial, kind)
+        await change_image(trial, kind, "example.com/other")
+
+        changed = await explained(trial, kind)
+        (command,) = commands_of(changed.step)
+        await Terminal(trial.clients).enter(command)
+        await advance(A_MINUTE)
+        await scale(trial, kind, kind.spec["replicas"])
+        await trial.has_one_copy(kind)
+
+        assert changed.code == "TemplateChanged"
+        assert (await explained(trial, kind)).code == "Admitted"
+        assert await images(trial, kind) == {"example.com/other"}
+
+    told(story, workers=1)
+
+
+async def explained(trial, kind):
+    name = f"{kind.resource.kind}/{kind.name}"
+    return (await explain.job(trial.hub, name, LONG, kueue_namespace=KUEUE_NAMESPACE)).cause
