@@ -199,6 +199,32 @@ async def check_not_looked_at(place: Place) -> None:
     await place.patch_queue({"admissionChecksStrategy": strategy})
 
 
+async def check_waits(place: Place) -> None:
+    check = kueue.AdmissionCheck.manifest("spending", spec={"controllerName": "example.com/spending"})
+    await place.hub.create(kueue.AdmissionCheck.resource, check)
+    status = {"status": {"conditions": [condition(kueue.ACTIVE)]}}
+    await place.hub.merge(kueue.AdmissionCheck.resource, "spending", "", status, subresource="status")
+    strategy = {"admissionChecks": [{"name": place.name}, {"name": f"{place.name}-mk"}, {"name": "spending"}]}
+    await place.patch_queue({"admissionChecksStrategy": strategy})
+    await place.submit()
+    await place.until_it_is("Nominated")
+    await decide(place, "spending", kueue.PENDING, "the month is not over")
+    await place.expect("CheckWaits")
+    await decide(place, "spending", kueue.READY, "a new month")
+
+
+async def decide(place: Place, name: str, state: str, message: str) -> None:
+    """Say what a check makes of the job, as its controller would."""
+    found = (await place.workload()).name
+    raw = await place.hub.get(kueue.Workload.resource, found, place.name)
+    states = [
+        {**one, "state": state, "message": message} if one["name"] == name else one
+        for one in raw["status"]["admissionChecks"]
+    ]
+    status = {"status": {"admissionChecks": states}}
+    await place.hub.merge(kueue.Workload.resource, found, place.name, status, subresource="status")
+
+
 async def placement_not_decided(place: Place) -> None:
     await place.patch(Deployment, PLACEMENT.name, {"spec": {"replicas": 0}}, PLACEMENT.namespace)
     await place.hub.delete(cluster.Placement.resource, place.name, KUEUE_NAMESPACE)
@@ -285,6 +311,7 @@ CASES = {
         failed,
         not_checked,
         check_not_looked_at,
+        check_waits,
         placement_not_decided,
         topology_missing,
         queue_inactive,
@@ -341,6 +368,7 @@ SENTENCES = {
     check_not_looked_at: (
         "ClusterQueue {name} is inactive: AdmissionCheck unattended was not looked at yet by example.com/nobody"
     ),
+    check_waits: "spending is Pending: the month is not over",
     placement_not_decided: (
         "ClusterQueue {name} is inactive: Placement {name} has no decision yet, though cluster1, cluster2, cluster3"
         " could be chosen; so AdmissionCheck {name} is not Active"

@@ -9,6 +9,7 @@ import fleetqueue.admin
 from fleetqueue.admin.causes import CODES, NOTHING_TO_DO, Cause
 
 ADMIN = Path(fleetqueue.admin.__file__).parent
+TESTS = Path(__file__).parents[2]
 
 
 def test_a_code_that_is_not_listed_is_refused():
@@ -29,9 +30,19 @@ def test_where_there_is_nothing_to_do_a_cause_needs_no_step(code):
 
 def test_every_code_is_one_that_something_says():
     files = [path for path in ADMIN.glob("*.py") if path.name != "causes.py"]
-    texts = {node.value for path in files for node in ast.walk(ast.parse(path.read_text())) if is_text(node)}
 
-    assert CODES.keys() - texts == set()
+    assert CODES.keys() - texts(files) == set()
+
+
+def test_every_code_is_one_that_a_test_expects():
+    files = [*(TESTS / "unit/admin").glob("test_*.py"), *(TESTS / "system/causes").glob("test_*.py")]
+
+    assert CODES.keys() - texts(path for path in files if path.name != Path(__file__).name) == set()
+
+
+def texts(files):
+    """Return all texts of Python files."""
+    return {node.value for path in files for node in ast.walk(ast.parse(path.read_text())) if is_text(node)}
 
 
 def is_text(node):
