@@ -11,6 +11,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import NAMESPACE, placement_of
+from fleetqueue.controllers.placement_admission import messages
 
 SEE_CONTROLLER: Final = f"`kubectl -n {NAMESPACE} get pods,leases`, and read the log of fleetqueue's controller"
 
@@ -80,7 +81,7 @@ def _naming_a_placement(check: kueue.AdmissionCheck, hub: HubState) -> str:
     names = sorted(one.name for one in hub.fleet.placements or () if one.namespace == hub.kueue_namespace)
     fields = {"apiGroup": cluster.GROUP, "kind": cluster.Placement.resource.kind}
     if check.name not in names and len(names) != 1:
-        return f"set spec.parameters: apiGroup {fields['apiGroup']}, kind {fields['kind']}, and its name"
+        return f"set spec.parameters: {messages.PLACEMENT_PARAMETERS}"
     parameters = {**fields, "name": check.name if check.name in names else names[0]}
     return patched(f"admissioncheck {check.name}", {"spec": {"parameters": parameters}})
 

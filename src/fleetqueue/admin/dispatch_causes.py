@@ -17,39 +17,40 @@ from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.fleetqueue import placement_of
 from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.candidate_lookup import allowed_clusters
+from fleetqueue.controllers.placement_admission.candidate_ranking import JOB_NEEDS, NO_ROOM
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 
 RESET: Final = "Reset to Pending after eviction."
 """How Kueue's own message begins on every check of a Workload that it has evicted."""
 SEE_CLUSTERS: Final = "`fleetqueue get clusters` shows every connection and why it is refused"
-DRAINS: Final = re.compile(r"([^ ;]+): draining(?:;|$)")
-STOPPED: Final = re.compile(r"([^ ;]+): its (\w+) (\S+) is stopped \(spec\.stopPolicy\)")
+DRAINS: Final = re.compile(rf"([^ ;]+): {messages.DRAINING}(?:;|$)")
+STOPPED: Final = re.compile(rf"([^ ;]+): its (\w+) (\S+) {re.escape(messages.STOPPED)}")
 CREATE_QUEUE: Final = (
     "create the namespace and the LocalQueue on the worker; `fleetqueue doctor` prints the commands for each of them"
 )
 SAID_BY_DISPATCHER: Final = (
-    ("there is no such cluster", "PinnedToNobody", f"correct the annotation {ALLOWED_CLUSTERS} of the job"),
+    (messages.NO_SUCH_CLUSTER, "PinnedToNobody", f"correct the annotation {ALLOWED_CLUSTERS} of the job"),
     (
         messages.NOT_OFFERED,
         "PinnedToNobody",
         f"correct the annotation {ALLOWED_CLUSTERS} of the job, or let the Placement choose that cluster",
     ),
-    ("answers Unauthorized", "CredentialRefused", SEE_CLUSTERS),
-    (": not connected", "ClusterNotConnected", SEE_CLUSTERS),
-    ("which is not connected", "ClusterNotConnected", SEE_CLUSTERS),
-    ("has no LocalQueue", "WorkerQueueMissing", CREATE_QUEUE),
-    ("are namespace ", "WorkerQueueMissing", CREATE_QUEUE),
-    ("is stopped (spec.stopPolicy)", "WorkerQueueStopped", "set spec.stopPolicy of the worker's queue to None"),
-    ("and the job needs", "WorkerQuotaTooSmall", "ask for less, or give the worker's ClusterQueue more quota"),
-    (": draining", "ClusterDraining", "undrain a cluster, or let the Placement choose further ones"),
-    ("the nomination was refused", "NominationRefused", "compare the Workload with the message"),
+    (messages.UNAUTHORIZED, "CredentialRefused", SEE_CLUSTERS),
+    (f": {messages.NOT_CONNECTED}", "ClusterNotConnected", SEE_CLUSTERS),
+    (f"which is {messages.NOT_CONNECTED}", "ClusterNotConnected", SEE_CLUSTERS),
+    (messages.NO_LOCAL_QUEUE, "WorkerQueueMissing", CREATE_QUEUE),
+    (messages.ARE_THEY_THERE, "WorkerQueueMissing", CREATE_QUEUE),
+    (messages.STOPPED, "WorkerQueueStopped", "set spec.stopPolicy of the worker's queue to None"),
+    (JOB_NEEDS, "WorkerQuotaTooSmall", "ask for less, or give the worker's ClusterQueue more quota"),
+    (f": {messages.DRAINING}", "ClusterDraining", "undrain a cluster, or let the Placement choose further ones"),
+    (messages.REFUSED, "NominationRefused", "compare the Workload with the message"),
     (
-        "its job was not created there",
+        messages.NOT_CREATED,
         "JobRefused",
         "`fleetqueue doctor` names rights that are missing there; else look at its webhooks, and at what the job needs",
     ),
-    ("goes where the first Workload", "WaitsForItsGroup", "wait until that one has a cluster, or explain that one"),
-    (f": not among {ALLOWED_CLUSTERS}", "PinnedToNobody", f"correct the annotation {ALLOWED_CLUSTERS} of the job"),
+    (messages.AFTER_THE_FIRST, "WaitsForItsGroup", "wait until that one has a cluster, or explain that one"),
+    (f": {messages.not_among()}", "PinnedToNobody", f"correct the annotation {ALLOWED_CLUSTERS} of the job"),
 )
 """Parts of what the dispatcher says of clusters that cannot take a job, what can be mended first."""
 
@@ -159,7 +160,7 @@ def _on_its_way(workload: kueue.Workload, hub: HubState, check: kueue.CheckState
         step = f"wait a moment; where that does not help: {SEE_CONTROLLER}"
         return Cause("NotNominated", joined(sentence, hub.notes.get(workload.uid, "")), step)
     lines = hub.nominations.get(workload.uid, "").split("; ")
-    if any(line.startswith(f"{member}: ") and "no room now" in line for member in nominated for line in lines):
+    if any(line.startswith(f"{member}: ") and NO_ROOM in line for member in nominated for line in lines):
         step = f"wait until others end there, or give the worker's ClusterQueue more quota; {_ask_there(workload, hub)}"
         return Cause("WorkerQuotaShort", f"{sentence}: there was no room for it, and it waits until others end", step)
     step = f"wait a moment; where that does not help, see whether Kueue runs there; {_ask_there(workload, hub)}"

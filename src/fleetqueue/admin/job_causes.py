@@ -98,7 +98,7 @@ def _on_hub(workload: kueue.Workload, hub: HubState) -> Cause | None:
         return None
     return Cause(
         "RunsOnHub",
-        "it runs on the hub: its ClusterQueue has a placement check and no MultiKueue check",
+        f"it runs on the hub: {messages.NO_MULTIKUEUE_CHECK}",
         _with_multikueue_check(workload, hub),
     )
 

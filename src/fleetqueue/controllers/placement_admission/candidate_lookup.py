@@ -67,14 +67,14 @@ class CandidateLookup:
         losses: Sequence[tuple[str, int]],
     ) -> Candidate:
         if not is_ours(config):
-            return Candidate(member, excluded="" if self._objects.is_connected(member) else "not connected")
+            return Candidate(member, excluded="" if self._objects.is_connected(member) else messages.NOT_CONNECTED)
         name = self._objects.cluster_of(member, config.name)
         if member in marks_of(config):
-            return Candidate(member, excluded="draining")
+            return Candidate(member, excluded=messages.DRAINING)
         if allowed and not allowed & {member, name}:
-            return Candidate(member, excluded=f"not among {ALLOWED_CLUSTERS}")
+            return Candidate(member, excluded=messages.not_among())
         if not self._objects.is_connected(member):
-            return Candidate(member, excluded="not connected")
+            return Candidate(member, excluded=messages.NOT_CONNECTED)
         secret = self._objects.kubeconfig_of(member)
         if secret is not None and is_refused(secret):
             return Candidate(member, excluded=messages.credential_refused(secret.name))

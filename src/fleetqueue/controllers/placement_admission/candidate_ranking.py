@@ -25,6 +25,10 @@ SPREAD: Final = "spread"
 PACK: Final = "pack"
 STRATEGIES: Final = (SPREAD, PACK)
 
+NO_ROOM: Final = "no room now"
+JOB_NEEDS: Final = "and the job needs"
+"""Parts by which `explain` knows what was said of a candidate."""
+
 ROOM_FIRST: Final = {True: 0, None: 1, False: 2}
 NOTHING: Final = Decimal(0)
 COUNTED_WHERE_DECLARED: Final = "pods"
@@ -112,15 +116,15 @@ def shortage(quota: Amounts, limits: Amounts, least: Amounts) -> str:
         own, most = quota.get(name, NOTHING), limits.get(name, NOTHING)
         if amount > most:
             borrowed = f" and may borrow {text(most - own)}" if most > own else ""
-            return f"has {text(own)} {name}{borrowed}, and the job needs {text(amount)}"
+            return f"has {text(own)} {name}{borrowed}, {JOB_NEEDS} {text(amount)}"
     return ""
 
 
 _STANDING: Final = re.compile(
-    r"score -?\d+, (?P<room>has room|room unknown|no room now)(, (?P<used>\d+)% of its (?P<of>\S+) used)?"
+    rf"score -?\d+, (?P<room>has room|room unknown|{NO_ROOM})(, (?P<used>\d+)% of its (?P<of>\S+) used)?"
 )
 _SHORTAGE: Final = re.compile(
-    r"has (?P<quota>\S+) (?P<resource>\S+)( and may borrow (?P<borrowable>\S+))?, and the job needs (?P<needed>\S+)"
+    rf"has (?P<quota>\S+) (?P<resource>\S+)( and may borrow (?P<borrowable>\S+))?, {JOB_NEEDS} (?P<needed>\S+)"
 )
 
 
@@ -164,7 +168,7 @@ def _part(amount: Decimal, free: Decimal) -> Decimal:
 
 
 def _standing(candidate: Candidate, requests: Amounts, resource: str) -> str:
-    room = {True: "has room", None: "room unknown", False: "no room now"}[candidate.has_room(requests)]
+    room = {True: "has room", None: "room unknown", False: NO_ROOM}[candidate.has_room(requests)]
     quota = (candidate.quota or {}).get(resource)
     if not quota:
         return f"score {candidate.score}, {room}"

@@ -16,6 +16,19 @@ RESTART_NEEDED: Final = "KueueRestartNeeded"
 WAITS_FOR: Final = "waits for "
 MAY_RUN: Final = "the job may run there"
 NOT_OFFERED: Final = " does not offer"
+NO_SUCH_CLUSTER: Final = "there is no such cluster"
+NOT_CONNECTED: Final = "not connected"
+DRAINING: Final = "draining"
+UNAUTHORIZED: Final = "answers Unauthorized"
+NO_LOCAL_QUEUE: Final = "has no LocalQueue"
+ARE_THEY_THERE: Final = "are namespace "
+STOPPED: Final = "is stopped (spec.stopPolicy)"
+REFUSED: Final = "the nomination was refused"
+NOT_CREATED: Final = "its job was not created there"
+AFTER_THE_FIRST: Final = "goes where the first Workload"
+NO_MULTIKUEUE_CHECK: Final = "its ClusterQueue has a placement check and no MultiKueue check"
+PLACEMENT_PARAMETERS: Final = "apiGroup cluster.open-cluster-management.io, kind Placement, and its name"
+"""Parts by which `explain` knows what was said, or which it says in the same words."""
 
 MOST_NAMED: Final = 10
 """Of a thousand clusters that were left out a few are enough; a condition that is too long is refused as a whole."""
@@ -75,10 +88,7 @@ def why_left_out(message: str, member: str) -> str:
 
 
 def bad_parameters() -> Said:
-    return "InvalidParameters", (
-        "spec.parameters must name a Placement:"
-        " apiGroup cluster.open-cluster-management.io, kind Placement, and its name"
-    )
+    return "InvalidParameters", (f"spec.parameters must name a Placement: {PLACEMENT_PARAMETERS}")
 
 
 def config_not_ours(name: str) -> Said:
@@ -244,7 +254,7 @@ def taken_back_for(members: Sequence[str], better: str) -> str:
 def job_not_created(member: str, since: datetime | None) -> str:
     when = f" since {timestamp(since)}" if since is not None else ""
     return (
-        f"admitted on {member}{when}, but its job was not created there: the log of Kueue on the hub says why; look at"
+        f"admitted on {member}{when}, but {NOT_CREATED}: the log of Kueue on the hub says why; look at"
         f" the webhooks of {member}, and at what the job needs there"
     )
 
@@ -277,11 +287,11 @@ def drain_forced(member: str) -> str:
 
 
 def no_multikueue_check() -> str:
-    return "its ClusterQueue has a placement check and no MultiKueue check, so it runs on the hub; add one to the queue"
+    return f"{NO_MULTIKUEUE_CHECK}, so it runs on the hub; add one to the queue"
 
 
 def waits_for_first() -> str:
-    return "it goes where the first Workload of its job goes, which has no cluster yet"
+    return f"it {AFTER_THE_FIRST} of its job goes, which has no cluster yet"
 
 
 def group_is_on(member: str) -> str:
@@ -293,7 +303,7 @@ def group_is_leaving(member: str) -> str:
 
 
 def slice_is_on(member: str) -> str:
-    return f"the slice whose place it takes is on {member}, which is not connected"
+    return f"the slice whose place it takes is on {member}, which is {NOT_CONNECTED}"
 
 
 def unknown_strategy(value: str) -> str:
@@ -301,11 +311,15 @@ def unknown_strategy(value: str) -> str:
 
 
 def nomination_refused(message: str) -> str:
-    return f"the nomination was refused again for the same cause: {message}"
+    return f"{REFUSED} again for the same cause: {message}"
 
 
 def no_such_cluster(name: str) -> str:
-    return f"{ALLOWED_CLUSTERS} names {name}, and there is no such cluster"
+    return f"{ALLOWED_CLUSTERS} names {name}, and {NO_SUCH_CLUSTER}"
+
+
+def not_among() -> str:
+    return f"not among {ALLOWED_CLUSTERS}"
 
 
 def not_selected(name: str, placement: str) -> str:
@@ -314,21 +328,21 @@ def not_selected(name: str, placement: str) -> str:
 
 def not_brought(members: Sequence[str], namespace: str, queue: str) -> str:
     return (
-        f"Kueue has not brought it to {_some(members)}, and nobody else can be nominated; are namespace {namespace}"
+        f"Kueue has not brought it to {_some(members)}, and nobody else can be nominated; {ARE_THEY_THERE}{namespace}"
         f" and LocalQueue {queue} there?"
     )
 
 
 def credential_refused(secret: str) -> str:
-    return f"answers Unauthorized to the credential of secret {secret}, which is replaced as soon as that can be done"
+    return f"{UNAUTHORIZED} to the credential of secret {secret}, which is replaced as soon as that can be done"
 
 
 def no_local_queue(namespace: str, name: str) -> str:
-    return f"has no LocalQueue {name} in namespace {namespace}"
+    return f"{NO_LOCAL_QUEUE} {name} in namespace {namespace}"
 
 
 def queue_stopped(queue: Object) -> str:
-    return f"its {queue.resource.kind} {queue.name} is stopped (spec.stopPolicy)"
+    return f"its {queue.resource.kind} {queue.name} {STOPPED}"
 
 
 def eviction_finished(unasked: Sequence[str]) -> str:
