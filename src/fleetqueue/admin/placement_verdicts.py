@@ -4,6 +4,7 @@ Pure functions over listed objects. They judge as OCM does, but for CEL selector
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -255,9 +256,11 @@ def _matching(placement: cluster.Placement, clusters: Mapping[str, cluster.Manag
         if one.metadata.labels.get(key) != value
     }
     others = LabelSelector(match_expressions=selector.label_selector.match_expressions)
-    if not missing or not matches(others, selector.claim_selector, one):
-        return "label a cluster as the Placement asks, or change spec.predicates"
-    return f"where it is true of {name}: `{labelled(f'managedcluster {name}', missing)}`; or change spec.predicates"
+    with suppress(ValueError):  # it cannot be read
+        if missing and matches(others, selector.claim_selector, one):
+            command = labelled(f"managedcluster {name}", missing)
+            return f"where it is true of {name}: `{command}`; or change spec.predicates"
+    return "label a cluster as the Placement asks, or change spec.predicates"
 
 
 def _drop(
@@ -303,18 +306,20 @@ def _mismatch(one: cluster.ManagedCluster, placement: cluster.Placement) -> tupl
     selectors = [predicate.required_cluster_selector for predicate in placement.spec.predicates]
     try:
         passing = [s for s in selectors if matches(s.label_selector, s.claim_selector, one)]
+        if selectors and not passing:
+            return _difference(selectors[0], one), True
     except ValueError as error:
         return f"the selector cannot be read: {error}", True
-    if not selectors or any(not selector.cel_selector for selector in passing):
-        return "", True
-    if passing:
-        return "", False
-    first = selectors[0]
+    return "", not passing or any(not selector.cel_selector for selector in passing)
+
+
+def _difference(selector: cluster.RequiredClusterSelector, one: cluster.ManagedCluster) -> str:
+    """Say in what a cluster differs from a selector; raises ValueError where that cannot be read."""
     differences = [
-        *_differences("label", first.label_selector, one.metadata.labels),
-        *_differences("claim", first.claim_selector, one.claims),
+        *_differences("label", selector.label_selector, one.metadata.labels),
+        *_differences("claim", selector.claim_selector, one.claims),
     ]
-    return "; ".join(differences), True
+    return "; ".join(differences)
 
 
 def _differences(what: str, selector: LabelSelector, values: dict[str, str]) -> Iterable[str]:

@@ -1,5 +1,6 @@
 """Why a job is where it is: one cause, never nothing."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -445,6 +446,22 @@ def hub(*checks, queue=None, **known):
     local = kueue.LocalQueue.view(kueue.LocalQueue.manifest("q", "default", spec={"clusterQueue": "cq"}))
     known = {"local_queues": {"default/q": local}, "cluster_queues": {"cq": kueue.ClusterQueue.view(inactive)}, **known}
     return HubState(checks={found.name: found for found in checks}, **known)
+
+
+@pytest.mark.parametrize(
+    ("names", "named"),
+    [
+        pytest.param(["a", "gpu"], '"name":"gpu"', id="the one of its name"),
+        pytest.param(["a"], '"name":"a"', id="the only one"),
+        pytest.param(["a", "b"], "kind Placement, and its name", id="nobody knows which"),
+        pytest.param([], "kind Placement, and its name", id="there is none"),
+    ],
+)
+def test_a_check_without_parameters_is_told_which_placement_to_name(names, named):
+    placements = [cluster.Placement.view(cluster.Placement.manifest(name, "kueue-system", spec={})) for name in names]
+    around = replace(hub(check("gpu", conditions=[])), fleet=FleetObjects(placements=placements))
+
+    assert named in cause_of(INACTIVE, around).step
 
 
 def members(**troubles):

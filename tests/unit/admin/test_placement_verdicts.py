@@ -6,6 +6,7 @@ import pytest
 
 from fleetqueue.admin import cluster_draining
 from fleetqueue.admin.placement_verdicts import FleetObjects, part_text, verdicts, why_none
+from fleetqueue.admin.step_commands import commands_of
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.conditions import timestamp
 
@@ -288,6 +289,46 @@ def test_why_a_placement_offers_no_cluster(around, code, sentence):
     assert cause is not None
     assert (cause.code, cause.sentence) == (code, sentence)
     assert cause.step
+
+
+def selects(labels, *expressions, claims=()):
+    terms = {"matchLabels": labels, "matchExpressions": [*expressions]}
+    wanted = {"matchExpressions": [{"key": key, "operator": "Exists"} for key in claims]}
+    return {"predicates": [{"requiredClusterSelector": {"labelSelector": terms, "claimSelector": wanted}}]}
+
+
+UNREACHABLE = {"key": f"{cluster.GROUP}/unreachable", "effect": "NoSelect"}
+
+
+@pytest.mark.parametrize(
+    ("around", "commands"),
+    [
+        pytest.param(
+            fleet(managed("c1", gpu="none", zone="a"), of=placement(**selects({"gpu": "a b", "zone": "a"}))),
+            ["kubectl label managedcluster c1 'gpu=a b' --overwrite"],
+            id="a label that has another value",
+        ),
+        pytest.param(
+            fleet(managed("c1"), of=placement(**selects({"gpu": "yes"}, claims=["id"]))), [], id="a claim too"
+        ),
+        pytest.param(
+            fleet(managed("c1"), of=placement(**selects({"gpu": "yes"}, {"key": "a", "operator": "Odd"}))),
+            [],
+            id="an operator that there is not",
+        ),
+        pytest.param(
+            fleet(managed("c1", taints=[{**TAINT, "effect": "PreferNoSelect"}, {**TAINT, "key": "broken"}])),
+            [
+                'kubectl patch managedcluster c1 --type json -p \'[{"op":"test","path":"/spec/taints/1/key",'
+                '"value":"broken"},{"op":"remove","path":"/spec/taints/1"}]\''
+            ],
+            id="the taint that counts",
+        ),
+        pytest.param(fleet(managed("c1", taints=[UNREACHABLE])), [], id="a taint that OCM sets again"),
+    ],
+)
+def test_a_step_has_a_command_where_one_is_enough(around, commands):
+    assert commands_of(why_none("gpu", NAMESPACE, around, NOW).step) == commands
 
 
 @pytest.mark.parametrize(
