@@ -22,6 +22,7 @@ from tests.invariants import Broken
 from . import node_failures, placed_jobs
 from .fleet_template import template
 from .happenings import create_placed_job, restore_nodes
+from .placed_jobs import RACK
 from .seeds import unlogged
 from .world import World
 
@@ -74,7 +75,6 @@ async def lived():
         pytest.param(nodes_are_never_full, "has 2 cpus, of which", id="a node is given away twice"),
         pytest.param(quota_is_never_used_up, "cohort fair has", id="a cohort is given away twice"),
         pytest.param(pods_choose_their_nodes, "that were assigned", id="pods are elsewhere than they were assigned"),
-        pytest.param(nothing_is_required, "must be in one", id="pods are apart that must be together"),
     ],
 )
 def test_a_mistake_is_noticed(monkeypatch, mistake, broken):
@@ -83,6 +83,27 @@ def test_a_mistake_is_noticed(monkeypatch, mistake, broken):
 
     with running(made) as runner, pytest.raises(Broken, match=broken):
         runner.run(lived())
+
+
+def test_pods_that_are_apart_although_they_must_be_together_are_noticed(monkeypatch):
+    made = template()
+    nothing_is_required(monkeypatch)
+
+    with running(made) as runner, pytest.raises(Broken, match=f"must be in one {RACK}"):
+        runner.run(crowded())
+
+
+async def crowded():
+    """Leave one cpu in each rack of a worker, and ask for two that are in one."""
+    world = World(0)
+    async with world.living(template()):
+        await advance(20)
+        worker = world.workers[0]
+        for number, pods in enumerate((3, 3, 2)):
+            made = placed_jobs.job(f"job-{number:02}", 600, "fair-a", placed_jobs.Ask({REQUIRED: RACK}, pods))
+            await world.client(worker).create(Job.resource, made)
+            await advance(10)
+        await world.check()
 
 
 @pytest.mark.parametrize("way", ["deleted", "tainted", "silent", "shut down"])
