@@ -32,7 +32,7 @@ app = typer.Typer(
 
     \b
     Example:
-      fleetqueue kubeconfig cluster1              (short for: kubeconfig show cluster1)
+      fleetqueue kubeconfig cluster1  # short for: kubeconfig show cluster1
       export KUBECONFIG=$(fleetqueue kubeconfig --path)
       fleetqueue kubeconfig create --kubeconfig admin.kubeconfig > worker1.kubeconfig
     """,

@@ -58,7 +58,7 @@ def logs(
     \b
     Example:
       fleetqueue logs train -n team-a -f
-      fleetqueue logs Job/train --worker-context cluster1 --tail 20
+      fleetqueue logs Job/train -n team-a --worker-context cluster1 --tail 20
       fleetqueue logs --part hub/kueue -f
     """
     where = folder(data_dir)

@@ -61,11 +61,15 @@ def example_text(name: str) -> str:
 
 
 def copy(name: str, target: Path) -> list[Path]:
-    """Write `deploy` (chart, plain manifests, add-on) or `examples` into a folder; return the files."""
+    """Write `deploy` (chart, plain manifests, add-on) or `examples` into a folder; return the files.
+
+    In a checkout, whose own folders these are, they stay as they are.
+    """
     source = folder(name)
     kept = [path for path in sorted(source.rglob("*")) if path.is_file() and not path.name.startswith("Dockerfile")]
     written = [target / path.relative_to(source) for path in kept]
     for path, place in zip(kept, written, strict=True):
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place)
+        if not (place.exists() and place.samefile(path)):
+            shutil.copyfile(path, place)
     return written

@@ -1,7 +1,10 @@
+"""A shell, and one in which a fleet runs."""
+
 from collections.abc import Iterator
 
 import pytest
 
+from .fleet import FLEET
 from .shell import Shell
 
 
@@ -11,3 +14,10 @@ def empty(tmp_path) -> Iterator[Shell]:
     shell = Shell(tmp_path)
     yield shell
     shell.close()
+
+
+@pytest.fixture
+def fleet(empty) -> Shell:
+    for line in FLEET:
+        empty.type(line)
+    return empty

@@ -8,12 +8,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import dedent
 
 from fleetqueue.real import tools
 from tests.deploy import built_tools
 
 ROOT = Path(__file__).parents[3]
-BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(?:console|text\nExample:)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINE = re.compile(r"^for .*; do\n(?:.*\n)*?done$|^.+$", re.MULTILINE)
 OF_THE_CHECKOUT = ("benchmarks", "deploy", "examples", "samples", "tools")
 INTERRUPTED = 130
@@ -24,7 +25,7 @@ def lines_of(page: str, numbers: Sequence[int] = ()) -> list[str]:
 
     What is broken with a backslash is one, and so is a loop.
     """
-    blocks = BLOCK.findall((ROOT / page).read_text())
+    blocks = [dedent(block) for block in BLOCK.findall((ROOT / page).read_text())]
     chosen = [blocks[n] for n in numbers] or blocks
     return [line for block in chosen for line in LINE.findall(block.replace("\\\n", " "))]
 
@@ -66,7 +67,7 @@ class Shell:
         self._remember()
         return said
 
-    def type_until_ctrl_c(self, line: str, wanted: str) -> str:
+    def type_until_ctrl_c(self, line: str, wanted: str, code: int = INTERRUPTED) -> str:
         """Type what runs until somebody presses Ctrl-C, who does so when something was printed."""
         process = subprocess.Popen(
             ["bash", "-c", f"exec {line}"],
@@ -84,7 +85,7 @@ class Shell:
                 process.send_signal(signal.SIGINT)
                 break
         said += process.communicate()[0]
-        assert process.returncode == INTERRUPTED, f"$ {line}\n{said}"
+        assert process.returncode == code, f"$ {line}\n{said}"
         return said
 
     def _remember(self) -> None:

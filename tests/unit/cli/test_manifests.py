@@ -106,6 +106,16 @@ def test_examples_are_written(fleetqueue, tmp_path):
     assert files(tmp_path) == files(ROOT / "examples")
 
 
+def test_in_a_checkout_they_stay_as_they_are(fleetqueue, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    before = {path: path.stat().st_mtime_ns for path in (ROOT / "examples").iterdir()}
+
+    result = fleetqueue("examples", "-o", str(tmp_path / "examples"))
+
+    assert result.code == 0
+    assert {path: path.stat().st_mtime_ns for path in (ROOT / "examples").iterdir()} == before
+
+
 @pytest.mark.parametrize("command", [("manifests", "--image", "x:1"), ("examples", "job-demo1")])
 def test_what_is_written_to_a_folder_is_written_as_it_is(fleetqueue, tmp_path, command):
     assert fleetqueue(*command, "-o", str(tmp_path)).code == 2
