@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fleetqueue.real import layout, tools
+from fleetqueue.testing.browser import find as find_browser
 
 
 def helm() -> Path:
@@ -22,6 +23,12 @@ def kubectl() -> Path:
     built = layout.find()
     found = built.binary("kubectl") if built else shutil.which("kubectl")
     return _there(Path(found) if found else None, "there is no kubectl: `make engine` builds it")
+
+
+def browser() -> Path:
+    """Return Chromium, or a browser that is alike."""
+    found = find_browser()
+    return _there(Path(found) if found else None, "there is no Chromium: `make browser` installs it, or says how")
 
 
 def promtool() -> Path:

@@ -88,9 +88,10 @@ def fleetqueue(
 
     \b
     Example:
-      fleetqueue demo                                the stories, in half a minute
-      fleetqueue up --scenario multikueue --detach   a hub and three workers
-      fleetqueue get jobs                            how far jobs are, and why
+      fleetqueue demo                                # the stories, in half a minute
+      fleetqueue up --scenario multikueue --detach   # a hub and three workers
+      export KUBECONFIG=$(fleetqueue kubeconfig --path)
+      fleetqueue get jobs                            # how far jobs are, and why
     """
 
 

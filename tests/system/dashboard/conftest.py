@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import orjson
-import pytest
 import pytest_asyncio
 import yaml
 
@@ -14,7 +13,8 @@ from fleetqueue.api.core_v1 import Secret
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 from fleetqueue.dashboard.server import Dashboard, DashboardSettings
-from fleetqueue.testing.browser import Browser, find
+from fleetqueue.testing.browser import Browser
+from tests.deploy import built_tools
 
 from .fleet import FleetWithJobs
 
@@ -121,9 +121,8 @@ async def asking(dashboard):
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
 async def browser(tmp_path_factory):
-    """A browser; a test that needs one is left out where there is none: `make browser` installs it."""
-    if find() is None:
-        pytest.skip("no Chromium on this machine: `make browser` installs it, or says how")
+    """A browser; a test that needs one is left out where there is none, except in CI."""
+    built_tools.browser()
     async with Browser.open(tmp_path_factory.mktemp("profile")) as browser:
         yield browser
 

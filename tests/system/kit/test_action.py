@@ -98,12 +98,19 @@ class Runner:
         return dict(line.partition("=")[::2] for line in self.files[file].read_text().splitlines())
 
 
-async def test_its_steps_start_a_fleet_that_later_steps_find_and_end_it(tmp_path):
+@pytest.mark.parametrize(
+    ("scenario", "kinds"),
+    [
+        pytest.param("none", set(), id="bare clusters"),
+        pytest.param("multikueue", {"clusterqueues", "managedclusters", "jobsets"}, id="with everything"),
+    ],
+)
+async def test_its_steps_start_a_fleet_that_later_steps_find_and_end_it(tmp_path, scenario, kinds):
     if shutil.which("bash") is None:
         pytest.skip("there is no bash")
     runner = Runner(tmp_path)
 
-    runner.use("fleet", workers="1", scenario="none")
+    runner.use("fleet", workers="1", scenario=scenario)
     try:
         kubeconfig = Path(runner.told("GITHUB_ENV")["KUBECONFIG"])
         client = connect(load(kubeconfig, "cluster1"))

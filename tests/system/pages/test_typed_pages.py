@@ -13,8 +13,8 @@ ELSEWHERE = {
     "docs/en/guides/testing.md": "tests/system/kit/test_guide.py",
     "samples/testing-your-operator/README.md": "tests/system/kit/test_sample_project.py",
 }
-"""Pages that another test types; tests/system/pages/test_typed_commands.py does those of commands."""
-COMMANDS = "docs/en/reference/commands/"
+"""Pages that another test types; those of commands are typed by test_typed_commands.py beside this."""
+COMMANDS = ("docs/en/reference/cli.md", "docs/en/reference/commands/")
 WORKER = "kubectl create namespace fleetqueue-system"
 """What is typed first "on the worker", which here was a worker of the add-on before."""
 HELD = """kubectl patch clusterqueue cluster-queue-demo2 --type=merge -p '{"spec":{"admissionChecksStrategy":null}}'"""

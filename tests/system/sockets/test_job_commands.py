@@ -1,7 +1,10 @@
 """Commands about jobs and workers, as typed, on an embedded fleet: submit, get, logs, drain, cut."""
 
 import json
+import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -157,3 +160,26 @@ def test_what_changes_a_hub_can_be_read_by_programs(typed):
     assert change["change"].startswith("---")
     assert (left["cluster"], left["forced"]) == ("cluster3", False)
     assert any("waiting until nothing of ours is left on it" in line for line in left["said"])
+
+
+@pytest.fixture
+def as_plugin(typed, monkeypatch):
+    """Type commands of ours to kubectl, which finds the program beside the others of the package."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{typed.environ['PATH']}"
+    monkeypatch.setitem(typed.environ, "PATH", path)
+    return lambda *arguments: typed("fleetqueue", *arguments, program="kubectl")
+
+
+def test_kubectl_runs_the_same_commands(typed, as_plugin):
+    plugins = typed("plugin", "list", program="kubectl")
+    usage = as_plugin("get", "jobs", "--help")
+    clusters = as_plugin("get", "clusters", "-o", "json")
+    missing = as_plugin("get", "jobs", "nope")
+
+    assert "/kubectl-fleetqueue" in plugins[1], plugins[2]
+    assert usage[1].startswith("Usage: kubectl fleetqueue get jobs ")
+    assert [row["name"] for row in rows(clusters)] == [
+        row["name"] for row in rows(typed("get", "clusters", "-o", "json"))
+    ]
+    assert missing == typed("get", "jobs", "nope")
+    assert missing[0] == 3

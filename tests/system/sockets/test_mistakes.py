@@ -2,8 +2,12 @@
 
 import base64
 import re
+import shlex
 
 import pytest
+import yaml
+
+from fleetqueue.manifests.custom_kinds import crds
 
 from .typed import Typed, job
 
@@ -164,3 +168,56 @@ def test_in_a_terminal_without_unicode_all_is_printed_and_chinese_files_are_read
 
     assert [(code, err) for code, _, err in answers] == [(0, "")] * len(answers)
     assert all(out.isascii() for _, out, _ in answers)
+
+
+@pytest.fixture(scope="module")
+def bare_worker(typed, tmp_path_factory):
+    """Return the kubeconfig of a cluster that has Kueue's kinds, and neither OCM nor anything of ours."""
+    folder = str(tmp_path_factory.mktemp("bare"))
+    code, _, err = typed("up", "--workers", "1", "--in-memory", "--detach", "--data-dir", folder)
+    assert code == 0, err
+    kubeconfig = f"{folder}/cluster1/kubeconfig"
+    kinds = yaml.safe_dump_all(crds("kueue"))
+    code, _, err = typed("--kubeconfig", kubeconfig, "create", "-f", "-", program="kubectl", stdin=kinds)
+    assert code == 0, err
+    yield kubeconfig
+    typed("down", "--delete", "--data-dir", folder)
+
+
+@pytest.mark.parametrize("seconds", ["4", "0.1"])
+def test_who_waits_too_short_for_a_new_worker_hears_nothing_against_the_controller(typed, bare_worker, seconds):
+    name = f"bare{seconds.replace('.', '-')}"
+
+    code, _, err = typed("join", name, "--kubeconfig", bare_worker, "--timeout", seconds)
+
+    assert code == 3
+    assert f"not within {seconds} s" in err
+    assert "the controller is at work" in err
+    assert "run this again with a longer --timeout" in err
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        pytest.param('{"workers": 1, "engine": "embed', id="half written"),
+        pytest.param("[]", id="something else"),
+        pytest.param('{"workers": 1, "engine": "steam"}', id="an engine that nobody has"),
+    ],
+)
+def test_the_advice_for_a_broken_record_of_a_fleet_works_as_it_is_printed(typed, tmp_path, record):
+    folder = tmp_path / "my fleet"
+    start = ("up", "--workers", "1", "--detach", "--data-dir", str(folder))
+    typed(*start)
+    typed("down", "--data-dir", str(folder))
+    (folder / "fleet.json").write_text(record)
+
+    broken = typed(*start)
+    (advice,) = re.findall(r"`fleetqueue (down --delete [^`]*)`", broken[2])
+    followed = typed(*shlex.split(advice))
+    again = typed(*start)
+
+    assert broken[0] == 1
+    assert f"{folder}/fleet.json is broken" in broken[2]
+    assert followed[:2] == (0, f"the fleet in {folder} is gone\n")
+    assert again[0] == 0, again[2]
+    assert typed(*shlex.split(advice))[0] == 0
