@@ -3,7 +3,11 @@
 import pytest
 
 from fleetqueue.api import core_v1 as core
+from fleetqueue.api.batch_v1 import Job
+from fleetqueue.api.events_v1 import Event
+from fleetqueue.embedded.kubernetes.jobs import JobController
 from fleetqueue.embedded.kubernetes.pod_garbage import PodGarbageController
+from fleetqueue.embedded.kubernetes.pods import MOST_WAITING
 from fleetqueue.embedded.kubernetes.settings import KubernetesSettings
 from fleetqueue.testing.virtual_time import advance, settle
 
@@ -84,6 +88,23 @@ async def test_the_oldest_ended_pods_beyond_a_number_go(env):
             await settle()
 
         assert await env.names(core.Pod) == ["a", "c", "d"]
+
+
+async def test_a_huge_job_whose_pods_end_never_has_more_objects_than_its_bounds(env):
+    kept, turns, ending = 20, 4, 60
+    pods = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}}
+    await env.add(Job, "job", spec={"template": pods, "parallelism": 1_000_000, "completions": 1_000_000})
+    async with env.running(JobController, PodGarbageController, **keeping(ended=kept)):
+        counts = []
+        for _ in range(turns):
+            waiting = [pod for pod in await env.pods() if pod["status"]["phase"] == "Pending"]
+            for pod in waiting[:ending]:
+                await env.end_pod(pod["metadata"]["name"])
+            await advance(60)
+            counts.append((len(await env.pods()), len(await env.list(Event))))
+
+        assert counts == [(MOST_WAITING + kept, counts[0][1])] * turns
+        assert (await env.get(Job, "job"))["status"]["succeeded"] == turns * ending
 
 
 async def test_a_terminating_pod_of_a_node_out_of_service_is_removed(env):
