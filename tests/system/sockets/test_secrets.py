@@ -4,6 +4,7 @@ import base64
 import importlib
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -37,7 +38,15 @@ READING = (
     ("status", "-o", "json"),
     ("list", "-o", "json"),
     ("logs", "job-secret"),
+    ("drain", "cluster3", "-o", "json"),
+    ("undrain", "cluster3"),
+    ("get", "clusters", "-o", "yaml"),
 )
+WATCHING = (
+    ("get", "jobs", "-A", "-w", "-o", "json"),
+    ("get", "clusters", "-w"),
+)
+"""What goes on until Ctrl-C; it has printed something then."""
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +61,15 @@ def typed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def secrets(typed):
-    """All that must not be read by others: values of Secrets, and what opens clusters in kubeconfigs."""
-    values = {*opening(yaml.safe_load(Path(typed.environ["KUBECONFIG"]).read_text()))}
+    return secrets_of(typed, typed.environ["KUBECONFIG"])
+
+
+def secrets_of(typed, kubeconfig):
+    """Return what others must not read of a fleet: values of Secrets, and what opens clusters in kubeconfigs."""
+    values = {*opening(yaml.safe_load(Path(kubeconfig).read_text()))}
     for context in CONTEXTS:
-        code, out, err = typed("--context", context, "get", "secrets", "-A", "-o", "json", program="kubectl")
+        place = ("--kubeconfig", str(kubeconfig), "--context", context)
+        code, out, err = typed(*place, "get", "secrets", "-A", "-o", "json", program="kubectl")
         assert code == 0, err
         for secret in json.loads(out)["items"]:
             for key, encoded in (secret.get("data") or {}).items():
@@ -77,9 +91,30 @@ def opening(kubeconfig):
             yield from (key, base64.b64decode(key).decode())
 
 
-def test_commands_print_no_secret_and_logs_keep_none(typed, secrets):
+@pytest.fixture(scope="module")
+def joining(typed, tmp_path_factory):
+    """Return what is typed to join a worker, whose kubeconfig holds the key of its administrator."""
+    file = tmp_path_factory.mktemp("worker") / "kubeconfig"
+    file.write_text(typed("kubeconfig", "cluster3")[1])
+    return ("join", "cluster3", "--kubeconfig", str(file), "--label", "seen=yes")
+
+
+def until_ctrl_c(typed, words):
+    """Type what goes on, and press Ctrl-C when it has printed a line."""
+    process = typed.start(*words)
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    rest, err = process.communicate(timeout=60)
+    return process.returncode, first + rest, err
+
+
+def test_commands_print_no_secret_and_logs_keep_none(typed, secrets, joining):
+    planned = typed("explain", "job", "-f", "-", "-o", "json", stdin=job("job-planned", 1))
     submitted = typed("submit", "-f", "-", "--follow", "-o", "json", stdin=job("job-secret", 1))
-    printed = {"submit": submitted} | {" ".join(words): typed(*words) for words in READING}
+    followed = typed("submit", "-f", "-", "--follow", stdin=job("job-followed", 1))
+    printed = {"explain -f": planned, "submit": submitted, "submit --follow": followed, "join": typed(*joining)}
+    printed |= {" ".join(words): typed(*words) for words in READING}
+    printed |= {" ".join(words): until_ctrl_c(typed, words) for words in WATCHING}
     texts = {name: out + err for name, (_, out, err) in printed.items()}
     folder = Path(typed.environ["XDG_STATE_HOME"])
     texts |= {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.log*")}
@@ -87,6 +122,20 @@ def test_commands_print_no_secret_and_logs_keep_none(typed, secrets):
     assert len(secrets) > len(CONTEXTS)
     assert all(texts[name] for name in printed), [name for name in printed if not texts[name]]
     assert any(name.endswith(".log") for name in texts)
+    assert [name for name, text in texts.items() if any(secret in text for secret in secrets)] == []
+
+
+def test_the_demo_prints_no_secret_and_its_logs_keep_none(typed, tmp_path):
+    folder = tmp_path / "demo"
+    code, out, err = typed("demo", "2", "--keep", "--data-dir", str(folder))
+    try:
+        texts = {"out": out, "err": err} | {path.name: path.read_text() for path in folder.rglob("*.log*")}
+        secrets = secrets_of(typed, folder / "kubeconfig")
+    finally:
+        typed("down", "--delete", "--data-dir", str(folder))
+
+    assert code == 0, err
+    assert len(secrets) > len(CONTEXTS)
     assert [name for name, text in texts.items() if any(secret in text for secret in secrets)] == []
 
 
