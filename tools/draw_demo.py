@@ -24,7 +24,7 @@ def main() -> int:
     printed = run_demo()
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     for line in chosen(printed):
-        console.print(Text.from_ansi(line), overflow="ellipsis", no_wrap=True)
+        console.print(Text.from_ansi(line), overflow="fold")
     picture.parent.mkdir(parents=True, exist_ok=True)
     picture.write_text(without_foreign_fonts(console.export_svg(title=f"$ {COMMAND}")))
     print(f"{picture}: drawn")

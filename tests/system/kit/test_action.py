@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fleetqueue.api.cluster_v1 import ManagedCluster
 from fleetqueue.api.core_v1 import Node
+from fleetqueue.api.kueue_v1beta2 import ClusterQueue
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
 
@@ -98,27 +100,43 @@ class Runner:
         return dict(line.partition("=")[::2] for line in self.files[file].read_text().splitlines())
 
 
-@pytest.mark.parametrize(
-    ("scenario", "kinds"),
-    [
-        pytest.param("none", set(), id="bare clusters"),
-        pytest.param("multikueue", {"clusterqueues", "managedclusters", "jobsets"}, id="with everything"),
-    ],
-)
-async def test_its_steps_start_a_fleet_that_later_steps_find_and_end_it(tmp_path, scenario, kinds):
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory):
+    """One runner for all: its steps install the package anew, and what that needs only once."""
     if shutil.which("bash") is None:
         pytest.skip("there is no bash")
-    runner = Runner(tmp_path)
+    return Runner(tmp_path_factory.mktemp("runner"))
 
+
+async def looked_at(runner, context, kind):
+    """Return the names of what later steps of the job find; None where the kind is not served."""
+    client = connect(load(Path(runner.told("GITHUB_ENV")["KUBECONFIG"]), context))
+    try:
+        if not await client.serves(kind.resource):
+            return None
+        return [item["metadata"]["name"] for item in (await client.list(kind.resource)).items]
+    finally:
+        await client.close()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "members"),
+    [
+        pytest.param("none", None, id="bare clusters"),
+        pytest.param("multikueue", ["cluster1"], id="with Kueue and OCM"),
+    ],
+)
+async def test_its_steps_start_a_fleet_that_later_steps_find_and_end_it(runner, scenario, members):
     runner.use("fleet", workers="1", scenario=scenario)
     try:
-        kubeconfig = Path(runner.told("GITHUB_ENV")["KUBECONFIG"])
-        client = connect(load(kubeconfig, "cluster1"))
-        nodes = (await client.list(Node.resource)).items
-        await client.close()
+        nodes = await looked_at(runner, "cluster1", Node)
+        clusters = await looked_at(runner, "hub", ManagedCluster)
+        queues = await looked_at(runner, "hub", ClusterQueue)
     finally:
         runner.use("down")
 
-    assert [node["metadata"]["name"] for node in nodes] == ["cluster1-control-plane"]
+    kubeconfig = Path(runner.told("GITHUB_ENV")["KUBECONFIG"])
+    assert nodes == ["cluster1-control-plane"]
+    assert (clusters, queues is None) == (members, members is None)
     assert runner.told("GITHUB_OUTPUT") == {"kubeconfig": str(kubeconfig)}
     assert not kubeconfig.parent.exists()

@@ -89,7 +89,7 @@ READING = [
             "cluster cluster1": "ManagedCluster cluster1: NotChosen",
         },
     ),
-    of("doctor", shows={"fleetqueue doctor": "nothing wrong was found|^$"}),
+    of("doctor", shows={"fleetqueue doctor": r"nothing wrong was found|\A[^\t]*\Z"}),
     of(
         "dashboard",
         instead={"8000": free_port()},
