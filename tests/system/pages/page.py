@@ -10,10 +10,10 @@ NOT_TYPED = {
     "python benchmarks/": "it measures for minutes; `make bench` runs the same files",
     "ssh ": "there is no other machine",
     "fleetqueue engine build": "it takes 20 minutes; CI begins with it (`make engine`)",
-    "fleetqueue demo --engine kubernetes": "it needs the real engine; tests/real/stories tells the same stories there",
-    "fleetqueue restart": "the parts of a fleet are processes on the real engine only",
-    "fleetqueue pause": "as restart; tests/system/sockets/test_paused_parts.py types it on processes",
+    "fleetqueue demo --engine kubernetes": "it needs the real engine; tests/system/stories tells the same there",
+    "fleetqueue pause": "embedded parts are no processes: tests/system/sockets/test_paused_parts.py types it on some",
     "fleetqueue resume": "as pause",
+    "fleetqueue restart": "as pause",
 }
 """Lines that no test types, by how they begin, and why."""
 WITH_HELM = "helm "

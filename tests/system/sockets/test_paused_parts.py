@@ -1,7 +1,8 @@
-"""`fleetqueue pause` and `resume`, as typed, on a fleet whose parts are processes: here programs that count."""
+"""`fleetqueue pause`, `resume` and `restart`, as typed, where parts are processes: here programs that count."""
 
 import asyncio
 import json
+import shlex
 import sys
 
 import pytest
@@ -10,6 +11,7 @@ from fleetqueue.lab.control import SOCKET
 from fleetqueue.lab.processes import Command
 from fleetqueue.lab.supervisor import Supervisor
 from fleetqueue.real.fleet import RealFleet
+from tests.system.pages.shell import lines_of
 
 from .eventually import eventually
 from .typed import Typed
@@ -18,11 +20,12 @@ COUNTING = "import itertools, time\nfor n in itertools.count(): print(n, flush=T
 
 
 class CountingFleet(RealFleet):
-    """A fleet of processes in which one that counts stands for Kueue, so that no engine is needed."""
+    """A fleet of processes in which those that count stand for parts, so that no engine is needed."""
 
     async def start(self):
         self.ownership.take()
-        self.processes.start(Command("hub/kueue", (sys.executable, "-c", COUNTING), self.log))
+        for name, log in (("hub/kueue", self.log), ("hub/controller", self.data_dir / "controller.log")):
+            self.processes.start(Command(name, (sys.executable, "-c", COUNTING), log))
 
     @property
     def log(self):
@@ -71,7 +74,7 @@ async def test_a_part_stands_still_until_it_is_let_go_on(fleet, typed):
 
     again = f"fleetqueue resume hub/kueue --data-dir {fleet.data_dir}"
     assert paused == (0, f"hub/kueue is paused; let it go on with `{again}`\n", "")
-    assert [row["state"] for row in json.loads(status[1])] == ["paused"]
+    assert {row["name"]: row["state"] for row in json.loads(status[1])}["hub/kueue"] == "paused"
     assert resumed == (0, "hub/kueue goes on\n", "")
     await asyncio.to_thread(eventually, lambda: fleet.counted() > before)
 
@@ -79,4 +82,14 @@ async def test_a_part_stands_still_until_it_is_let_go_on(fleet, typed):
 async def test_a_part_that_is_not_there_is_told_with_those_that_are(typed):
     code, _, err = await typed("pause", "hub/nope")
 
-    assert (code, err) == (3, 'error: there is no process "hub/nope"; there are: hub/kueue\n')
+    assert (code, err) == (3, 'error: there is no process "hub/nope"; there are: hub/controller, hub/kueue\n')
+
+
+@pytest.mark.parametrize("page", ["pause", "resume", "restart"])
+async def test_the_examples_of_its_page_work_as_they_are_printed(typed, page):
+    lines = lines_of(f"docs/en/reference/commands/{page}.md")
+
+    answers = [await typed(*shlex.split(line)[1:]) for line in lines]
+
+    assert lines
+    assert [(code, err) for code, _, err in answers if code] == []
