@@ -79,12 +79,15 @@ class Shell:
             preexec_fn=listening,
         )
         said = ""
-        for printed in process.stdout or ():
-            said += printed
-            if re.search(wanted, said):
-                process.send_signal(signal.SIGINT)
-                break
-        said += process.communicate()[0]
+        try:
+            for printed in process.stdout or ():
+                said += printed
+                if re.search(wanted, said):
+                    process.send_signal(signal.SIGINT)
+                    break
+            said += process.communicate()[0]
+        finally:
+            process.kill()  # where it does not print that, the test ends before it does
         assert process.returncode == code, f"$ {line}\n{said}"
         return said
 
