@@ -16,6 +16,7 @@ NAME = re.compile(r"\w+( [a-z]+(-[a-z]+)*)*")
 """A command without anything to do it with is only a name of it; the pages of commands have the examples."""
 ELSEWHERE = {
     "fleetqueue up --scenario multikueue": "so begins the fleet of these tests",
+    "fleetqueue up --engine kubernetes": "it needs the real engine; tests/real begin with such fleets",
     "fleetqueue submit --follow": "the page of submit has a whole one",
     "fleetqueue unjoin --force": "docs/en/guides/lost-workers.md has a whole one",
     "kubectl patch --subresource=status": "the stories do it",
