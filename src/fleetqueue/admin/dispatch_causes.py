@@ -101,7 +101,7 @@ def waits_for_lost(said: str, hub: HubState) -> Cause | None:
     if not found or "does not answer since" not in rest:
         return None
     name = hub.cluster_of(rest.partition(",")[0])
-    step = f"bring {name} back; or give it up: `fleetqueue unjoin {name} --force`"
+    step = f"bring {name} back; only if it is gone for good, give it up: `fleetqueue unjoin {name} --force`"
     code = "WaitsForFence" if "agent renews" in rest else "WaitsForLostWorker"
     return Cause(code, f"{messages.WAITS_FOR}{rest}", step)
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence, Set
 
+from fleetqueue.admin.hub_state import seen
 from fleetqueue.admin.inventory import listed
+from fleetqueue.admin.job_names import job_name
 from fleetqueue.admin.waiting import Observed
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -18,6 +20,7 @@ from fleetqueue.api.fleetqueue import (
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
 from fleetqueue.controllers.credentials.who_needs_one import clusters_of_member
+from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
 from fleetqueue.runtime.cluster import is_ours
 
@@ -32,6 +35,8 @@ async def unjoin(hub: Client, name: str, report: Report, *, force: bool, limit: 
     members = [member for member in await listed(hub, kueue.MultiKueueCluster) if leads_to(member, name)]
     live = await _managed_cluster(hub, name, is_expected=not members)
     await _tell_of_account(hub, name, report)
+    if force:
+        await _tell_of_jobs(hub, members, report)
     if live is not None:
         await _close(hub, live)
     if not force:
@@ -63,6 +68,38 @@ async def _tell_of_account(hub: Client, name: str, report: Report) -> None:
             return
         report(f"{live} was not made by fleetqueue: it stays")
     report("there is no admin kubeconfig of fleetqueue's: an account that was made with one stays on the worker")
+
+
+async def _tell_of_jobs(hub: Client, members: Sequence[kueue.MultiKueueCluster], report: Report) -> None:
+    """Name the jobs that may still run where nobody can look, before they are given up."""
+    silent = [member for member in members if not member.is_connected]
+    workloads = await seen(hub, kueue.Workload) if silent else ()
+    for member in silent:
+        why = f" ({member.refusal})" if member.refusal else ""
+        if workloads is None:
+            told = "which jobs may still run there is not known, since you may not list Workloads"
+        elif jobs := jobs_left(member.name, workloads):
+            told = f"may still run there, and start elsewhere now, so they run twice if they do: {_some(jobs)}"
+        else:
+            told = "the hub knows of no job that may still run there"
+        report(f"{member.name} does not answer{why}: {told}")
+
+
+def jobs_left(member: str, workloads: Iterable[kueue.Workload]) -> list[str]:
+    """Return the jobs that run on a cluster, or may: also those that were taken back, and wait for it."""
+    waits = f"{messages.WAITS_FOR}{member},"
+    return sorted(
+        f"{one.namespace}/{job_name(one)}"
+        for one in workloads
+        if one.is_live
+        and (member in one.clusters or any(waits in check.message for check in one.status.admission_checks))
+    )
+
+
+def _some(jobs: Sequence[str]) -> str:
+    more = len(jobs) - messages.MOST_NAMED
+    rest = f" and {more} more, which `fleetqueue get jobs` shows" if more > 0 else ""
+    return ", ".join(jobs[: messages.MOST_NAMED]) + rest
 
 
 async def _close(hub: Client, cluster: ManagedCluster) -> None:

@@ -518,7 +518,7 @@ async def heal(fleet: ExaminedFleet) -> None:
 LOST = FaultGroup(
     "lost",
     (
-        PlantedFault("DrainStuck", "hub: MultiKueueConfig placement-demo2", cut),
+        PlantedFault("DrainStuck", "hub: MultiKueueConfig placement-demo2", cut, by_hand=heal),
         PlantedFault("NotConnected", "cluster3: MultiKueueCluster placement-demo2-cluster3", nothing, by_hand=heal),
     ),
     shows=60.0,

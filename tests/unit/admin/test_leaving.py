@@ -8,9 +8,11 @@ from fleetqueue.admin.leaving import unjoin
 from fleetqueue.admin.waiting import NoAnswer, NotInTime
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.cluster_v1 import CLUSTER_SET_LABEL, ManagedCluster
 from fleetqueue.api.core_v1 import Secret, secret
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL, CREDENTIALS_ANNOTATION, GIVEN_UP
+from fleetqueue.api.meta import controller_reference
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.admin_kubeconfigs import IN_USE
 from fleetqueue.controllers.placement_admission.names import DRAINING
@@ -147,6 +149,61 @@ async def test_force_does_not_wait_for_jobs_and_has_their_drain_ended(api):
 
     assert api.get(ManagedCluster, "cluster1") is None
     assert api.get(kueue.MultiKueueCluster, "gpu-cluster1").metadata.annotations[GIVEN_UP] == "true"
+
+
+def lost_member(api: ArrangedApi) -> None:
+    api.add(cluster(), admin_kubeconfig(), member())
+    lost = condition("Active", False, "ClientConnectionFailed", "no route to host")
+    api.change(kueue.MultiKueueCluster, "gpu-cluster1", status={"conditions": [lost]})
+
+
+def job_on(name: str, member: str = "gpu-cluster1", *, waits: bool = False, ended: bool = False) -> dict[str, object]:
+    """Build the Workload of a Job that runs on a cluster, or waits for one."""
+    said = f"waits for {member}, which may run it and does not answer since 2026-01-01T00:00:00Z"
+    check = {"name": "gpu", "state": "Pending", "message": said, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    status: dict[str, object] = {"admissionChecks": [check]} if waits else {"clusterName": member}
+    status["conditions"] = [condition(kueue.FINISHED)] if ended else []
+    manifest = kueue.Workload.manifest(f"job-{name}", "a", status=status)
+    manifest["metadata"]["ownerReferences"] = [controller_reference(Job.resource, name, name)]
+    return manifest
+
+
+async def test_force_names_the_jobs_that_may_still_run_on_a_silent_worker(api):
+    lost_member(api)
+    api.add(job_on("runs"), job_on("waits", waits=True), job_on("ended", ended=True), job_on("other", "gpu-cluster2"))
+
+    told = await leave(api, force=True)
+
+    assert told[0] == (
+        "gpu-cluster1 does not answer (ClientConnectionFailed: no route to host): may still run there, and start"
+        " elsewhere now, so they run twice if they do: a/Job/runs, a/Job/waits"
+    )
+    assert any("are taken back, or given up" in line for line in told[1:])
+
+
+@pytest.mark.parametrize(
+    ("jobs", "ending"),
+    [
+        pytest.param(0, "the hub knows of no job that may still run there", id="none"),
+        pytest.param(12, "a/Job/j09 and 2 more, which `fleetqueue get jobs` shows", id="many"),
+    ],
+)
+async def test_force_says_it_of_no_jobs_and_of_many(api, jobs, ending):
+    lost_member(api)
+    api.add(*(job_on(f"j{number:02}") for number in range(jobs)))
+
+    told = await leave(api, force=True)
+
+    assert told[0].endswith(ending)
+
+
+async def test_force_says_where_nobody_may_see_what_runs_on_a_silent_worker(api):
+    lost_member(api)
+    api.way.fail_on("list workloads*", errors.Forbidden("no"), times=1)
+
+    told = await leave(api, force=True)
+
+    assert told[0].endswith("which jobs may still run there is not known, since you may not list Workloads")
 
 
 async def test_force_waits_until_no_config_offers_the_worker_to_new_jobs(api):

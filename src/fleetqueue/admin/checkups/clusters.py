@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from fleetqueue.admin.checkups.findings import HUB, Finding, RepairStep, by_hand, fleetqueue, found, merged
+from fleetqueue.admin.checkups.findings import HUB, Finding, RepairStep, by_hand, fleetqueue, found, merged, repaired
 from fleetqueue.admin.checkups.survey import FleetSurvey, cluster_of
 from fleetqueue.admin.checkups.system_parts import OcmPart, started
 from fleetqueue.api import cluster_v1 as cluster
@@ -36,9 +36,10 @@ def _revive(fleet: FleetSurvey, name: str) -> RepairStep:
     down = [part for part in worker.objects.all(OcmPart) if part.is_down] if worker else []
     if down:
         return started(down[0], name)
-    return by_hand(
+    return repaired(
+        name,
         f"look whether {name} is up, whether the agent in its namespace open-cluster-management-agent runs and reaches"
-        " the hub; if it is gone for good: fleetqueue unjoin --force"
+        " the hub",
     )
 
 

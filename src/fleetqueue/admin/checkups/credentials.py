@@ -4,21 +4,39 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from fleetqueue.admin.checkups.findings import HUB, Finding, RepairStep, applied, by_hand, fleetqueue, found, merged
-from fleetqueue.admin.checkups.placements import used_placements
+from fleetqueue.admin.checkups.findings import (
+    HUB,
+    Finding,
+    RepairStep,
+    applied,
+    by_hand,
+    found,
+    merged,
+    repaired,
+)
+from fleetqueue.admin.checkups.placements import our_checks, used_placements
 from fleetqueue.admin.checkups.queues import clusters_of
 from fleetqueue.admin.checkups.survey import CredentialProof, FleetSurvey, SeenObjects, cluster_of
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, IDENTITY_NAMESPACE, MISSING_KINDS, REFUSED, credentials_secret
+from fleetqueue.api.fleetqueue import (
+    CLUSTER_LABEL,
+    IDENTITY_NAMESPACE,
+    MISSING_KINDS,
+    REFUSED,
+    credentials_secret,
+    placement_of,
+)
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.controllers.credentials.secret_content import Issued, read
 from fleetqueue.controllers.credentials.worker_rules import JOB_KINDS, PolicyRule
+from fleetqueue.controllers.placement_admission import messages
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
+from fleetqueue.controllers.placement_admission.names import DRAINING_CONDITION
 from fleetqueue.runtime.cluster import is_ours
 
 LATE = 0.9
@@ -193,15 +211,15 @@ def connections(fleet: FleetSurvey) -> Iterator[Finding]:
         if member.refusal or _is_old(member, fleet):
             wrong = member.refusal or "Kueue has not looked at it yet"
             name = next(iter(clusters_of(member)), "")
-            yield found("NotConnected", member, wrong, by_hand(_reconnect(member, name)), cluster=name or HUB)
+            yield found("NotConnected", member, wrong, _reconnect(member, name), cluster=name or HUB)
 
 
-def _reconnect(member: kueue.MultiKueueCluster, name: str) -> str:
+def _reconnect(member: kueue.MultiKueueCluster, name: str) -> RepairStep:
     who = name or member.name
-    return (
+    return repaired(
+        who,
         f"look whether {who} is up and reachable from the hub at the address of its credential; a kind that it lacks"
-        " and a token that it refuses have findings of their own; if it is gone for good:"
-        f" fleetqueue unjoin {who} --force"
+        " and a token that it refuses have findings of their own",
     )
 
 
@@ -220,13 +238,28 @@ def members(fleet: FleetSurvey) -> Iterator[Finding]:
 
 
 def drains(fleet: FleetSurvey) -> Iterator[Finding]:
-    """Look for drains of clusters that cannot be asked, by what Kueue and OCM say of them."""
+    """Look for drains of clusters that cannot be asked."""
     members = {member.name: member for member in fleet.all(kueue.MultiKueueCluster)}
     for config in fleet.all(kueue.MultiKueueConfig):
         for name, since in sorted(marks_of(config).items()):
             member = members.get(name)
-            if member is None or member.is_connected:
+            why = _why_not_asked(member, config, fleet) if member is not None else ""
+            if member is None or not why:
                 continue
-            wrong = f"{name} drains since {conditions.timestamp(since)} and cannot be asked: {member.refusal}"
             cluster_name = member.metadata.labels.get(CLUSTER_LABEL, name)
-            yield found("DrainStuck", config, wrong, fleetqueue("unjoin", cluster_name, "--force"))
+            look = f"look whether {cluster_name} is up and reachable from the hub: when it answers, the drain goes on"
+            wrong = f"{name} drains since {conditions.timestamp(since)} and cannot be asked: {why}"
+            yield found("DrainStuck", config, wrong, repaired(cluster_name, look))
+
+
+def _why_not_asked(member: kueue.MultiKueueCluster, config: kueue.MultiKueueConfig, fleet: FleetSurvey) -> str:
+    """Say why a draining cluster cannot be asked: as our controller says, which asks; before it has, as Kueue does.
+
+    Kueue connects again only some time after the controller has got an answer.
+    """
+    for check in our_checks(fleet):
+        told = conditions.message_of(check.status.conditions, DRAINING_CONDITION)
+        held = messages.what_drains(told, member.name) if placement_of(check) == config.name else ""
+        if held and held != messages.JUST_DROPPED:
+            return held.partition(messages.CANNOT_BE_ASKED)[2]
+    return "" if member.is_connected else member.refusal or "Kueue has not reached it yet"

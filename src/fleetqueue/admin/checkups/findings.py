@@ -233,7 +233,7 @@ AILMENTS: Final[Mapping[str, Ailment]] = {
         W,
         "A cluster drains and cannot be asked whether it is empty",
         "It stays listed until it answers, or is given up",
-        "Repair the cluster, or give it up if it is gone for good",
+        "Repair the cluster; give it up only if it is gone for good: its jobs then start elsewhere",
     ),
     # Queues
     "QueueStopped": Ailment(
@@ -354,6 +354,14 @@ def fleetqueue(*words: str) -> RepairStep:
 
 def by_hand(sentence: str) -> RepairStep:
     return RepairStep(sentence=sentence)
+
+
+def repaired(cluster: str, look: str) -> RepairStep:
+    """Say what to look at on a cluster that does not answer, and last how to give it up, with what that does."""
+    return by_hand(
+        f"{look}; only if {cluster} is gone for good: fleetqueue unjoin {cluster} --force, which starts its jobs"
+        " elsewhere: if it is not gone, they run twice"
+    )
 
 
 def named(obj: Object) -> list[str]:

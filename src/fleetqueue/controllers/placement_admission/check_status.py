@@ -86,7 +86,9 @@ class CheckStatus:
     ) -> list[Condition]:
         conditions = [self._active(check, plan)]
         if plan.draining:
-            counts = {member: str(held[member]) if member in held else "just dropped" for member in plan.draining}
+            counts = {
+                member: str(held[member]) if member in held else messages.JUST_DROPPED for member in plan.draining
+            }
             conditions.append(Condition.true(DRAINING_CONDITION, *messages.draining(counts)))
         if (dispatching := self._dispatching()) is not None:
             conditions.append(dispatching)

@@ -10,6 +10,8 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from fleetqueue.controllers.placement_admission.messages import CANNOT_BE_ASKED
+
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
@@ -29,7 +31,7 @@ class Holdings:
 
     def __str__(self) -> str:
         count = f"{len(self.workloads)} workload{'s' if len(self.workloads) != 1 else ''}"
-        return f"{count}, cannot be asked: {self.unreachable}" if self.unreachable else count
+        return f"{count}, {CANNOT_BE_ASKED}{self.unreachable}" if self.unreachable else count
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,9 @@ REFUSED: Final = "the nomination was refused"
 NOT_CREATED: Final = "its job was not created there"
 AFTER_THE_FIRST: Final = "goes where the first Workload"
 NO_MULTIKUEUE_CHECK: Final = "its ClusterQueue has a placement check and no MultiKueue check"
+UNTIL_EMPTY: Final = "still listed until empty: "
+CANNOT_BE_ASKED: Final = "cannot be asked: "
+JUST_DROPPED: Final = "just dropped"
 PLACEMENT_PARAMETERS: Final = "apiGroup cluster.open-cluster-management.io, kind Placement, and its name"
 """Parts by which `explain` knows what was said, or which it says in the same words."""
 
@@ -77,8 +80,12 @@ def no_clusters(placement: str, left_out: Mapping[str, str], draining: Sequence[
 
 def why_left_out(message: str, member: str) -> str:
     """Return what such a message says of a member that was left out; empty where it does not name it."""
-    left_out = f", {message.partition('; left out: ')[2]}"
-    _, _, rest = left_out.partition(f", {member} (")
+    return _said_of(member, message.partition("; left out: ")[2])
+
+
+def _said_of(member: str, listing: str) -> str:
+    """Return what stands in brackets behind a name; empty where the name is not there."""
+    _, _, rest = f", {listing}".partition(f", {member} (")
     depth = 1
     for position, character in enumerate(rest):
         depth += {"(": 1, ")": -1}.get(character, 0)
@@ -114,7 +121,12 @@ def copy_is_left(member: str) -> str:
 
 
 def draining(held: Mapping[str, str]) -> Said:
-    return "ClustersDraining", f"still listed until empty: {_each(held)}"
+    return "ClustersDraining", f"{UNTIL_EMPTY}{_each(held)}"
+
+
+def what_drains(message: str, member: str) -> str:
+    """Return what such a message says is still on a member; empty where it does not name it."""
+    return _said_of(member, message.partition(UNTIL_EMPTY)[2])
 
 
 def left_behind(cluster: str, workloads: Sequence[str]) -> str:

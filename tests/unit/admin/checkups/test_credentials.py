@@ -6,11 +6,15 @@ import pytest
 import yaml
 
 from fleetqueue.admin.checkups import credentials
+from fleetqueue.admin.checkups.placements import PLACEMENT_REFERENCE
 from fleetqueue.admin.checkups.survey import CredentialProof, FleetSurvey, SeenObjects
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, MISSING_KINDS, REFUSED
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, MISSING_KINDS, REFUSED
 from fleetqueue.controllers.credentials.secret_content import Issued, secret_manifest
+from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.controllers.placement_admission.draining import Holdings
+from fleetqueue.controllers.placement_admission.names import DRAINING, DRAINING_CONDITION
 from fleetqueue.runtime.cluster import OURS
 from fleetqueue.testing.builders import by_secret, condition
 
@@ -139,3 +143,59 @@ def test_a_member_that_is_not_connected_is_told_where_it_is_used(one, is_listed,
     found = [finding.code for finding in credentials.connections(FleetSurvey(NOW, objects))]
 
     assert found == (["NotConnected"] if is_told else [])
+
+
+def draining(connected: bool, said: str) -> FleetSurvey:
+    """Build a fleet in which m of c1 drains; `said`: what our check says of it."""
+    marks = {DRAINING: '{"m":"2026-05-01T11:00:00Z"}'}
+    one = kueue.MultiKueueCluster.manifest(
+        "m",
+        labels={CLUSTER_LABEL: "c1"},
+        status={"conditions": [condition(kueue.ACTIVE, connected, "ClientConnectionFailed", "no route")]},
+    )
+    config = kueue.MultiKueueConfig.manifest("g", labels=OURS, spec={"clusters": ["m"]}, annotations=marks)
+    message = messages.draining({"m": said})[1]
+    check = kueue.AdmissionCheck.manifest(
+        "g",
+        spec={"controllerName": CHECK_CONTROLLER, "parameters": {**PLACEMENT_REFERENCE, "name": "g"}},
+        status={"conditions": [condition(DRAINING_CONDITION, True, message=message)] if said else []},
+    )
+    objects = {
+        kueue.MultiKueueCluster: [kueue.MultiKueueCluster.view(one)],
+        kueue.MultiKueueConfig: [kueue.MultiKueueConfig.view(config)],
+        kueue.AdmissionCheck: [kueue.AdmissionCheck.view(check)],
+    }
+    return FleetSurvey(NOW, SeenObjects(objects))
+
+
+SILENT = str(Holdings(unreachable="connect: refused (111)"))
+
+
+@pytest.mark.parametrize(
+    ("connected", "said", "why"),
+    [
+        pytest.param(False, "", "ClientConnectionFailed: no route", id="only Kueue has told"),
+        pytest.param(True, "", "", id="Kueue is connected"),
+        pytest.param(False, messages.JUST_DROPPED, "ClientConnectionFailed: no route", id="not asked yet"),
+        pytest.param(False, SILENT, "connect: refused (111)", id="asked in vain"),
+        pytest.param(True, SILENT, "connect: refused (111)", id="asked in vain although Kueue is connected"),
+        pytest.param(False, str(Holdings(frozenset({"a/w"}))), "", id="it has answered before Kueue has connected"),
+    ],
+)
+def test_a_drain_is_stuck_where_the_controller_cannot_ask(connected, said, why):
+    found = [finding.wrong for finding in credentials.drains(draining(connected, said))]
+
+    assert found == ([f"m drains since 2026-05-01T11:00:00Z and cannot be asked: {why}"] if why else [])
+
+
+def test_a_cluster_that_does_not_answer_is_repaired_and_given_up_only_if_it_is_gone():
+    lost, stuck = credentials.connections(draining(False, "")), credentials.drains(draining(False, ""))
+
+    for finding in (*lost, *stuck):
+        (step,) = finding.steps
+        assert step.words == ()
+        assert step.sentence.startswith("look whether c1 is up")
+        assert step.sentence.endswith(
+            "; only if c1 is gone for good: fleetqueue unjoin c1 --force, which starts its jobs elsewhere: if it is not"
+            " gone, they run twice"
+        )
