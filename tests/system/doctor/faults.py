@@ -359,6 +359,28 @@ DOWN = FaultGroup(
     ),
 )
 
+KUEUE_LABEL = "app.kubernetes.io/name"
+
+
+def hidden(cluster: str) -> Act:
+    """Stop Kueue of a cluster where, as on a machine of its own, no Deployment of it is seen."""
+    return both(line(f"label {KUEUE} --context {cluster} {KUEUE_LABEL}-"), scaled(KUEUE, 0, cluster))
+
+
+def shown(cluster: str) -> Act:
+    return both(scaled(KUEUE, 1, cluster), line(f"label {KUEUE} --context {cluster} {KUEUE_LABEL}=kueue --overwrite"))
+
+
+SILENT_KUEUE = FaultGroup(
+    "silent Kueue",
+    (
+        PlantedFault("KueueSilent", "hub: Webhook mresourceflavor.kb.io", hidden("hub"), by_hand=shown("hub")),
+        PlantedFault(
+            "KueueSilent", "cluster2: Webhook mresourceflavor.kb.io", hidden("cluster2"), by_hand=shown("cluster2")
+        ),
+    ),
+)
+
 SILENT = FaultGroup(
     "silent",
     (
@@ -588,6 +610,7 @@ GROUPS = (
     SELECTION,
     QUEUES,
     DOWN,
+    SILENT_KUEUE,
     SILENT,
     RESTART,
     NOT_IN_FORCE,

@@ -37,6 +37,7 @@ CHECKUPS: Final = (
     Checkup(installation.missing_kinds),
     Checkup(installation.versions),
     Checkup(installation.kueue_down),
+    Checkup(installation.kueue_silent),
     Checkup(installation.controller_silent, (ControllerLease, kueue.AdmissionCheck)),
     Checkup(installation.dispatcher),
     Checkup(placements.named_placements, (kueue.AdmissionCheck, cluster.Placement)),
@@ -114,9 +115,16 @@ def unseen(fleet: FleetSurvey) -> Iterator[str]:
         if worker.unasked:
             yield f"the queues, Kueue and the clock of {worker.name}: {worker.unasked}"
         yield from _unseen_kinds(worker.objects, worker.name)
+    for name, answer in fleet.answers.items():
+        if answer.unasked:
+            yield f"whether Kueue of {_where(name)} answers: {answer.unasked}"
     for proof in fleet.proofs.values():
         if proof.unasked:
             yield f"what the credential of secret {proof.secret} may do: {proof.unasked}"
+
+
+def _where(name: str) -> str:
+    return "the hub" if name == HUB else name
 
 
 def _unseen_kinds(objects: SeenObjects, where: str) -> Iterator[str]:

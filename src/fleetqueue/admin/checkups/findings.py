@@ -52,6 +52,12 @@ AILMENTS: Final[Mapping[str, Ailment]] = {
         "Jobs cannot be created there, since their webhook does not answer, and nothing is admitted",
         "Start Kueue",
     ),
+    "KueueSilent": Ailment(
+        E,
+        "Kueue's webhook does not answer on the hub or on a worker, and no pod of Kueue's is known to be down",
+        "Jobs cannot be created there, and unless its webhook alone is out of reach nothing is admitted",
+        "Start Kueue, or look at its log and at what its webhook needs",
+    ),
     "ControllerSilent": Ailment(
         E,
         "Nobody keeps the Lease of fleetqueue's controller, and jobs depend on it",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fleetqueue.admin.checkups.findings import HUB, Finding, RepairStep, by_hand, fleetqueue, found, kubectl
+from fleetqueue.admin.checkups.kueue_answers import WEBHOOK
 from fleetqueue.admin.checkups.survey import FleetSurvey, SeenObjects
 from fleetqueue.admin.checkups.system_parts import ControllerLease, KueuePart, OcmPart, OwnPart, started
 from fleetqueue.admin.hub_state import LEASE, SILENT_SECONDS
@@ -74,6 +75,28 @@ def kueue_down(fleet: FleetSurvey) -> Iterator[Finding]:
             if manager.is_down:
                 wrong = f"no pod of it is available, of {manager.spec.replicas} wanted"
                 yield found("KueueDown", manager, wrong, started(manager, name), cluster=name)
+
+
+def kueue_silent(fleet: FleetSurvey) -> Iterator[Finding]:
+    """Look for a Kueue that does not answer although none of its pods is known to be down."""
+    explained = {finding.cluster for finding in kueue_down(fleet)}
+    for name, answer in fleet.answers.items():
+        if answer.silence and name not in explained:
+            step = _start_kueue(name, dict(fleet.clusters)[name])
+            yield Finding("KueueSilent", answer.silence, (step,), name, "Webhook", "", WEBHOOK)
+
+
+def _start_kueue(name: str, objects: SeenObjects) -> RepairStep:
+    managers = objects.all(KueuePart)
+    if not managers:
+        return by_hand(
+            f"start Kueue on {name}, or look at its log: no Deployment of it is seen there; in a lab: fleetqueue"
+            f" restart {name}/kueue"
+        )
+    return by_hand(
+        f"look at the log of Deployment {managers[0].key} on {name}, at the Service and the certificate of its webhook,"
+        f" and whether the API server of {name} reaches them"
+    )
 
 
 def controller_silent(fleet: FleetSurvey) -> Iterator[Finding]:

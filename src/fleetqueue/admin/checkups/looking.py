@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from fleetqueue import clock
 from fleetqueue.admin.checkups.credentials import listed_members, member_secret
 from fleetqueue.admin.checkups.findings import HUB
+from fleetqueue.admin.checkups.kueue_answers import ask_kueue
 from fleetqueue.admin.checkups.listings import greet, look, of_hub
 from fleetqueue.admin.checkups.reaching import AT_ONCE, WorkerAccess, prove, visit
 from fleetqueue.admin.checkups.survey import FleetSurvey, SeenObjects, cluster_of
@@ -42,7 +43,9 @@ async def survey(
     """See what there is to judge; raises Unauthorized and Unreachable where that is so of the hub."""
     greeting = await greet(hub)
     now = clock.now() + timedelta(seconds=greeting.ahead or 0.0)
-    objects, specs = await asyncio.gather(look(hub, of_hub(kueue_namespace)), _placement_specs(hub))
+    objects, specs, answer = await asyncio.gather(
+        look(hub, of_hub(kueue_namespace)), _placement_specs(hub), ask_kueue(hub)
+    )
     source = source_of(objects.all(KueueDeployment), config_map)
     kueue_now = running(objects, source, kueue_namespace)
     clusters, secrets = objects.all(ManagedCluster), used_secrets(objects)
@@ -66,6 +69,7 @@ async def survey(
         workers,
         specs,
         {proof.secret: proof for proof in proofs},
+        answer,
     )
 
 

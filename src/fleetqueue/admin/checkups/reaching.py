@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from fleetqueue.admin.checkups.kueue_answers import ask_kueue
 from fleetqueue.admin.checkups.listings import greet, look, of_worker
 from fleetqueue.admin.checkups.survey import CredentialProof, WorkerSurvey
 from fleetqueue.admin.worker_identity import advertised
@@ -68,8 +69,8 @@ async def visit(access: WorkerAccess, managed: ManagedCluster, uid: str, kueue_n
 
 async def _seen(client: Client, name: str, context: str, kueue_namespace: str) -> WorkerSurvey:
     greeting = await greet(client)
-    objects = await look(client, of_worker(kueue_namespace))
-    return WorkerSurvey(name, context, "", objects, greeting.version, greeting.ahead)
+    objects, answer = await asyncio.gather(look(client, of_worker(kueue_namespace)), ask_kueue(client))
+    return WorkerSurvey(name, context, "", objects, greeting.version, greeting.ahead, answer)
 
 
 async def prove(dial: Dial, secret: Secret, rights: Rights, servers: Mapping[str, Collection[str]]) -> CredentialProof:

@@ -57,6 +57,16 @@ class CredentialProof:
 
 
 @dataclass(frozen=True, slots=True)
+class KueueAnswer:
+    """Whether Kueue of a cluster has answered when it was asked to look at an object; it has where both are empty."""
+
+    silence: str = ""
+    """What the server said of its webhook, which did not answer."""
+    unasked: str = ""
+    """Why it could not be asked."""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerSurvey:
     name: str
     context: str = ""
@@ -67,6 +77,7 @@ class WorkerSurvey:
     version: str = ""
     ahead: float | None = None
     """Seconds by which its clock is ahead of this machine's; None where that is not known."""
+    answer: KueueAnswer = KueueAnswer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,8 @@ class FleetSurvey:
     """The whole spec of each Placement, by its key: views forget fields."""
     proofs: Mapping[str, CredentialProof] = field(default_factory=dict)
     """By the names of the secrets."""
+    answer: KueueAnswer = KueueAnswer()
+    """The hub's Kueue's."""
 
     def all(self, kind: type[O]) -> list[O]:
         return self.objects.all(kind)
@@ -98,6 +111,11 @@ class FleetSurvey:
     def clusters(self) -> list[tuple[str, SeenObjects]]:
         """Return the hub and all workers that were looked at."""
         return [(HUB, self.objects), *((worker.name, worker.objects) for worker in self.workers)]
+
+    @property
+    def answers(self) -> dict[str, KueueAnswer]:
+        """Return what Kueue has answered on the hub and on all workers that were looked at."""
+        return {HUB: self.answer, **{worker.name: worker.answer for worker in self.workers}}
 
     def worker(self, name: str) -> WorkerSurvey | None:
         return next((worker for worker in self.workers if worker.name == name), None)
