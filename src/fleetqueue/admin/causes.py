@@ -75,11 +75,12 @@ CODES: Final = {
     "WaitsForFence": "It waits until the agent of a silent cluster has stopped it there.",
     "AboutToBeAdmitted": "All checks are Ready.",
     # Queues, Placements and clusters
-    "Open": "Nothing keeps the queue from admitting jobs.",
+    "Open": "Nothing that the hub shows keeps the queue from admitting jobs; whether Kueue answers was not asked.",
     "Decided": "The Placement has chosen clusters, or nobody may see what it chose.",
     "NotAccepted": "The hub has not accepted the cluster.",
     "ClusterUnavailable": "The hub hears nothing of the cluster, or nothing good.",
     "NotChosen": "No Placement chooses the cluster.",
+    "LeftOut": "A Placement chooses the cluster, and fleetqueue leaves it out, for a reason that it says.",
     "Serving": "Jobs are sent to the cluster.",
 }
 """All codes, and what each means. They are stable: programs read them."""

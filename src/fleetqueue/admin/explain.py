@@ -8,7 +8,7 @@ from fleetqueue.admin import explanations
 from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.deployment_pods import workloads_of_deployments
 from fleetqueue.admin.explanations import OPEN, Explanation
-from fleetqueue.admin.hub_state import look
+from fleetqueue.admin.hub_state import HubState, look
 from fleetqueue.admin.inventory import listed
 from fleetqueue.admin.job_names import is_called, is_kind, job_name
 from fleetqueue.admin.planned_jobs import why_it_would_wait
@@ -76,7 +76,17 @@ async def planned_job(hub: Client, manifest: Manifest, namespace: str, *, kueue_
     own = why_it_would_wait(pods, target, state)
     unjudged = f"what it asks for itself was not judged: {pods.unjudged}" if pods.unjudged else ""
     topology = "the topology that it asks for was not judged" if pods.asks_for_topology else ""
-    return replace(found, about=about, cause=own or found.cause.with_details(unjudged, topology))
+    return replace(
+        found, about=about, cause=own or found.cause.with_details(unjudged, topology, _workers(target, state))
+    )
+
+
+def _workers(queue: kueue.ClusterQueue, state: HubState) -> str:
+    """Say what of the workers was not judged, of a queue whose jobs are sent there."""
+    checks = [(state.checks or {}).get(one.name) for one in queue.spec.admission_checks_strategy.admission_checks]
+    if not any(check is not None and check.is_multikueue for check in checks):
+        return ""
+    return "whether a worker has its namespace and LocalQueue, and quota enough, shows only when it is submitted"
 
 
 async def _runtime(hub: Client, manifest: Manifest, namespace: str) -> Manifest | None:

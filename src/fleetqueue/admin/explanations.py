@@ -21,7 +21,7 @@ from fleetqueue.admin.chains import (
     worker_links,
 )
 from fleetqueue.admin.hub_state import HubState
-from fleetqueue.admin.inventory import verdict_row
+from fleetqueue.admin.inventory import checks_of, left_out, verdict_row
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.job_names import job_name
 from fleetqueue.admin.placement_verdicts import ClusterVerdict, ScorePart, verdicts, why_none
@@ -36,7 +36,14 @@ from fleetqueue.controllers.placement_admission.candidate_ranking import facts_o
 from fleetqueue.controllers.placement_admission.hub_objects import marks_of
 
 OPEN: Final = "Open"
-"""The code of a queue that nothing keeps from admitting jobs."""
+"""The code of a queue that nothing on the hub keeps from admitting jobs."""
+NOTHING_STANDS_AGAINST: Final = (
+    "nothing that the hub shows keeps it from admitting jobs; whether Kueue answers, `fleetqueue doctor` asks"
+)
+MEND_LEFT_OUT: Final = (
+    "mend what it says, and the cluster is used at the next look; of its identity and its credential `fleetqueue"
+    " doctor` says more"
+)
 LISTED: Final = "Listed"
 """The rule of a cluster that a config lists by hand."""
 
@@ -100,7 +107,7 @@ def of_queue(name: str, namespace: str, hub: HubState) -> Explanation:
     found = of_workload(nobody, hub, f"LocalQueue {key_of(namespace, name)}")
     if found.cause.code not in ("Queued", "NotLookedAt"):
         return found
-    return Explanation(found.about, Cause(OPEN, "nothing keeps it from admitting jobs"), found.chain, found.clusters)
+    return Explanation(found.about, Cause(OPEN, NOTHING_STANDS_AGAINST), found.chain, found.clusters)
 
 
 def of_cluster(one: cluster.ManagedCluster, hub: HubState) -> Explanation:
@@ -163,7 +170,7 @@ def _cluster_row(
     config = (hub.configs or {}).get(placement.name)
     return {
         "placement": placement.name,
-        **verdict_row(verdict),
+        **verdict_row(verdict, checks_of(placement, (hub.checks or {}).values(), hub.kueue_namespace)),
         **_connection(member),
         "draining": member is not None and member.name in marks_of(config),
         **_told(said.get(member.name) if member is not None else None),
@@ -275,9 +282,21 @@ def _cluster_cause(one: cluster.ManagedCluster, rows: Sequence[dict[str, Any]], 
     if not chosen:
         return _not_chosen(one, rows, hub)
     if lost := [row for row in chosen if row["connected"] != "yes"]:
-        why = lost[0]["connected"].removeprefix("no: ") or "no AdmissionCheck uses the Placement"
-        return Cause("ClusterNotConnected", f"Kueue does not reach it: {why}", "`fleetqueue get clusters` says more")
+        return _not_reached(one, lost[0], hub)
     return Cause("Serving", f"jobs of {', '.join(str(row['placement']) for row in chosen)} are sent to it")
+
+
+def _not_reached(one: cluster.ManagedCluster, row: dict[str, Any], hub: HubState) -> Cause:
+    """Say why Kueue does not reach a cluster that a Placement chooses."""
+    checks = [check for check in (hub.checks or {}).values() if placement_of(check) == row["placement"]]
+    if not row["connected"] and (out := left_out(one.name, checks)):
+        sentence = f"Placement {row['placement']} chooses it, and AdmissionCheck {out[0]['check']} leaves it out"
+        return Cause("LeftOut", f"{sentence}: {out[0]['reason']}", MEND_LEFT_OUT)
+    if not row["connected"] and checks:
+        why = f"MultiKueueConfig {row['placement']} does not list it yet"
+    else:
+        why = row["connected"].removeprefix("no: ") or "no AdmissionCheck uses the Placement"
+    return Cause("ClusterNotConnected", f"Kueue does not reach it: {why}", "`fleetqueue get clusters` says more")
 
 
 def _not_chosen(one: cluster.ManagedCluster, rows: Sequence[dict[str, Any]], hub: HubState) -> Cause:

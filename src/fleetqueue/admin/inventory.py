@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from fleetqueue import clock
+from fleetqueue.admin.causes import joined
 from fleetqueue.admin.deployment_pods import workloads_of_deployments
 from fleetqueue.admin.hub_state import HubState, fleet_objects, look
 from fleetqueue.admin.job_causes import cause_of
@@ -23,7 +24,7 @@ from fleetqueue.api.fleetqueue import (
     credentials_secret,
     placement_of,
 )
-from fleetqueue.api.meta import O
+from fleetqueue.api.meta import O, key_of
 from fleetqueue.api.usage_scores import FRESH, SCORE_RESOURCE
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.secret_content import read as read_credential
@@ -183,24 +184,38 @@ def chosen(placement: cluster.Placement, decisions: Iterable[cluster.PlacementDe
     )
 
 
-async def placement_verdicts(hub: Client) -> list[Row]:
-    """Tell of each Placement and each cluster which rule dropped it, or how it was scored."""
+async def placement_verdicts(hub: Client, kueue_namespace: str = KUEUE_NAMESPACE) -> list[Row]:
+    """Tell of each Placement and each cluster which rule dropped it, or how it was scored, and who leaves it out."""
     fleet, now = await fleet_objects(hub), clock.now()
+    checks, _ = await readable(hub, kueue.AdmissionCheck)
     return [
-        {"namespace": placement.namespace, "name": placement.name, **verdict_row(verdict)}
+        {
+            "namespace": placement.namespace,
+            "name": placement.name,
+            **verdict_row(verdict, checks_of(placement, checks, kueue_namespace)),
+        }
         for placement in sorted(fleet.placements or (), key=lambda placement: placement.key)
         for verdict in verdicts(placement, fleet, now)
     ]
 
 
-def verdict_row(verdict: ClusterVerdict) -> Row:
+def checks_of(
+    placement: cluster.Placement, checks: Iterable[kueue.AdmissionCheck], kueue_namespace: str
+) -> list[kueue.AdmissionCheck]:
+    """Return the checks that name a Placement; they look for it in Kueue's namespace only."""
+    return [check for check in checks if placement.key == key_of(kueue_namespace, placement_of(check))]
+
+
+def verdict_row(verdict: ClusterVerdict, checks: Iterable[kueue.AdmissionCheck] = ()) -> Row:
+    """Tell what a Placement makes of a cluster, and which of its checks leave it out all the same."""
+    leaving_out = [f"{out['check']} leaves it out: {out['reason']}" for out in left_out(verdict.cluster, checks)]
     return {
         "cluster": verdict.cluster,
         "rule": verdict.rule,
         "rank": verdict.rank,
         "score": verdict.score,
         "scores": [part_text(part) for part in verdict.parts],
-        "why": verdict.why,
+        "why": joined(verdict.why, *(f"AdmissionCheck {text}" for text in leaving_out)),
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fleetqueue.admin import cluster_draining, explain
 from fleetqueue.admin.causes import NOTHING_TO_DO
-from fleetqueue.admin.explanations import Explanation
+from fleetqueue.admin.explanations import NOTHING_STANDS_AGAINST, Explanation
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
@@ -16,7 +16,7 @@ from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.api.kueue_pods import GROUP_NAME, GROUP_TOTAL_COUNT
 from fleetqueue.api.scheme import Manifest
-from fleetqueue.testing.builders import pod_template
+from fleetqueue.testing.builders import by_secret, pod_template
 from fleetqueue.testing.virtual_time import advance
 from tests.invariants.reasons import says_nothing
 
@@ -96,6 +96,19 @@ async def not_connected(place: Place) -> None:
     await becomes(place, about_last(place), "Serving", within=300)
 
 
+async def left_out(place: Place) -> None:
+    await place.patch_placement({"predicates": [NOWHERE]})
+    await advance(30)
+    member = f"{place.name}-{LAST}"
+    await place.hub.create(
+        kueue.MultiKueueCluster.resource, kueue.MultiKueueCluster.manifest(member, spec=by_secret("of-somebody-else"))
+    )
+    await place.patch_placement({"predicates": None})
+    await becomes(place, about_last(place), "LeftOut")
+    await place.hub.delete(kueue.MultiKueueCluster.resource, member)
+    await becomes(place, about_last(place), "Serving", within=300)
+
+
 async def no_queue(place: Place) -> None:
     spec = {"template": pod_template()}
     await place.hub.create(Job.resource, Job.manifest("job", place.name, spec=spec))
@@ -131,6 +144,7 @@ CASES = {
         not_chosen,
         drained,
         not_connected,
+        left_out,
         no_queue,
         no_workload,
         all_is_well,
@@ -145,6 +159,11 @@ SENTENCES = {
         SERVING,
     ],
     not_connected: ["Kueue does not reach it: ClientConnectionFailed: connection *", SERVING],
+    left_out: [
+        "Placement {name} chooses it, and AdmissionCheck {name} leaves it out: MultiKueueCluster {name}-cluster3"
+        " was not made by fleetqueue",
+        SERVING,
+    ],
     no_queue: [
         "it has no label kueue.x-k8s.io/queue-name, so Kueue leaves it alone",
         "The workload is admitted",
@@ -153,7 +172,7 @@ SENTENCES = {
         "1 of the 2 pods of its group are there; Kueue queues the group when all are",
         "The workload is admitted",
     ],
-    all_is_well: ["nothing keeps it from admitting jobs", "it has chosen cluster1, cluster2, cluster3"],
+    all_is_well: [NOTHING_STANDS_AGAINST, "it has chosen cluster1, cluster2, cluster3"],
 }
 """What is said, first and when it was mended, with the case's own name for {name}, and * for what varies."""
 

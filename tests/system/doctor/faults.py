@@ -555,6 +555,24 @@ def joined(name: str, cluster: str) -> Act:
     return act
 
 
+async def taken_name(fleet: ExaminedFleet) -> None:
+    """Give the name that cluster1 is to have in a config to a MultiKueueCluster of somebody else's."""
+    await fleet.apply(member("placement-demo2-cluster1", credentials_secret("cluster1")))
+    await fleet.run("label managedcluster cluster1 accelerator=nvidia-tesla-t4")
+
+
+LEFT_OUT = FaultGroup(
+    "left out",
+    (
+        PlantedFault(
+            "ClusterLeftOut",
+            "cluster1: ManagedCluster cluster1",
+            taken_name,
+            by_hand=line("delete multikueuecluster placement-demo2-cluster1"),
+        ),
+    ),
+)
+
 TWINS = FaultGroup(
     "twins",
     (
@@ -618,6 +636,7 @@ GROUPS = (
     UNKNOWN,
     CREDENTIALS,
     LOST,
+    LEFT_OUT,
     TWINS,
     CLOCKS,
     UNSERVED,

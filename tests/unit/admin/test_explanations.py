@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fleetqueue.admin import explain, explanations, inventory
 from fleetqueue.admin.explanation_text import as_text
+from fleetqueue.admin.explanations import NOTHING_STANDS_AGAINST
 from fleetqueue.admin.hub_state import HubState
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.placement_verdicts import FleetObjects
@@ -26,9 +27,14 @@ from fleetqueue.api.meta import controller_reference
 from fleetqueue.api.topology_names import REQUIRED
 from fleetqueue.api.usage_scores import FRESH
 from fleetqueue.client import Client
-from fleetqueue.testing.builders import condition, pod_template
+from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.testing.builders import by_secret, condition, pod_template
 
 NAMESPACE = "kueue-system"
+OF_CONFIG = {"apiGroup": kueue.GROUP, "kind": "MultiKueueConfig", "name": "gpu"}
+MULTIKUEUE_CHECK = kueue.AdmissionCheck.manifest(
+    "mk", spec={"controllerName": kueue.MULTIKUEUE_CONTROLLER, "parameters": OF_CONFIG}
+)
 
 
 def viewed(kind, *args, **fields):
@@ -149,6 +155,20 @@ def without_connection(hub):
     members = {name: _with_conditions(one, refused) for name, one in hub.members.items()}
     off = replace(hub, members=members)
     return replace(off, checks={**off.checks, "mk": inactive(off).checks["mk"]}, cluster_queues=_off(off))
+
+
+OLD_COPIES = messages.left_behind("c1", ["a/job-x"])
+
+
+def without_config(hub):
+    return replace(hub, configs={}, members={})
+
+
+def leaving_out(hub):
+    """Let the placement check list c1 no longer, though its Placement chooses it."""
+    said = condition("Active", False, *messages.no_clusters("gpu", {"gpu-c1": OLD_COPIES}, []))
+    off = (msgspec.convert(said, type(_condition(hub))),)
+    return replace(without_config(hub), checks={**hub.checks, "gpu": _with_conditions(hub.checks["gpu"], off)})
 
 
 def _off(hub):
@@ -319,11 +339,34 @@ def test_a_placement_is_explained(hub, code):
     [
         pytest.param(healthy(), "Serving", id="jobs are sent to it"),
         pytest.param(without_connection(healthy()), "ClusterNotConnected", id="not connected"),
+        pytest.param(leaving_out(healthy()), "LeftOut", id="left out"),
+        pytest.param(without_config(healthy()), "ClusterNotConnected", id="not listed yet"),
         pytest.param(replace(healthy(), fleet=replace(healthy().fleet, decisions=[])), "NotChosen", id="not chosen"),
     ],
 )
 def test_a_cluster_is_explained(hub, code):
     assert explanations.of_cluster(hub.fleet.clusters[0], hub).cause.code == code
+
+
+def test_a_cluster_that_is_left_out_is_explained_in_the_words_of_its_check():
+    hub = leaving_out(healthy())
+
+    cause = explanations.of_cluster(hub.fleet.clusters[0], hub).cause
+    (row,) = explanations.of_placement(hub.fleet.placements[0], hub).clusters
+
+    assert cause.sentence == f"Placement gpu chooses it, and AdmissionCheck gpu leaves it out: {OLD_COPIES}"
+    assert (row["rule"], row["why"]) == (
+        "Chosen",
+        f"the Placement has chosen it; AdmissionCheck gpu leaves it out: {OLD_COPIES}",
+    )
+
+
+def test_a_chosen_cluster_that_no_check_is_about_is_told_so():
+    hub = replace(without_config(healthy()), checks={})
+
+    cause = explanations.of_cluster(hub.fleet.clusters[0], hub).cause
+
+    assert cause.sentence == "Kueue does not reach it: no AdmissionCheck uses the Placement"
 
 
 def job(**labels):
@@ -386,8 +429,8 @@ async def test_what_was_not_judged_of_a_planned_job_is_told(api):
 
     assert (said.cause.code, said.cause.sentence) == (
         "Open",
-        "nothing keeps it from admitting jobs; what it asks for itself was not judged: it uses a cluster that is there"
-        " already, and has no pods of its own",
+        f"{NOTHING_STANDS_AGAINST}; what it asks for itself was not judged: it uses a cluster that is there already,"
+        " and has no pods of its own",
     )
 
 
@@ -400,8 +443,27 @@ async def test_that_topology_is_not_judged_of_a_planned_job_is_told(api):
 
     assert (said.cause.code, said.cause.sentence) == (
         "Open",
-        "nothing keeps it from admitting jobs; the topology that it asks for was not judged",
+        f"{NOTHING_STANDS_AGAINST}; the topology that it asks for was not judged",
     )
+
+
+@pytest.mark.parametrize("is_sent", [True, False])
+async def test_that_workers_are_not_judged_of_a_planned_job_is_told(api, is_sent):
+    add_open_queue(api)
+    if is_sent:
+        api.add(mk := {**MULTIKUEUE_CHECK, "status": {"conditions": [condition(kueue.ACTIVE)]}})
+        strategy = {"admissionChecks": [{"name": mk["metadata"]["name"]}]}
+        api.change(kueue.ClusterQueue, "cq", spec={"admissionChecksStrategy": strategy})
+        member = {"conditions": [condition(kueue.ACTIVE)]}
+        api.add(kueue.MultiKueueConfig.manifest("gpu", spec={"clusters": ["c1"]}))
+        api.add(kueue.MultiKueueCluster.manifest("c1", spec=by_secret(), status=member))
+    planned = job(**{kueue.QUEUE_LABEL: "q"})
+    planned["spec"]["template"] = pod_template(requests={"cpu": "1"})
+
+    said = await explain.planned_job(Client(api), planned, "default", kueue_namespace=NAMESPACE)
+
+    workers = "; whether a worker has its namespace and LocalQueue, and quota enough, shows only when it is submitted"
+    assert (said.cause.code, said.cause.sentence) == ("Open", f"{NOTHING_STANDS_AGAINST}{workers if is_sent else ''}")
 
 
 def pod_of_deployment(api, name, *, true=()):

@@ -168,6 +168,22 @@ async def test_a_cluster_that_is_selected_and_left_out_tells_why(api, message):
     assert note == f"note: cluster1 is left out by AdmissionCheck ac: {LEFT_OUT['gpu-cluster1']}"
 
 
+@pytest.mark.parametrize(("namespace", "is_told"), [("kueue-system", True), ("default", False)])
+async def test_why_a_chosen_cluster_is_left_out_is_among_the_verdicts(api, namespace, is_told):
+    message = messages.no_clusters("gpu", LEFT_OUT, [])[1]
+    parameters = {"apiGroup": cluster.GROUP, "kind": "Placement", "name": "gpu"}
+    check = kueue.AdmissionCheck.manifest(
+        "ac",
+        spec={"controllerName": CHECK_CONTROLLER, "parameters": parameters},
+        status={"conditions": [condition("Active", message=message)]},
+    )
+    api.add(member("cluster1", "spoke"), cluster.Placement.manifest("gpu", namespace, spec={}), check)
+
+    (row,) = await inventory.placement_verdicts(Client(api))
+
+    assert row["why"].endswith(f"AdmissionCheck ac leaves it out: {LEFT_OUT['gpu-cluster1']}") is is_told
+
+
 async def test_a_credential_that_the_worker_refuses_is_no_good_until_its_end(api):
     now = datetime(2026, 1, 1, tzinfo=UTC)
     credential = secret_content.Issued("kubeconfig", now, now + timedelta(days=1))

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
+from fleetqueue.admin import inventory
+from fleetqueue.admin.checkups.credentials import is_old, missing_credentials
 from fleetqueue.admin.checkups.findings import HUB, Finding, RepairStep, by_hand, fleetqueue, found, merged, repaired
 from fleetqueue.admin.checkups.survey import FleetSurvey, cluster_of
 from fleetqueue.admin.checkups.system_parts import OcmPart, started
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
+from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CLUSTER_UID
 from fleetqueue.runtime.cluster import is_ours
@@ -63,6 +66,18 @@ def identities(fleet: FleetSurvey) -> Iterator[Finding]:
             for name in later:
                 wrong = f"it is the same cluster as {first}: kube-system has uid {uid} in both"
                 yield found("ClusterJoinedTwice", managed[name], wrong, fleetqueue("unjoin", name), cluster=name)
+
+
+def left_out(fleet: FleetSurvey) -> Iterator[Finding]:
+    """Look for clusters that a check of ours leaves out, for what no other checkup explains."""
+    explained = {finding.cluster for finding in (*identities(fleet), *missing_credentials(fleet))}
+    for managed in fleet.all(cluster.ManagedCluster):
+        if managed.name in explained or managed.is_deleting or not is_old(managed, fleet):
+            continue
+        for out in inventory.left_out(managed.name, fleet.all(kueue.AdmissionCheck)):
+            wrong = f"AdmissionCheck {out['check']} leaves it out: {out['reason']}"
+            step = by_hand(f"mend what it says of {managed.name}; the cluster is used at the next look")
+            yield found("ClusterLeftOut", managed, wrong, step, cluster=managed.name)
 
 
 def clocks(fleet: FleetSurvey) -> Iterator[Finding]:

@@ -76,14 +76,14 @@ def missing_credentials(fleet: FleetSurvey) -> Iterator[Finding]:
     listed = {name for member in fleet.all(kueue.MultiKueueCluster) for name in clusters_of(member)}
     for name in sorted(chosen - listed):
         managed = fleet.managed.get(name)
-        if managed is not None and credentials_secret(name) not in there and _is_old(managed, fleet):
+        if managed is not None and credentials_secret(name) not in there and is_old(managed, fleet):
             secret, namespace = credentials_secret(name), fleet.kueue_namespace
             wrong = f"a Placement selects it, and secret {key_of(namespace, secret)} does not exist"
             step = _make(secret, name, namespace)
             yield found("CredentialMissing", managed, wrong, step, cluster=name)
 
 
-def _is_old(obj: kueue.MultiKueueCluster | cluster.ManagedCluster, fleet: FleetSurvey) -> bool:
+def is_old(obj: kueue.MultiKueueCluster | cluster.ManagedCluster, fleet: FleetSurvey) -> bool:
     created = obj.metadata.creation_timestamp
     return created is None or fleet.now - created > NEW
 
@@ -208,7 +208,7 @@ def connections(fleet: FleetSurvey) -> Iterator[Finding]:
     for member in listed_members(fleet.objects):
         if member.is_connected or member.is_deleting or member.name in missing:
             continue
-        if member.refusal or _is_old(member, fleet):
+        if member.refusal or is_old(member, fleet):
             wrong = member.refusal or "Kueue has not looked at it yet"
             name = next(iter(clusters_of(member)), "")
             yield found("NotConnected", member, wrong, _reconnect(member, name), cluster=name or HUB)

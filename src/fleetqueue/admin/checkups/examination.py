@@ -59,6 +59,7 @@ CHECKUPS: Final = (
     ),
     Checkup(clusters.registrations, (cluster.ManagedCluster,)),
     Checkup(clusters.identities, (cluster.ManagedCluster, Secret)),
+    Checkup(clusters.left_out, (cluster.ManagedCluster, Secret, kueue.AdmissionCheck)),
     Checkup(clusters.clocks),
     Checkup(
         credentials.missing_credentials,

@@ -162,6 +162,12 @@ AILMENTS: Final[Mapping[str, Ailment]] = {
         "Placements drop it unless they tolerate that, and jobs on it may be lost",
         "Look at the cluster, at its agent and at the network between it and the hub",
     ),
+    "ClusterLeftOut": Ailment(
+        W,
+        "A Placement selects a cluster, and fleetqueue leaves it out",
+        "It gets no jobs",
+        "Do what the message of the check says",
+    ),
     "ClusterTainted": Ailment(
         W,
         "A ManagedCluster has a taint that no Placement with a check tolerates",

@@ -6,8 +6,14 @@ import pytest
 
 from fleetqueue.admin.checkups import clusters
 from fleetqueue.admin.checkups.listings import ahead
+from fleetqueue.admin.checkups.placements import PLACEMENT_REFERENCE
 from fleetqueue.admin.checkups.survey import FleetSurvey, SeenObjects, WorkerSurvey
 from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER
+from fleetqueue.controllers.placement_admission import messages
+from fleetqueue.testing.builders import condition
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 NOON = "Fri, 01 May 2026 12:00:00 GMT"
@@ -86,3 +92,31 @@ def test_registrations_are_judged(one, code):
     findings = list(clusters.registrations(FleetSurvey(NOW, SeenObjects({cluster.ManagedCluster: [one]}))))
 
     assert [finding.code for finding in findings] == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "created", "is_told"),
+    [
+        pytest.param("c1", NOW - timedelta(hours=1), True, id="left out"),
+        pytest.param("c1", NOW - timedelta(seconds=5), False, id="new, and not looked at to the end"),
+        pytest.param("c2", NOW - timedelta(hours=1), False, id="another"),
+    ],
+)
+def test_a_cluster_that_is_selected_and_left_out_is_told(name, created, is_told):
+    manifest = cluster.ManagedCluster.manifest(name)
+    manifest["metadata"]["creationTimestamp"] = timestamp(created)
+    check = kueue.AdmissionCheck.manifest(
+        "ac",
+        spec={"controllerName": CHECK_CONTROLLER, "parameters": {**PLACEMENT_REFERENCE, "name": "gpu"}},
+        status={"conditions": [condition("Active", message=messages.generated({"gpu-c1": "it is old (really)"})[1])]},
+    )
+    objects = {
+        cluster.ManagedCluster: [cluster.ManagedCluster.view(manifest)],
+        kueue.AdmissionCheck: [kueue.AdmissionCheck.view(check)],
+    }
+
+    found = list(clusters.left_out(FleetSurvey(NOW, SeenObjects(objects))))
+
+    assert [(one.code, one.cluster, one.wrong) for one in found] == (
+        [("ClusterLeftOut", "c1", "AdmissionCheck ac leaves it out: it is old (really)")] if is_told else []
+    )
