@@ -47,7 +47,7 @@ async def unjoin(hub: Client, name: str, report: Report, *, force: bool, limit: 
     if force:
         await _wait_until_dropped(hub, {member.name for member in members if is_ours(member)}, limit=limit)
         await _give_up(hub, members, report)
-    await _forget(hub, name, limit=limit)
+    await _forget(hub, name, report, limit=limit)
 
 
 async def _managed_cluster(hub: Client, name: str, *, is_expected: bool) -> ManagedCluster | None:
@@ -189,7 +189,7 @@ def leads_to(member: kueue.MultiKueueCluster, name: str) -> bool:
     return member.metadata.labels.get(CLUSTER_LABEL) == name or name in clusters_of_member(member)
 
 
-async def _forget(hub: Client, name: str, *, limit: float) -> None:
+async def _forget(hub: Client, name: str, report: Report, *, limit: float) -> None:
     """Wait until the controller has cleaned the worker with our admin kubeconfig, then delete that."""
     secret = admin_secret(name)
     async with Observed({"hub": hub}) as seen:
@@ -199,13 +199,19 @@ async def _forget(hub: Client, name: str, *, limit: float) -> None:
             live = seen["hub"].get(Secret, secret, NAMESPACE)
             return live if live is not None and is_ours(live) else None
 
+        await seen.synced(limit=limit)
+        if (live := ours()) is not None and IN_USE in live.metadata.annotations:
+            report(
+                f"waiting at most {limit:g} s until the controller has removed the account of ours on the worker, or"
+                " has given it up where the worker does not answer"
+            )
         await seen.until(
             lambda: (live := ours()) is None or IN_USE not in live.metadata.annotations,
             limit=limit,
             what=f'the account of ours on worker "{name}" is removed',
             why_not=lambda: (
                 "the worker does not answer, or `fleetqueue controller` does not run on this hub; where the worker is"
-                " gone for good, delete its ManagedCluster"
+                " gone for good, delete its ManagedCluster if there still is one; the controller goes on by itself"
             ),
         )
         cleaned = ours()

@@ -111,7 +111,8 @@ def unjoin(
 
     The namespaces of the jobs, and the queues in them, stay on the worker.
 
-    Exit code 3 means that jobs still run there; it takes no new ones, and can be taken out later.
+    Exit code 3 means that it was not done in time: jobs still run there, or the account that we made there is not
+    removed yet, and the message says which. The worker takes no new jobs, and can be taken out later.
 
     \b
     Example:

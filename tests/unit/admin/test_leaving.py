@@ -276,6 +276,16 @@ async def test_the_admin_kubeconfig_goes_only_after_the_worker_is_cleaned(api):
     assert api.get(Secret, "cluster1-admin", "fleetqueue-system") is not None
 
 
+@pytest.mark.parametrize("in_use", [True, False])
+async def test_that_it_waits_for_the_controller_is_said_before(api, in_use):
+    api.add(cluster(), admin_kubeconfig(in_use=in_use))
+    asyncio.get_running_loop().call_later(9, lambda: api.remove(Secret, "cluster1-admin", "fleetqueue-system"))
+
+    told = await leave(api)
+
+    assert any("waiting at most 30 s until the controller has removed" in line for line in told) is in_use
+
+
 @pytest.mark.parametrize("annotations", [{}, {IN_USE: "true"}], ids=["unmarked", "marked"])
 async def test_a_secret_of_somebody_else_stays(api, annotations):
     api.add(cluster(), secret("cluster1-admin", "fleetqueue-system", {}, annotations=annotations))
