@@ -16,6 +16,7 @@ from fleetqueue.admin.checkups.looking import survey
 from fleetqueue.admin.checkups.reaching import WorkerAccess
 from fleetqueue.admin.dispatcher import RESTARTED_AT
 from fleetqueue.api.conditions import timestamp
+from fleetqueue.api.fleetqueue import KUEUE_NAMESPACE
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import parse
 from fleetqueue.fleets.embedded import EmbeddedFleet
@@ -41,8 +42,9 @@ class ExaminedFleet:
     async def diagnosis(self, **access: Any) -> Diagnosis:
         """Examine it as an administrator of all its clusters does."""
         contexts = {name: parse(cluster.kubeconfig) for name, cluster in self.fleet.clusters.items()}
-        given = {"contexts": contexts, "hub": self.hub, **access}
-        return examine(await survey(given["hub"], WorkerAccess(self.fleet.dial, given["contexts"])))
+        given = {"contexts": contexts, "hub": self.hub, "kueue_namespace": KUEUE_NAMESPACE, **access}
+        workers = WorkerAccess(self.fleet.dial, given["contexts"])
+        return examine(await survey(given["hub"], workers, kueue_namespace=given["kueue_namespace"]))
 
     async def run(self, line: str, stdin: str = "") -> str:
         """Run a command line of kubectl."""

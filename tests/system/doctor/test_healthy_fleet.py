@@ -48,6 +48,18 @@ def test_who_may_see_nothing_is_told_so_and_no_fault():
     told(story)
 
 
+@pytest.mark.parametrize("namespace", ["nosuch", "default"])
+def test_who_names_another_namespace_than_kueues_is_told_so_and_nothing_else(namespace):
+    async def story(fleet: ExaminedFleet) -> None:
+        diagnosis = await fleet.diagnosis(kueue_namespace=namespace)
+
+        (finding,) = diagnosis.findings
+        assert (finding.code, finding.where) == ("KueueElsewhere", f"Namespace {namespace}")
+        assert "name the namespace of Kueue with --kueue-namespace" in finding.steps[0].sentence
+
+    told(story)
+
+
 def test_nothing_of_any_secret_is_in_what_is_printed():
     async def story(fleet: ExaminedFleet) -> None:
         fleet.fleet.cut("cluster3")

@@ -58,6 +58,12 @@ def listed_members(objects: SeenObjects) -> list[kueue.MultiKueueCluster]:
     return [member for member in objects.all(kueue.MultiKueueCluster) if member.name in listed]
 
 
+def used_secrets(objects: SeenObjects) -> list[Secret]:
+    """Return the secrets with which Kueue reaches workers, or will: ours, and those that MultiKueueClusters name."""
+    named = {member_secret(member) for member in listed_members(objects)}
+    return [one for one in objects.all(Secret) if one.name in named or (is_ours(one) and cluster_of(one))]
+
+
 def missing_credentials(fleet: FleetSurvey) -> Iterator[Finding]:
     there = {secret.name for secret in fleet.all(Secret)}
     for member in listed_members(fleet.objects):

@@ -100,7 +100,9 @@ class Diagnosis:
 
 def examine(fleet: FleetSurvey) -> Diagnosis:
     """Judge a fleet."""
-    able = [checkup for checkup in CHECKUPS if fleet.objects.sees(*checkup.needs)]
+    # Of what is looked for in the wrong place, everything else that is said would mislead.
+    wanted = [Checkup(installation.kueue_elsewhere)] if any(installation.kueue_elsewhere(fleet)) else CHECKUPS
+    able = [checkup for checkup in wanted if fleet.objects.sees(*checkup.needs)]
     findings = [finding for checkup in able for finding in checkup.find(fleet)]
     looked_at = [HUB, *(worker.name for worker in fleet.workers if not worker.unasked)]
     return Diagnosis(tuple(sorted(findings, key=_order)), tuple(dict.fromkeys(unseen(fleet))), tuple(looked_at))

@@ -40,6 +40,12 @@ AILMENTS: Final[Mapping[str, Ailment]] = {
         "fleetqueue does not work there at all",
         "Install Kueue 0.15 or newer, or Open Cluster Management",
     ),
+    "KueueElsewhere": Ailment(
+        E,
+        "Nothing of Kueue's is in the namespace in which it is looked for",
+        "Nothing else was judged, since Placements and credentials are looked for there as well",
+        "Name the namespace of Kueue with --kueue-namespace, or install Kueue",
+    ),
     "VersionUntested": Ailment(
         W,
         "Kubernetes, Kueue or Open Cluster Management has a version that fleetqueue was not tested with",

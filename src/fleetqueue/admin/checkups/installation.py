@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from fleetqueue.admin.checkups.credentials import used_secrets
 from fleetqueue.admin.checkups.findings import HUB, Finding, RepairStep, by_hand, fleetqueue, found, kubectl
 from fleetqueue.admin.checkups.kueue_answers import WEBHOOK
 from fleetqueue.admin.checkups.survey import FleetSurvey, SeenObjects
@@ -11,7 +12,9 @@ from fleetqueue.admin.checkups.system_parts import ControllerLease, KueuePart, O
 from fleetqueue.admin.hub_state import LEASE, SILENT_SECONDS
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
+from fleetqueue.api.kueue_installation import KueueConfigMap, KueueDeployment
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.running_kueue import NAMES, RunningKueue, differences
 from fleetqueue.controllers.placement_admission.messages import RESTART_NEEDED
@@ -40,6 +43,18 @@ def missing_kinds(fleet: FleetSurvey) -> Iterator[Finding]:
             step = by_hand(f"install Kueue 0.15 or newer on {worker.name}")
             wrong = f"{worker.name} does not serve {', '.join(missing)} {kueue.VERSION}"
             yield Finding("KindMissing", wrong, (step,), worker.name, "API")
+
+
+def kueue_elsewhere(fleet: FleetSurvey) -> Iterator[Finding]:
+    """Look whether anything of Kueue's is in the namespace in which it is looked for."""
+    seen = fleet.objects.sees(kueue.AdmissionCheck, KueueConfigMap, KueueDeployment, Secret)
+    there = fleet.kueue is not None or fleet.all(KueueDeployment) or used_secrets(fleet.objects)
+    if not seen or there:
+        return
+    namespace = fleet.kueue_namespace
+    wrong = f"neither Kueue's configuration and Deployment nor a credential for it is in namespace {namespace}"
+    step = by_hand("name the namespace of Kueue with --kueue-namespace, or install Kueue")
+    yield Finding("KueueElsewhere", wrong, (step,), HUB, "Namespace", "", namespace)
 
 
 def versions(fleet: FleetSurvey) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final, TypeVar
 
 from fleetqueue import clock
-from fleetqueue.admin.checkups.credentials import listed_members, member_secret
+from fleetqueue.admin.checkups.credentials import used_secrets
 from fleetqueue.admin.checkups.findings import HUB
 from fleetqueue.admin.checkups.kueue_answers import ask_kueue
 from fleetqueue.admin.checkups.listings import greet, look, of_hub
@@ -25,7 +25,6 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.controllers.credentials.worker_rules import JobKind, Rights, rights_for
 from fleetqueue.controllers.processes.capabilities import known_identity
-from fleetqueue.runtime.cluster import is_ours
 
 Report = Callable[[str], None]
 T = TypeVar("T")
@@ -84,12 +83,6 @@ def running(objects: SeenObjects, source: KueueSource, namespace: str) -> Runnin
     version = Version(read(config_map.data[key], source.feature_gates), config_map.changed.get(key))
     pods = managers(source, objects.all(KueuePod))
     return kueue_as_it_runs([version], pods, is_seen=bool(source.deployment))
-
-
-def used_secrets(objects: SeenObjects) -> list[Secret]:
-    """Return the secrets with which Kueue reaches workers, or will: ours, and those that MultiKueueClusters name."""
-    named = {member_secret(member) for member in listed_members(objects)}
-    return [one for one in objects.all(Secret) if one.name in named or (is_ours(one) and cluster_of(one))]
 
 
 async def _placement_specs(hub: Client) -> dict[str, Manifest]:
