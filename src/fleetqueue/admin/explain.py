@@ -8,7 +8,7 @@ from fleetqueue.admin import explanations
 from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.deployment_pods import workloads_of_deployments
 from fleetqueue.admin.explanations import OPEN, Explanation
-from fleetqueue.admin.hub_state import HubState, look
+from fleetqueue.admin.hub_state import HubState, look, seen
 from fleetqueue.admin.inventory import listed
 from fleetqueue.admin.job_names import is_called, is_kind, job_name
 from fleetqueue.admin.planned_jobs import why_it_would_wait
@@ -19,6 +19,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.apps_v1 import Deployment
+from fleetqueue.api.core_v1 import Namespace
 from fleetqueue.api.job_kinds import TRAIN_JOB
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.queued_kinds import QUEUED_KINDS, framework_of
@@ -69,6 +70,10 @@ async def planned_job(hub: Client, manifest: Manifest, namespace: str, *, kueue_
         return Explanation(about, _no_queue())
     state = await look(hub, where, kueue_namespace=kueue_namespace)
     found = explanations.of_queue(name, where, state)
+    if found.cause.code == "LocalQueueMissing" and await _lacks_namespace(hub, where):
+        sentence = f"there is no namespace {where}, and so no LocalQueue {name} in it"
+        step = f"`kubectl create namespace {where}`, or name another one; then create the LocalQueue"
+        found = replace(found, cause=Cause("LocalQueueMissing", sentence, step))
     target = state.queue_named(name, where)
     if target is None or found.cause.code != OPEN:
         return replace(found, about=about)
@@ -89,6 +94,14 @@ def _workers(queue: kueue.ClusterQueue, state: HubState) -> str:
     return "whether a worker has its namespace and LocalQueue, and quota enough, shows only when it is submitted"
 
 
+async def _lacks_namespace(hub: Client, name: str) -> bool:
+    """Tell whether there is surely no such namespace."""
+    try:
+        return await hub.find(Namespace.resource, name) is None
+    except errors.Forbidden:
+        return False
+
+
 async def _runtime(hub: Client, manifest: Manifest, namespace: str) -> Manifest | None:
     """Return the runtime that a TrainJob names; None for other kinds, and where it is not seen."""
     group = str(manifest["apiVersion"]).rpartition("/")[0]
@@ -99,9 +112,20 @@ async def _runtime(hub: Client, manifest: Manifest, namespace: str) -> Manifest 
 
 
 async def placement(hub: Client, name: str, *, kueue_namespace: str) -> Explanation:
-    """Explain what a Placement chose."""
-    found = cluster.Placement.view(await hub.get(cluster.Placement.resource, name, kueue_namespace))
-    return explanations.of_placement(found, await look(hub, kueue_namespace=kueue_namespace))
+    """Explain what a Placement chose; raises NotFound, which names the namespaces in which there is one."""
+    try:
+        raw = await hub.get(cluster.Placement.resource, name, kueue_namespace)
+    except errors.NotFound:
+        elsewhere = [one.namespace for one in await seen(hub, cluster.Placement) or () if one.name == name]
+        if not elsewhere:
+            raise
+        raise errors.NotFound(
+            f'there is no Placement "{name}" in namespace {kueue_namespace}, where AdmissionChecks look for it; there'
+            f" is one in {', '.join(sorted(elsewhere))}: `fleetqueue explain placement {name} --kueue-namespace"
+            f" {min(elsewhere)}` explains that one"
+        ) from None
+    state = await look(hub, kueue_namespace=kueue_namespace)
+    return explanations.of_placement(cluster.Placement.view(raw), state)
 
 
 async def managed_cluster(hub: Client, name: str, *, kueue_namespace: str) -> Explanation:

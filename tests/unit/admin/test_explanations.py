@@ -412,6 +412,36 @@ async def test_a_job_that_was_not_submitted_is_explained_and_nothing_is_written(
     assert api.writes == []
 
 
+async def test_a_job_that_was_not_submitted_of_a_missing_namespace_is_told_that(api):
+    planned = {**job(**{kueue.QUEUE_LABEL: "q"})}
+    planned["metadata"]["namespace"] = "nosuch"
+
+    said = await explain.planned_job(Client(api), planned, "default", kueue_namespace=NAMESPACE)
+
+    assert (said.cause.code, said.cause.sentence) == (
+        "LocalQueueMissing",
+        "there is no namespace nosuch, and so no LocalQueue q in it",
+    )
+    assert said.cause.step.startswith("`kubectl create namespace nosuch`")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "message"),
+    [
+        pytest.param(
+            "default", r"there is one in default: `fleetqueue explain placement gpu --kueue-names", id="there"
+        ),
+        pytest.param("", r"placements\S* \"gpu\" not found$", id="nowhere"),
+    ],
+)
+async def test_a_placement_of_another_namespace_is_named(api, namespace, message):
+    if namespace:
+        api.add(cluster.Placement.manifest("gpu", namespace, spec={}))
+
+    with pytest.raises(errors.NotFound, match=message):
+        await explain.placement(Client(api), "gpu", kueue_namespace=NAMESPACE)
+
+
 def add_open_queue(api):
     strategy = {"flavors": [{"name": "f", "resources": [{"name": "cpu", "nominalQuota": "1"}]}]}
     groups = [{"coveredResources": ["cpu"], **strategy}]
