@@ -1,7 +1,7 @@
 """What `fleetqueue explain` does: look at a hub, and explain one thing of it."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from fleetqueue.admin import explanations
@@ -9,7 +9,8 @@ from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.deployment_pods import workloads_of_deployments
 from fleetqueue.admin.explanations import OPEN, Explanation
 from fleetqueue.admin.hub_state import HubState, look, seen
-from fleetqueue.admin.inventory import listed
+from fleetqueue.admin.inventory import Row, listed
+from fleetqueue.admin.job_ancestors import Ancestors, of_part
 from fleetqueue.admin.job_names import is_called, is_kind, job_name
 from fleetqueue.admin.planned_jobs import why_it_would_wait
 from fleetqueue.admin.planned_pods import planned_pods
@@ -31,16 +32,16 @@ from fleetqueue.rules.train_jobs import runtime_kind, runtime_name
 async def job(hub: Client, name: str, namespace: str, *, kueue_namespace: str) -> Explanation:
     """Explain a job, by its name or as `kind/name`."""
     everything = await listed(hub, kueue.Workload, namespace)
-    workloads = [one for one in everything if is_called(job_name(one), name)]
-    if not workloads:
-        pods = await workloads_of_deployments(hub, name, namespace, everything)
-        if not pods:
-            return await _without_workload(hub, name, namespace, everything)
+    if workloads := [one for one in everything if is_called(job_name(one), name)]:
+        return await _of_newest(hub, workloads, namespace, kueue_namespace)
+    if pods := await workloads_of_deployments(hub, name, namespace, everything):
         about = f"Deployment/{name.rpartition('/')[2]} of namespace {namespace}"
         return explanations.of_pods(pods, await look(hub, namespace, kueue_namespace=kueue_namespace), about)
-    newest = max(workloads, key=lambda one: (not one.is_finished, str(one.metadata.creation_timestamp)))
-    state = await look(hub, namespace, kueue_namespace=kueue_namespace)
-    return explanations.of_workload(newest, state, f"{job_name(newest)} of namespace {namespace}")
+    unqueued = await unqueued_jobs(hub, namespace, everything)
+    if rows := [row for row in unqueued if is_called(row["job"], name)]:
+        return _of_unqueued(rows[0])
+    found = await _called(hub, name, namespace)
+    return await _of_whole(hub, found, everything, unqueued, kueue_namespace) or await _without_workload(hub, found)
 
 
 async def workload(hub: Client, name: str, namespace: str, *, kueue_namespace: str) -> Explanation:
@@ -134,14 +135,20 @@ async def managed_cluster(hub: Client, name: str, *, kueue_namespace: str) -> Ex
     return explanations.of_cluster(found, await look(hub, kueue_namespace=kueue_namespace))
 
 
-async def _without_workload(
-    hub: Client, name: str, namespace: str, workloads: Collection[kueue.Workload]
+async def _of_newest(
+    hub: Client, workloads: Iterable[kueue.Workload], namespace: str, kueue_namespace: str
 ) -> Explanation:
-    """Explain a job of which Kueue knows nothing; raises NotFound where there is no job of this name."""
-    rows = [row for row in await unqueued_jobs(hub, namespace, workloads) if is_called(row["job"], name)]
-    if rows:
-        cause = Cause(rows[0]["cause"], rows[0]["why"], rows[0]["step"])
-        return Explanation(f"{rows[0]['job']} of namespace {namespace}", cause)
+    newest = max(workloads, key=lambda one: (not one.is_finished, str(one.metadata.creation_timestamp)))
+    state = await look(hub, namespace, kueue_namespace=kueue_namespace)
+    return explanations.of_workload(newest, state, f"{job_name(newest)} of namespace {namespace}")
+
+
+def _of_unqueued(row: Row) -> Explanation:
+    return Explanation(f"{row['job']} of namespace {row['namespace']}", Cause(row["cause"], row["why"], row["step"]))
+
+
+async def _called(hub: Client, name: str, namespace: str) -> list[Manifest]:
+    """Return the objects that a name means, of kinds that can be queued; raises NotFound where there is none."""
     kind, _, plain = name.rpartition("/")
     kinds = [one for one in QUEUED_KINDS.values() if not kind or is_kind(kind, one.kind)]
     found = [one for one in await asyncio.gather(*(_get(hub, one, plain, namespace) for one in kinds)) if one]
@@ -150,12 +157,44 @@ async def _without_workload(
             f'there is no job "{name}" in namespace {namespace}, and no Workload of one; '
             "`fleetqueue get jobs` shows those that are"
         )
+    return found
+
+
+async def _of_whole(
+    hub: Client,
+    found: Iterable[Manifest],
+    workloads: Collection[kueue.Workload],
+    unqueued: Iterable[Row],
+    kueue_namespace: str,
+) -> Explanation | None:
+    """Explain the job that an object is a part of, such as a pod of a group or of a set; None where it is of none."""
+    for part in found:
+        namespace = part["metadata"]["namespace"]
+        above = await Ancestors(hub, namespace).of(part["kind"], part)
+        own = f"{part['kind']}/{part['metadata']['name']}"
+        if wholes := of_part(part, above, workloads):
+            whole = await _of_newest(hub, wholes, namespace, kueue_namespace)
+        elif row := next((row for row in unqueued if row["job"] in above), None):
+            whole = _of_unqueued(row)
+        else:
+            continue
+        return replace(whole, about=f"{whole.about}, to which {own} belongs")
+    return None
+
+
+async def _without_workload(hub: Client, found: Sequence[Manifest]) -> Explanation:
+    """Explain a job of which Kueue knows nothing."""
     told = next((one for one in found if one["kind"] == Deployment.resource.kind), found[0])
-    if told["kind"] != Deployment.resource.kind or kueue.QUEUE_LABEL not in (told["metadata"].get("labels") or {}):
-        return Explanation(f"{told['kind']}/{plain} of namespace {namespace}", _no_queue())
-    why = why_not_queued(Deployment.resource, [told], await kueue_configuration(hub))
+    metadata = told["metadata"]
+    about = f"{told['kind']}/{metadata['name']} of namespace {metadata['namespace']}"
+    if kueue.QUEUE_LABEL not in (metadata.get("labels") or {}):
+        return Explanation(about, _no_queue())
+    resource = next(one for one in QUEUED_KINDS.values() if one.kind == told["kind"])
+    why = why_not_queued(resource, [told], await kueue_configuration(hub))
+    if resource != Deployment.resource:
+        return Explanation(about, why)
     sentence = f"Kueue queues each of its pods for itself, and none of them has a Workload; {why.sentence}"
-    return Explanation(f"{told['kind']}/{plain} of namespace {namespace}", replace(why, sentence=sentence))
+    return Explanation(about, replace(why, sentence=sentence))
 
 
 async def _get(hub: Client, resource: Resource, name: str, namespace: str) -> Manifest | None:

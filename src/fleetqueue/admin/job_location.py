@@ -4,27 +4,24 @@ The user's own context is used, never the credential of MultiKueue: who reads lo
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from fleetqueue.admin import inventory
 from fleetqueue.admin.hub_state import seen
+from fleetqueue.admin.job_ancestors import Ancestors
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Pod
-from fleetqueue.api.kueue_pods import group_name
-from fleetqueue.api.meta import OwnerReference
-from fleetqueue.api.scheme import Manifest, Resource
+from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import Connection
 
 Report = Callable[[str], None]
 AGAIN_SECONDS: Final = 1.0
 """How often it is looked whether a job that waits was sent."""
-HIGHEST: Final = 5
-"""How many objects may stand between a pod and its job."""
 
 
 class NoPods(Exception):
@@ -116,46 +113,5 @@ async def pods_of(worker: Client, location: JobLocation) -> list[Manifest]:
     """List the pods of a job, the oldest first, by who made them."""
     ancestors = Ancestors(worker, location.namespace)
     listed = (await worker.list(Pod.resource, location.namespace)).items
-    own = [pod for pod in listed if location.job in await ancestors.of(pod)]
+    own = [pod for pod in listed if location.job in await ancestors.of(Pod.resource.kind, pod)]
     return sorted(own, key=lambda pod: (pod["metadata"].get("creationTimestamp", ""), pod["metadata"]["name"]))
-
-
-class Ancestors:
-    """The objects above pods, each as `Kind/name`; what may not be read ends the way up."""
-
-    def __init__(self, worker: Client, namespace: str) -> None:
-        self._worker = worker
-        self._namespace = namespace
-        self._above: dict[tuple[str, str, str], OwnerReference | None] = {}
-        self._plurals: dict[tuple[str, str], str] = {}
-
-    async def of(self, pod: Manifest) -> Sequence[str]:
-        view = Pod.view(pod)
-        found, owner = [f"Pod/{group_name(pod['metadata']) or view.name}"], view.controller
-        for _ in range(HIGHEST):
-            if owner is None:
-                break
-            found.append(f"{owner.kind}/{owner.name}")
-            owner = await self._owner_of(owner)
-        return found
-
-    async def _owner_of(self, owner: OwnerReference) -> OwnerReference | None:
-        key = owner.api_version, owner.kind, owner.name
-        if key not in self._above:
-            self._above[key] = await self._read(owner)
-        return self._above[key]
-
-    async def _read(self, owner: OwnerReference) -> OwnerReference | None:
-        kind = owner.api_version, owner.kind
-        try:
-            if kind not in self._plurals:
-                self._plurals[kind] = await self._worker.plural_of(*kind)
-            group, _, version = owner.api_version.rpartition("/")
-            resource = Resource(group, version, owner.kind, self._plurals[kind])
-            return Pod.view(await self._metadata(resource, owner.name)).controller
-        except (errors.Forbidden, errors.NotFound):
-            return None
-
-    async def _metadata(self, resource: Resource, name: str) -> Manifest:
-        raw = await self._worker.get(resource, name, self._namespace)
-        return {"metadata": raw["metadata"]}

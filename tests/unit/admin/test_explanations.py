@@ -12,17 +12,19 @@ from fleetqueue.admin import explain, explanations, inventory
 from fleetqueue.admin.explanation_text import as_text
 from fleetqueue.admin.explanations import NOTHING_STANDS_AGAINST
 from fleetqueue.admin.hub_state import HubState
+from fleetqueue.admin.job_ancestors import Ancestors, of_part
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.placement_verdicts import FleetObjects
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.apps_v1 import Deployment, ReplicaSet
+from fleetqueue.api.apps_v1 import Deployment, ReplicaSet, StatefulSet
 from fleetqueue.api.batch_v1 import Job
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL
 from fleetqueue.api.job_kinds import RayJob
+from fleetqueue.api.kueue_pods import GROUP_NAME, OWNER_GVK, OWNER_NAME
 from fleetqueue.api.meta import controller_reference
 from fleetqueue.api.topology_names import REQUIRED
 from fleetqueue.api.usage_scores import FRESH
@@ -535,6 +537,81 @@ async def test_a_deployment_of_which_no_pod_is_queued_is_told_so(api):
 
     assert said.cause.code == "NoWorkload"
     assert said.cause.sentence.startswith("Kueue queues each of its pods for itself, and none of them has a Workload")
+
+
+def pod(api, name, owner=None, **labels):
+    """Make a pod that names queue q, on the hub, where pods of sets and groups wait at Kueue's gate."""
+    found = Pod.manifest(name, "default", labels={kueue.QUEUE_LABEL: "q", **labels}, spec=pod_template()["spec"])
+    api.add({**found, "metadata": {**found["metadata"], "ownerReferences": [owner] if owner else []}})
+
+
+def stateful_set(api, **labels):
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {**pod_template()["spec"], "restartPolicy": "Always"}}
+    spec = {"serviceName": "web", "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    api.add(StatefulSet.manifest("web", "default", labels=labels, spec=spec))
+    return controller_reference(StatefulSet.resource, "web", api.get(StatefulSet, "web", "default").uid)
+
+
+async def explained(api, name):
+    said = await explain.job(Client(api), name, "default", kueue_namespace=NAMESPACE)
+    return said.about, said.cause.code
+
+
+def waits(api, name, *owners, **annotations):
+    """Make a Workload that waits, as its queue does not exist."""
+    workload = kueue.Workload.manifest(name, "default", annotations=annotations, spec={"queueName": "q"})
+    api.add({**workload, "metadata": {**workload["metadata"], "ownerReferences": [*owners]}})
+
+
+@pytest.mark.parametrize("name", ["g1", "Pod/g1", "po/g1"])
+async def test_a_pod_of_a_group_leads_to_the_group(api, name):
+    pod(api, "g1", **{GROUP_NAME: "grp"})
+    waits(api, "grp", {**controller_reference(Pod.resource, "g1", api.get(Pod, "g1").uid), "controller": False})
+
+    about = "Pod/grp of namespace default, to which Pod/g1 belongs"
+    assert await explained(api, name) == (about, "LocalQueueMissing")
+
+
+async def test_a_pod_of_a_group_that_is_not_complete_leads_to_the_group(api):
+    pod(api, "g1", **{GROUP_NAME: "grp"})
+
+    assert await explained(api, "g1") == ("Pod/grp of namespace default, to which Pod/g1 belongs", "NoWorkload")
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_queued", "code"),
+    [
+        pytest.param({GROUP_NAME: "set-web"}, True, "LocalQueueMissing", id="by its group"),
+        pytest.param({}, True, "LocalQueueMissing", id="by who made it"),
+        pytest.param({}, False, "NoWorkload", id="which has no Workload"),
+    ],
+)
+async def test_a_pod_of_a_set_leads_to_the_set(api, labels, is_queued, code):
+    pod(api, "web-0", stateful_set(api, **{kueue.QUEUE_LABEL: "q"}), **labels)
+    if is_queued:
+        waits(api, "set-web", **{OWNER_GVK: "apps/v1, Kind=StatefulSet", OWNER_NAME: "web"})
+
+    about = "StatefulSet/web of namespace default, to which Pod/web-0 belongs"
+    assert await explained(api, "web-0") == (about, code)
+
+
+async def test_a_pod_leads_to_the_part_of_its_job_that_it_is_of(api):
+    owner = stateful_set(api)
+    for group in ("web-0", "web-1"):
+        pod(api, f"{group}-x", owner, **{GROUP_NAME: group})
+        waits(api, group, **{OWNER_GVK: "apps/v1, Kind=StatefulSet", OWNER_NAME: "web"})
+
+    above = await Ancestors(Client(api), "default").of("Pod", api.raw(Pod, "web-1-x", "default"))
+    found = [kueue.Workload.view(api.raw(kueue.Workload, name, "default")) for name in ("web-0", "web-1")]
+
+    assert above == ["Pod/web-1", "StatefulSet/web"]
+    assert [one.name for one in of_part(api.raw(Pod, "web-1-x", "default"), above, found)] == ["web-1"]
+
+
+async def test_a_pod_with_a_queue_is_never_said_to_have_none(api):
+    pod(api, "web-0", stateful_set(api))
+
+    assert await explained(api, "web-0") == ("Pod/web-0 of namespace default", "NoWorkload")
 
 
 async def test_the_pods_of_a_deployment_are_listed_by_its_name(api):
