@@ -1,23 +1,22 @@
-"""Where a job's pods are: on which worker, by which context of the user, and which of the pods there are the job's.
+"""Where a job's pods are: on which worker, and which of the pods there are the job's.
 
-The user's own context is used, never the credential of MultiKueue: who reads logs must be allowed to, as themselves.
+They are read with the user's own context, never with the credential of MultiKueue: who reads logs must be allowed to,
+as themselves.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from fleetqueue.admin import inventory
-from fleetqueue.admin.hub_state import seen
 from fleetqueue.admin.job_ancestors import Ancestors
-from fleetqueue.api import cluster_v1 as cluster
+from fleetqueue.admin.known_clusters import HUB, KnownCluster, known_clusters
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Pod
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
-from fleetqueue.client.kubeconfig import Connection
 
 Report = Callable[[str], None]
 AGAIN_SECONDS: Final = 1.0
@@ -38,15 +37,20 @@ class JobLocation:
     """`Kind/name`."""
     namespace: str
     cluster: str
-    """The ManagedCluster; empty where the job is on the hub itself."""
-    urls: tuple[str, ...] = ()
-    """The addresses of the cluster; none where they may not be seen."""
+    """The ManagedCluster; HUB where the job is on the hub itself."""
     has_ended: bool = False
+    fleet: Mapping[str, KnownCluster] = field(default_factory=dict)
+    """All clusters, also those that do not have the pods."""
+
+    @property
+    def known(self) -> KnownCluster:
+        """What is known of the cluster that has the pods."""
+        return self.fleet.get(self.cluster, KnownCluster())
 
     @property
     def without_pods(self) -> str:
         """Say that there is nothing to read."""
-        where = self.cluster or "the hub"
+        where = title(self.cluster)
         if not self.has_ended:
             return f"{self.job} has no pods on {where} yet; --follow waits for them"
         removal = (
@@ -59,6 +63,10 @@ class JobLocation:
         """The command with which somebody who may can read a log."""
         kind, _, name = self.job.partition("/")
         return f"kubectl logs --context CONTEXT -n {self.namespace} {kind.lower()}/{name}"
+
+
+def title(cluster: str) -> str:
+    return cluster or "the hub"
 
 
 async def locate(hub: Client, namespace: str, name: str) -> JobLocation:
@@ -74,13 +82,8 @@ async def locate(hub: Client, namespace: str, name: str) -> JobLocation:
     row = max(rows, key=lambda one: one["created"])
     if row["state"] not in (kueue.ADMITTED, kueue.FINISHED):
         raise NotSent(f"{row['job']} has no pods: it is {row['state']}: {row['why']}")
-    has_ended = row["state"] == kueue.FINISHED
-    if not row["clusters"]:
-        return JobLocation(row["job"], namespace, "", has_ended=has_ended)
-    chosen = row["clusters"][0]
-    members = {member.name: member for member in await seen(hub, cluster.ManagedCluster) or ()}
-    configs = members[chosen].spec.managed_cluster_client_configs if chosen in members else ()
-    return JobLocation(row["job"], namespace, chosen, tuple(config.url for config in configs), has_ended)
+    where = row["clusters"][0] if row["clusters"] else HUB
+    return JobLocation(row["job"], namespace, where, row["state"] == kueue.FINISHED, await known_clusters(hub))
 
 
 async def locate_once_sent(hub: Client, namespace: str, name: str, report: Report) -> JobLocation:
@@ -94,19 +97,6 @@ async def locate_once_sent(hub: Client, namespace: str, name: str, report: Repor
                 told = str(error)
                 report(told)
             await asyncio.sleep(AGAIN_SECONDS)
-
-
-def context_for(location: JobLocation, contexts: Iterable[Connection]) -> Connection:
-    """Choose the user's context for a worker: one whose server is the worker's; raises NoPods where none is."""
-    fitting = [one for one in contexts if one.server.rstrip("/") in {url.rstrip("/") for url in location.urls}]
-    if not fitting:
-        address = f" (at {', '.join(location.urls)})" if location.urls else ""
-        raise NoPods(
-            f"{location.job} is on {location.cluster}{address}, and no context of your kubeconfig leads there; ask the"
-            f" administrator of {location.cluster} for one, and name it with --worker-context, or have somebody run:"
-            f" {location.by_hand}"
-        )
-    return min(fitting, key=lambda one: one.name != location.cluster)
 
 
 async def pods_of(worker: Client, location: JobLocation) -> list[Manifest]:

@@ -7,12 +7,14 @@ from typing import Final, NamedTuple
 
 from fleetqueue.admin.job_location import JobLocation, pods_of
 from fleetqueue.api import errors
-from fleetqueue.api.core_v1 import FAILED, SUCCEEDED, Pod
+from fleetqueue.api.core_v1 import FAILED, SUCCEEDED, Node, Pod
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.controllers.processes.process import end
 
 DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
+BY_KWOK: Final = "kwok.x-k8s.io/node"
+"""An annotation of nodes that kwok plays."""
 AGAIN_SECONDS: Final = 1.0
 """How often further pods are looked for: one that failed may be replaced."""
 Run = tuple[str, int]
@@ -88,12 +90,24 @@ class JobLogs:
                 async for line in lines:
                     self._coming.put_nowait(PodLine(name, line))
         except errors.ApiError as error:
-            note = PodLine(name, str(error), is_note=True)
+            note = PodLine(name, await self._why_not(pod, error), is_note=True)
             if note not in self._notes:
                 self._notes.add(note)
                 self._coming.put_nowait(note)
             return False
         return True
+
+    async def _why_not(self, pod: Manifest, error: errors.ApiError) -> str:
+        """Say why the log of a pod cannot be read: kwok, which plays the nodes of fleets without machines, has none."""
+        node = pod["spec"].get("nodeName", "")
+        is_played = isinstance(error, errors.ServerError) and await self._is_played(node)
+        return f"its node {node} is simulated by kwok, which has no logs of pods" if is_played else str(error)
+
+    async def _is_played(self, node: str) -> bool:
+        try:
+            return BY_KWOK in Node.view(await self.worker.get(Node.resource, node)).metadata.annotations
+        except errors.ApiError:
+            return False
 
 
 def _run(pod: Manifest) -> Run:

@@ -27,7 +27,7 @@ async def check(hub: Client, name: str, server: str, uid: str, *, kueue_namespac
             " give an administrator's kubeconfig of the worker"
         )
     raw = await hub.find(ManagedCluster.resource, name)
-    known = await _known_uids(hub, kueue_namespace)
+    known = await known_uids(hub, kueue_namespace)
     own = known.pop(name, "")
     others = sorted(other for other, its in known.items() if its == uid)
     if own == uid or not (own or others):
@@ -47,7 +47,7 @@ def advertised(cluster: ManagedCluster) -> str:
     return configs[0].url if configs else ""
 
 
-async def _known_uids(hub: Client, kueue_namespace: str) -> dict[str, str]:
+async def known_uids(hub: Client, kueue_namespace: str) -> dict[str, str]:
     """Return who each cluster is whose kubeconfig secret we made."""
     page = await hub.list(core.Secret.resource, kueue_namespace, labels=LABELLED_OURS)
     secrets = [core.Secret.view(raw) for raw in page.items]

@@ -52,8 +52,9 @@ def logs(
 ) -> None:
     """Print what the pods of a job said, on the worker that has them, or what one part of a fleet here said.
 
-    Each line has its pod before it. The pods are read with your own context for the worker, which is found by its
-    address; where there is none, the command says whom to ask. MultiKueue removes the pods of a job that has ended.
+    Each line has its pod before it. The pods are read with your own context for the worker: one with its address, or
+    one of its name that opens the same cluster. Where there is none, the command says whom to ask. MultiKueue removes
+    the pods of a job that has ended.
 
     \b
     Example:
@@ -66,7 +67,8 @@ def logs(
         print_part(where, part or name, follow=follow, tail=tail)
         return
     location = run(found(kubeconfig, context, namespace, name, follow=follow))
-    print_job(location, worker_of(location, kubeconfig, context, worker_context), container, follow=follow, tail=tail)
+    worker = run(worker_of(location, kubeconfig, context, worker_context))
+    print_job(location, worker, container, follow=follow, tail=tail)
 
 
 async def found(kubeconfig: Path | None, context: str, namespace: str, name: str, *, follow: bool) -> "JobLocation":
@@ -81,14 +83,21 @@ async def found(kubeconfig: Path | None, context: str, namespace: str, name: str
         return await locate_once_sent(hub, where, name, lambda line: print(line, file=sys.stderr, flush=True))
 
 
-def worker_of(location: "JobLocation", kubeconfig: Path | None, context: str, worker_context: str) -> "Connection":
+async def worker_of(
+    location: "JobLocation", kubeconfig: Path | None, context: str, worker_context: str
+) -> "Connection":
     """Return the user's own way to the worker of a job."""
-    from fleetqueue.admin.job_location import context_for
+    from fleetqueue.admin import worker_contexts
     from fleetqueue.client.kubeconfig import contexts, load
+    from fleetqueue.client.transport import connect
 
-    if worker_context or not location.cluster:
-        return load(kubeconfig, worker_context or context)
-    return context_for(location, contexts(kubeconfig).values())
+    if worker_context:
+        named = load(kubeconfig, worker_context)
+        await worker_contexts.check(location, named, connect)
+        return named
+    if not location.cluster:
+        return load(kubeconfig, context)
+    return await worker_contexts.found(location, contexts(kubeconfig), connect)
 
 
 def print_job(location: "JobLocation", worker: "Connection", container: str, *, follow: bool, tail: int) -> None:

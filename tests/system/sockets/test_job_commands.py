@@ -73,6 +73,28 @@ def test_logs_are_read_on_the_worker_until_the_job_ends(typed):
     assert [line.split("  ", 1)[1] for line in out.splitlines()][-2:] == ["ran for 30s", "ended with code 0"]
 
 
+def test_a_worker_is_known_by_who_it_is_where_the_hub_knows_it_by_another_address(typed, tmp_path):
+    elsewhere = tmp_path / "kubeconfig"
+    elsewhere.write_text(Path(typed.environ["KUBECONFIG"]).read_text().replace("127.0.0.1", "localhost"))
+    typed("submit", "-f", "-", stdin=job("known", 20))
+
+    code, out, err = typed("logs", "known", "-f", "--kubeconfig", str(elsewhere))
+
+    assert code == 0, err
+    assert out.splitlines()[-1].endswith("  ended with code 0")
+
+
+def test_a_context_of_another_cluster_is_said_to_be_one(typed):
+    typed("submit", "-f", "-", stdin=job("elsewhere", 60))
+
+    wrong_worker = typed("logs", "elsewhere", "-f", "--worker-context", "cluster1")
+    hub = typed("logs", "elsewhere", "--worker-context", "hub")
+
+    assert wrong_worker[0] == hub[0] == 3
+    assert "Job/elsewhere is on cluster2, and context cluster1 leads to cluster1; name a" in wrong_worker[2]
+    assert "and context hub leads to the hub" in hub[2]
+
+
 def test_ctrl_c_leaves_the_job_running_and_says_how_to_go_on(typed):
     process = typed.start("submit", "-f", "-", "--follow")
     process.stdin.write(job("long", 600))

@@ -4,21 +4,21 @@ import asyncio
 
 import pytest
 
-from fleetqueue.admin.job_location import JobLocation, NoPods, context_for, locate, locate_once_sent, pods_of
+from fleetqueue.admin.job_location import JobLocation, NoPods, locate, locate_once_sent, pods_of
 from fleetqueue.admin.job_logs import JobLogs
+from fleetqueue.admin.known_clusters import HUB, KnownCluster
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL
 from fleetqueue.api.kueue_pods import GROUP_NAME
 from fleetqueue.client import Client
-from fleetqueue.client.kubeconfig import Connection
 from fleetqueue.testing.builders import by_secret, condition, pod_template
 
 URL = "https://c1.example:6443"
-LOCATION = JobLocation("Job/train", "team-a", "c1", (URL,))
+LOCATION = JobLocation("Job/train", "team-a", "c1", fleet={"c1": KnownCluster((URL,)), HUB: KnownCluster()})
 
 
 def workload(*conditions):
@@ -42,7 +42,9 @@ async def hub(api):
 async def test_a_job_that_runs_is_on_its_cluster(api, hub):
     api.add(workload(condition("QuotaReserved"), condition("Admitted")))
 
-    assert await locate(hub, "team-a", "train") == LOCATION
+    location = await locate(hub, "team-a", "train")
+
+    assert (location.job, location.cluster, location.known.urls) == ("Job/train", "c1", (URL,))
 
 
 async def test_a_job_that_waits_has_no_pods_and_says_why(api, hub):
@@ -61,32 +63,13 @@ async def test_who_follows_a_job_that_waits_hears_why_once_and_then_where_it_is(
     admitted = [condition("QuotaReserved"), condition("Admitted")]
     api.change(kueue.Workload, "w", "team-a", status={"conditions": admitted})
 
-    assert await waiting == LOCATION
+    assert (await waiting).cluster == "c1"
     assert told == ["Job/train has no pods: it is Pending: no GPU is free"]
 
 
 async def test_a_job_that_is_not_there_is_not_found(hub):
     with pytest.raises(errors.NotFound, match='there is no job "train" in namespace team-a'):
         await locate(hub, "team-a", "train")
-
-
-@pytest.mark.parametrize(
-    ("contexts", "name"),
-    [
-        pytest.param([("hub", "https://hub"), ("mine", URL)], "mine", id="by the address"),
-        pytest.param([("kind-c1", URL), ("c1", f"{URL}/")], "c1", id="the one that is called like it"),
-    ],
-)
-def test_a_context_of_the_user_leads_to_the_worker(contexts, name):
-    assert context_for(LOCATION, [Connection(server, name=one) for one, server in contexts]).name == name
-
-
-def test_who_has_no_context_hears_whom_to_ask_and_what_to_run():
-    with pytest.raises(NoPods) as refused:
-        context_for(LOCATION, [Connection("https://hub", name="hub")])
-
-    assert "ask the administrator of c1" in str(refused.value)
-    assert "kubectl logs --context CONTEXT -n team-a job/train" in str(refused.value)
 
 
 def pod(name, owner=None, **labels):
@@ -139,6 +122,22 @@ async def test_a_log_that_cannot_be_read_is_a_note(api):
     (line,) = [line async for line in JobLogs(Client(api), LOCATION).lines()]
 
     assert (line.pod, line.is_note) == ("train-x", True)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "is_told"),
+    [pytest.param({"kwok.x-k8s.io/node": "fake"}, True, id="by kwok"), pytest.param({}, False, id="by a kubelet")],
+)
+async def test_that_a_node_is_simulated_is_told_where_it_has_no_log(api, annotations, is_told):
+    api.add(job("train"), Node.manifest("n", annotations=annotations))
+    of_train = pod("train-x", api.get(Job, "train", "team-a"))
+    of_train["spec"]["nodeName"] = "n"
+    api.add(of_train)
+    api.fail_on("get pods/*train-x/log", errors.ServerError("no such host"))
+
+    (line,) = [line async for line in JobLogs(Client(api), LOCATION).lines()]
+
+    assert ("its node n is simulated by kwok, which has no logs of pods" == line.text) == is_told
 
 
 @pytest.mark.parametrize(
