@@ -1,6 +1,6 @@
 """The topology set-up of Kueue's page on MultiKueue, typed as our page prints it, on a real hub and two real workers.
 
-No kubelet runs there: kwok plays the nodes that are applied, and a command labels them as a kubelet would.
+No kubelet runs there: kwok plays the nodes that are applied.
 """
 
 import json
@@ -18,13 +18,6 @@ UP = (
     "export KUBECONFIG=$(fleetqueue kubeconfig --path)",
 )
 """How the fleet starts, instead of the embedded one of the page."""
-KUBELETS = """for worker in worker1 worker2; do
-  for node in tas-node-1 tas-node-2; do
-    kubectl --context $worker-cluster label node $node kubernetes.io/hostname=$node
-  done
-done"""
-MADE = "for worker in worker1 worker2; do\n  kubectl --context $worker-cluster apply"
-"""How the line begins that applies the nodes."""
 JOBS = {"tas-sample-job": 2, "implicit-tas-job": 3}
 """The jobs of the page, and how many pods they have."""
 NODES = {"tas-node-1", "tas-node-2"}
@@ -39,8 +32,6 @@ def typed(layout, tmp_path_factory):
     try:
         for line in (*UP, *PAGE):
             printed[line] = shell.type(line)
-            if line.startswith(MADE):
-                shell.type(KUBELETS)
         yield shell, printed
     finally:
         shell.close()

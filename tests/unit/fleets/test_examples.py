@@ -75,6 +75,12 @@ def test_what_is_said_to_be_kueues_own_is(name):
     assert sha256(written).hexdigest() == KUEUES_OWN[name]
 
 
+def test_each_node_has_the_level_of_the_topology_that_only_a_kubelet_would_give_it():
+    nodes = objects("topology-nodes.yaml")
+
+    assert [node["metadata"]["labels"]["kubernetes.io/hostname"] for node in nodes] == ["tas-node-1", "tas-node-2"]
+
+
 def test_the_second_placement_only_adds_to_the_first():
     (first,), (second,) = objects("placement-demo2-1.yaml"), objects("placement-demo2-2.yaml")
 
