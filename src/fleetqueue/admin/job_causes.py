@@ -5,9 +5,10 @@ from fleetqueue.admin.dispatch_causes import SEE_CLUSTERS, waits_for_lost, why_n
 from fleetqueue.admin.hub_state import HubState
 from fleetqueue.admin.job_names import job_name
 from fleetqueue.admin.queue_causes import why_no_quota
-from fleetqueue.admin.step_commands import kubectl, patched
+from fleetqueue.admin.step_commands import CONTEXT, kubectl, patched
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
+from fleetqueue.api.batch_v1 import JOB_NAME, Job
 from fleetqueue.api.conditions import message_of
 from fleetqueue.api.fleetqueue import placement_of
 from fleetqueue.api.kueue_pods import OWNER_NAME
@@ -133,7 +134,7 @@ def _not_ready(workload: kueue.Workload, hub: HubState) -> Cause | None:
 
     Not of a set that was sent: Kueue looks for its pods on the hub, where they wait at the gate.
     """
-    step = f"look at its pods on {workload.status.cluster_name or 'the hub'}"
+    step = _see_its_pods(workload, hub)
     ready = conditions.find(workload.status.conditions, kueue.PODS_READY)
     if ready is not None:
         is_noise = ready.is_true or (workload.clusters and OWNER_NAME in workload.metadata.annotations)
@@ -143,3 +144,12 @@ def _not_ready(workload: kueue.Workload, hub: HubState) -> Cause | None:
     if job is None or job.has_ended or job.status.ready or (job.status.ready is None and job.status.active):
         return None
     return Cause("PodsNotReady", "its Job shows no ready pod", step)
+
+
+def _see_its_pods(workload: kueue.Workload, hub: HubState) -> str:
+    """Name the command that shows its pods where they are; of a Job it says why they do not start, too."""
+    kind, _, name = job_name(workload).partition("/")
+    words = f"describe pods -l {JOB_NAME}={name}" if kind == Job.resource.kind else "get pods -o wide"
+    member = workload.status.cluster_name
+    command = f"{kubectl(workload.namespace, CONTEXT if member else '')} {words}"
+    return f"{command}, with your context of {hub.cluster_of(member)}" if member else command

@@ -46,6 +46,11 @@ SAID_BY_KUEUE: Final = (
         "NoFlavorFits",
         "wait until others make room on the nodes, or let the job ask for fewer pods or for a wider level",
     ),
+    (
+        "no topology domains at level",
+        "NoFlavorFits",
+        "give ready nodes of the flavor the labels of all levels of its Topology: `kubectl get nodes --show-labels`",
+    ),
     ("couldn't assign flavors", "NoFlavorFits", "compare the job's node selector and tolerations with the flavors"),
     (
         "is gated by",
@@ -163,5 +168,5 @@ def _waiting(workload: kueue.Workload, hub: HubState) -> Cause:
         return Cause("Pending", said or evicted, step)
     if queue is None:
         return Cause("NotLookedAt", "no queue has looked at it yet", "see whether Kueue runs")
-    step = "wait; `fleetqueue get jobs` shows its position"
+    step = "wait; `fleetqueue get jobs` shows its position, where Kueue's API for that is on"
     return Cause("Queued", f"it waits in ClusterQueue {queue.name}; {ONE_OF_EQUALS}", step)

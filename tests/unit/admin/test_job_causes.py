@@ -14,6 +14,7 @@ from fleetqueue.admin.hub_state import HubState, last_notes, silence_of, trouble
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.placement_verdicts import FleetObjects
 from fleetqueue.admin.queue_causes import ONE_OF_EQUALS
+from fleetqueue.admin.step_commands import commands_of
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
@@ -255,6 +256,9 @@ def test_what_the_dispatcher_says_has_a_code(note, code):
         pytest.param('Flavor "f" information missing in TAS cache', "create the Topology", id="no Topology"),
         pytest.param("there is no TAS cache information", "create the Topology", id="no Topology in the hub's Kueue"),
         pytest.param('topology "t" allows to fit only 4 out of 5 pod(s)', "room on the nodes", id="no room"),
+        pytest.param(
+            "no topology domains at level: kubernetes.io/hostname", "kubectl get nodes --show-labels", id="no node"
+        ),
         pytest.param("flavor fast doesn't match node affinity", "node selector and tolerations", id="no topology"),
     ],
 )
@@ -723,6 +727,43 @@ WELL = {"gpu-c1": ""}
 )
 def test_the_cause_of_a_job_in_its_surroundings(found, around, code, sentence):
     assert said(cause_of(found, around)) == (code, sentence)
+
+
+JOB = OwnerReference(kind="Job", name="train", uid="j1", controller=True)
+
+
+@pytest.mark.parametrize(
+    ("owner", "on", "step"),
+    [
+        pytest.param(
+            JOB,
+            "gpu-c1",
+            "kubectl --context CONTEXT -n default describe pods -l batch.kubernetes.io/job-name=train,"
+            " with your context of c1",
+            id="a Job on a worker",
+        ),
+        pytest.param(
+            JOB, "", "kubectl -n default describe pods -l batch.kubernetes.io/job-name=train", id="a Job on the hub"
+        ),
+        pytest.param(
+            msgspec.structs.replace(JOB, kind="JobSet"),
+            "gpu-c1",
+            "kubectl --context CONTEXT -n default get pods -o wide, with your context of c1",
+            id="of another kind",
+        ),
+    ],
+)
+def test_pods_that_are_not_ready_are_looked_at_where_they_are(owner, on, step):
+    found = workload(("QuotaReserved", "Admitted"), ("PodsReady",), on=on, message="not ready")
+    owned = msgspec.structs.replace(found.metadata, owner_references=(owner,))
+    status = {"conditions": active()}
+    member = kueue.MultiKueueCluster.manifest("gpu-c1", labels={CLUSTER_LABEL: "c1"}, status=status)
+    seen = HubState(members={"gpu-c1": kueue.MultiKueueCluster.view(member)})
+
+    cause = cause_of(msgspec.structs.replace(found, metadata=owned), seen)
+
+    assert (cause.code, cause.step) == ("PodsNotReady", step)
+    assert commands_of(cause.step) == [step.partition(", with")[0]]
 
 
 def test_a_set_that_was_sent_is_not_called_unready_for_its_pods_at_the_hubs_gate():
