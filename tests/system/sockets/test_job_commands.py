@@ -95,6 +95,36 @@ def test_a_context_of_another_cluster_is_said_to_be_one(typed):
     assert "and context hub leads to the hub" in hub[2]
 
 
+def pods_of_all_kinds():
+    """Write a pod of a group that is not complete, and a StatefulSet, both for the queue."""
+    queue = {"kueue.x-k8s.io/queue-name": "user-queue-demo2"}
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
+    labels, annotations = (
+        {**queue, "kueue.x-k8s.io/pod-group-name": "grp"},
+        {"kueue.x-k8s.io/pod-group-total-count": "2"},
+    )
+    metadata = {"name": "g1", "labels": labels, "annotations": annotations}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**spec, "restartPolicy": "Never"}}
+    template = {"metadata": {"labels": {"app": "set"}}, "spec": spec}
+    of_set = {"serviceName": "set", "selector": {"matchLabels": {"app": "set"}}, "template": template}
+    named = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "set", "labels": queue}}
+    return yaml.safe_dump_all([pod, {**named, "spec": of_set}])
+
+
+def test_pods_of_a_group_and_of_a_set_lead_to_the_jobs_that_they_are_of(typed):
+    typed("create", "-f", "-", program="kubectl", stdin=pods_of_all_kinds())
+    waited = typed("wait", "--for=create", "pod/set-0", "--timeout=60s", program="kubectl")
+
+    assert waited[0] == 0, waited
+    (of_group,) = rows(typed("explain", "job", "Pod/g1", "-o", "json"))
+    (of_set,) = rows(typed("explain", "job", "set-0", "-o", "json"))
+
+    assert of_group["about"] == "Pod/grp of namespace default, to which Pod/g1 belongs"
+    assert of_group["sentence"].startswith("1 of the 2 pods of its group are there")
+    assert of_set["about"] == "StatefulSet/set of namespace default, to which Pod/set-0 belongs"
+    assert of_set["cause"] != "NoQueue"
+
+
 def test_ctrl_c_leaves_the_job_running_and_says_how_to_go_on(typed):
     process = typed.start("submit", "-f", "-", "--follow")
     process.stdin.write(job("long", 600))
