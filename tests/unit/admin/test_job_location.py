@@ -140,6 +140,24 @@ async def test_that_a_node_is_simulated_is_told_where_it_has_no_log(api, annotat
     assert ("its node n is simulated by kwok, which has no logs of pods" == line.text) == is_told
 
 
+async def test_who_follows_pods_without_logs_hears_so_once_and_ends_with_the_job(api):
+    api.add(job("train"))
+    api.add(pod("train-x", api.get(Job, "train", "team-a")))
+    api.fail_on("get pods/*train-x/log", errors.ServerError("no such host"))
+    told = []
+
+    async def follow():
+        async for line in JobLogs(Client(api), LOCATION).lines(follow=True):
+            told.append(line.text)
+
+    following = asyncio.create_task(follow())
+    await asyncio.sleep(5)
+    api.remove(Pod, "train-x", "team-a")
+    await asyncio.wait_for(following, 5)
+
+    assert told == ["no such host"]
+
+
 @pytest.mark.parametrize(
     ("location", "word"),
     [
