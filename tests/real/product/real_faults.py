@@ -277,6 +277,19 @@ def resumed(*parts: str) -> Act:
     return act
 
 
+WEBHOOK = "Webhook mresourceflavor.kb.io"
+SILENT_KUEUE, SILENT_KUEUE_OF_WORKER = (
+    FaultGroup(
+        f"silent Kueue of {cluster}",
+        {"KueueSilent": f"{cluster}: {WEBHOOK}"},
+        (paused(f"{cluster}/kueue"),),
+        {"KueueSilent": (resumed(f"{cluster}/kueue"),)},
+    )
+    for cluster in ("hub", "cluster1")
+)
+"""Kueue is a process here: no Deployment tells that it does not answer."""
+
+
 def aged(cluster: str) -> Act:
     """Make the credential of a cluster one that has ended an hour ago."""
 
@@ -323,6 +336,8 @@ GROUPS = (
     TWINS,
     OTHER_DISPATCHER,
     UNKNOWN_DISPATCHER,
+    SILENT_KUEUE,
+    SILENT_KUEUE_OF_WORKER,
     SILENT,
     SILENT_AGENT,
 )
