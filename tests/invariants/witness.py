@@ -8,11 +8,12 @@ from typing import Any
 from fleetqueue.api import job_kinds
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.core_v1 import Node, Pod
 from fleetqueue.api.job_kinds import JobKind
 from fleetqueue.demo.story_run import SingleRunMonitor
 from fleetqueue.embedded.apiserver.storage.interface import StorageChange
 from fleetqueue.embedded.apiserver.storage.log import MemoryLog
+from fleetqueue.embedded.nodes.settings import is_silent
 from fleetqueue.lab.cluster_names import HUB
 from tests import pipelines
 
@@ -21,6 +22,7 @@ from .job_pods import JobPods
 from .reasons import has_ended
 
 JOBS = "/batch/jobs/"
+NODES = "/core/nodes/"
 PODS = "/core/pods/"
 OTHER_KINDS: Mapping[str, JobKind] = {
     f"/{kind.kind.resource.group}/{kind.kind.resource.plural}/": kind
@@ -67,6 +69,8 @@ class Witness:
         self._copies: defaultdict[str, set[str]] = defaultdict(set)
         """Of each job of another kind, by its key: the workers on which it may run now."""
         self._doubles = 0
+        self._switched_off: set[tuple[str, str]] = set()
+        """Nodes, each with its cluster, on which nothing runs. A pod that is deleted meanwhile never runs again."""
 
     @property
     def story(self) -> str:
@@ -84,6 +88,8 @@ class Witness:
                 self._see_hub(change)
             else:
                 self._see_worker(cluster, change)
+        elif change.key.startswith(NODES):
+            self._see_node(cluster, change)
         elif change.key.startswith(PODS):
             self._see_pod(cluster, change)
             if cluster == HUB and change.entry.object["metadata"].get("labels", {}).get(kueue.QUEUE_LABEL):
@@ -123,12 +129,19 @@ class Witness:
         if len(where) > 1 and not any(self._excused(worker) for worker in where):
             self.broken.append(f"ran twice: {change.key} on {', '.join(sorted(where))}")
 
+    def _see_node(self, cluster: str, change: StorageChange) -> None:
+        node = Node.view(change.entry.object)
+        is_off = change.type != "DELETED" and is_silent(node)
+        (self._switched_off.add if is_off else self._switched_off.discard)((cluster, node.name))
+
     def _see_pod(self, cluster: str, change: StorageChange) -> None:
         """Take note of a pod that runs, for a job of whichever kind."""
         raw = change.entry.object
         pod, job = Pod.view(raw), self.pods.job_of(raw)
         is_careful = self._never_twice(job.name)
-        is_live = change.type != "DELETED" and not pod.has_ended and (is_careful or bool(pod.spec.node_name))
+        is_gone = pod.is_deleting and (cluster, pod.spec.node_name) in self._switched_off
+        is_over = change.type == "DELETED" or pod.has_ended or is_gone
+        is_live = not is_over and (is_careful or bool(pod.spec.node_name))
         self.pods.note(cluster, raw, is_live=is_live)
         where = sorted(self.pods.places(job))
         if is_live and len(where) > 1 and (is_careful or not any(self._excused(place) for place in where)):

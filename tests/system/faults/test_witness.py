@@ -3,6 +3,7 @@
 import pytest
 
 from fleetqueue.embedded.apiserver.storage.interface import StorageChange, StorageEntry
+from fleetqueue.embedded.nodes.settings import SILENT
 from tests.invariants import Broken
 from tests.invariants.witness import Witness
 
@@ -54,9 +55,11 @@ def test_a_worker_that_was_lost_is_excused(witness):
     witness.check()
 
 
-def pod(name, *, phase="Running", job_name="careful", node=""):
+def pod(name, *, phase="Running", job_name="careful", node="", deleted=None):
     owner = {"kind": "Job", "name": job_name, "uid": job_name, "controller": True}
     metadata = {"name": name, "namespace": "default", "uid": name, "ownerReferences": [owner]}
+    if deleted:
+        metadata["deletionTimestamp"] = deleted
     raw = {"metadata": metadata, "spec": {"nodeName": node}, "status": {"phase": phase}}
     return change(raw, key=f"/core/pods/default/{name}")
 
@@ -114,6 +117,35 @@ def test_pods_of_one_job_that_are_not_twice(witness, first):
     witness.see("cluster2", pod("b", job_name="any", node="n"))
 
     witness.check()
+
+
+def node(name, *, silent):
+    annotations = {SILENT: "true"} if silent else {}
+    return change({"metadata": {"name": name, "annotations": annotations}}, key=f"/core/nodes/{name}")
+
+
+def test_a_pod_that_is_deleted_while_its_node_is_switched_off_runs_no_more(witness):
+    witness.see("cluster1", node("n", silent=True))
+    witness.see("cluster1", pod("a", job_name="any", node="n", deleted="2026-01-02T03:04:05Z"))
+    witness.see("cluster2", pod("b", job_name="any", node="n"))
+
+    witness.check()
+
+
+@pytest.mark.parametrize(
+    ("silent", "deleted"),
+    [
+        pytest.param(True, None, id="it may run again with its node"),
+        pytest.param(False, "2026-01-02T03:04:05Z", id="it stops, and still runs"),
+    ],
+)
+def test_a_pod_on_a_node_that_fails_may_run(witness, silent, deleted):
+    witness.see("cluster1", node("n", silent=silent))
+    witness.see("cluster1", pod("a", job_name="any", node="n", deleted=deleted))
+    witness.see("cluster2", pod("b", job_name="any", node="n"))
+
+    with pytest.raises(Broken, match="ran twice: pods of Job default/any on cluster1, cluster2"):
+        witness.check()
 
 
 def test_a_job_that_ended_on_the_hub_and_goes_on_is_noticed(witness):
