@@ -33,7 +33,7 @@ OWN_FLEET = [
         blocks=(0, 4, 5, 6),
         shows={
             "delayedTopologyRequest": r"worker[12] Ready\n.*worker[12] Ready",
-            "get pods -o wide": r"tas-sample-job-\w+ .* tas-node-[12] ",
+            "get events": r"default/tas-sample-job-\w+ to tas-node-[12]",
         },
     ),
 ]
