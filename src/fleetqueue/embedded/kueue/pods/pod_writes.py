@@ -25,6 +25,9 @@ KUEUE: Final = "kueue"
 QUEUES: Final = (kueue.LocalQueue, kueue.ClusterQueue, kueue.AdmissionCheck)
 """What is read to know whether MultiKueue may send a Workload."""
 
+UNSURE_SECONDS: Final = 1.0
+"""How long a write without an answer may take to show in the cache; after that it has not happened."""
+
 log = Log("kueue")
 
 
@@ -34,6 +37,8 @@ class PodWrites:
         self.events = events
         self._written: dict[str, int] = {}
         """The versions that we wrote of pods, by their uids, until the cache shows them."""
+        self._unsure: dict[str, tuple[int, float]] = {}
+        """Of pods whose write got no answer, by their uids: the version before it, and when that was."""
         self._deleted: set[str] = set()
         """The uids of pods that we deleted and the cache does not show so yet."""
 
@@ -46,14 +51,20 @@ class PodWrites:
         uid = metadata["uid"]
         if is_deleting(pod):
             self._deleted.discard(uid)
-        if int(metadata["resourceVersion"]) >= self._written.get(uid, 0):
+        version = int(metadata["resourceVersion"])
+        if version >= self._written.get(uid, 0):
             self._written.pop(uid, None)
-        return uid in self._written or uid in self._deleted
+        if uid in self._unsure:
+            before, since = self._unsure[uid]
+            if version > before or clock.monotonic() - since >= UNSURE_SECONDS:
+                del self._unsure[uid]
+        return uid in self._written or uid in self._unsure or uid in self._deleted
 
     def forget_gone(self, old: Object | None, new: Object | None) -> None:
         """Stop waiting for what was written of a pod that has gone."""
         if old is not None and (new is None or new.uid != old.uid):
             self._written.pop(old.uid, None)
+            self._unsure.pop(old.uid, None)
             self._deleted.discard(old.uid)
 
     async def ungate(self, pod: Manifest, info: PodSetInfo, note: str) -> None:
@@ -98,7 +109,11 @@ class PodWrites:
             return
         metadata = pod["metadata"]
         patch["metadata"] = {**patch.get("metadata", {}), **precondition_of(metadata)}
-        answer = await self.hub.client.merge(Pod.resource, metadata["name"], metadata["namespace"], patch)
+        try:
+            answer = await self.hub.client.merge(Pod.resource, metadata["name"], metadata["namespace"], patch)
+        except errors.Unreachable:
+            self._unsure[metadata["uid"]] = int(metadata["resourceVersion"]), clock.monotonic()
+            raise
         self._written[metadata["uid"]] = int(answer["metadata"]["resourceVersion"])
 
     async def say(self, pod: Manifest, reason: str, note: str) -> None:

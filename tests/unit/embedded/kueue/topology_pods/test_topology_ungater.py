@@ -90,11 +90,12 @@ async def test_a_restarted_ungater_counts_who_left_the_gate_before(asked):
 @pytest.mark.parametrize("happens", [False, True])
 async def test_a_pod_whose_write_was_not_answered_gets_its_place_all_the_same(asked, happens):
     await asked.add(at_the_gate("a"), at_the_gate("b"))
-    asked.way.fail_on("merge pods/*", errors.Unreachable("lost"), times=1, happens=happens)
+    asked.way.fail_on("patch pods/*", errors.Unreachable("lost"), times=1, happens=happens)
 
     async with alone(asked, TopologyUngater):
         await advance(10)
 
+        assert asked.way.failures[0].times == 0
         assert sorted((await places(asked)).values()) == ["n1", "n2"]
 
 
