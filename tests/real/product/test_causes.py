@@ -232,12 +232,19 @@ async def test_quota_that_is_short_and_quota_that_never_suffices(env):
     async with env.heart():
         await env.submit("first", gpus=15)
         await env.submit("second", gpus=FULL - 15)
+        for job in ("first", "second"):  # of jobs of one second anyone may be the first in its queue
+            await env.eventually(lambda job=job: has_quota(env, job), f"{job} has quota")
         await env.submit("short", gpus=10)
         await env.submit("large", gpus=FULL + 1)
 
         await is_caused(env, "QuotaShort", "short", short=10)
         await is_caused(env, "ExceedsQuota", "large", needs=FULL + 1, has=FULL)
         await is_caused(env, "WorkerQuotaTooSmall", "second", needs=FULL - 15, has=LARGEST)
+
+
+async def has_quota(env, job):
+    workload = await env.workload(job)
+    return workload is not None and workload.has_quota
 
 
 async def test_a_deactivated_job(env):
