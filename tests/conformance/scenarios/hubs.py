@@ -1,7 +1,7 @@
 """The two hubs that scenarios run on: our embedded one in virtual time, and a real one with upstream's controllers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -17,6 +17,7 @@ from fleetqueue.client.transport import connect
 from fleetqueue.fleets.embedded import EmbeddedFleet, InProcessCluster
 from fleetqueue.manifests.custom_kinds import crds
 from fleetqueue.real.cluster import RealCluster
+from fleetqueue.real.fleet import RealFleet
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.testing.virtual_time import advance, running
 from tests.invariants.standing_by import Meanwhile, Pace, standing_by
@@ -196,3 +197,15 @@ class RealHub:
                 is_still = self._last_change.moment == seen
                 quiet = quiet + quiet_share(now - moment, spent - busy) if is_still else 0.0
                 seen, moment, busy = self._last_change.moment, now, spent
+
+
+@asynccontextmanager
+async def followed_together(fleet: RealFleet, kinds: Sequence[type[Object]]) -> AsyncIterator[Mapping[str, RealHub]]:
+    """Follow all clusters of a real fleet together: what ends on one of them begins on another."""
+    async with AsyncExitStack() as stack:
+        found: dict[str, RealHub] = {}
+        last_change = LastChange()
+        for name, cluster in fleet.clusters.items():
+            opened = RealHub.open(cluster, kinds, quiet=3.5, patience=180.0, last_change=last_change)
+            found[name] = await stack.enter_async_context(opened)
+        yield found

@@ -20,7 +20,7 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance, running
 
-from ..hubs import EmbeddedHub, LastChange, RealHub, lived_in, make_room  # noqa: TID252 - the rooms share them
+from ..hubs import EmbeddedHub, followed_together, lived_in, make_room  # noqa: TID252 - the rooms share them
 from ..kueue_readiness.form import Configured, described, read  # noqa: TID252
 from ..kueue_readiness.world import configure, configured, settings_of  # noqa: TID252
 from ..multikueue.doing import Actor, run  # noqa: TID252
@@ -50,7 +50,7 @@ async def run_on_real(folder: Path) -> Ends:
     for group in GROUPS:
         async with RealFleet(folder / group.name, workers=len(WORKERS), ocm="none", frameworks=FRAMEWORKS) as fleet:
             await configure(fleet, {**await configured(fleet), **group.configuration})
-            async with _sites(fleet) as sites:
+            async with followed_together(fleet, FOLLOWED) as sites:
                 kubeconfigs = {name: cluster.kubeconfig.read_text() for name, cluster in fleet.clusters.items()}
                 ends |= await _run(sites, kubeconfigs, group.scenarios)
     return ends
@@ -86,17 +86,6 @@ def _manager(group: Configured, fleet: EmbeddedFleet, cluster: InProcessCluster)
     more = partial(wiring.controllers, view, metrics, MultiKueueSettings(), dial=fleet.dial)
     settings = settings_of(group, FRAMEWORKS)
     return KueueManager(view, metrics, settings, find=cluster.server.find, install=install, more=more)
-
-
-@asynccontextmanager
-async def _sites(fleet: RealFleet) -> AsyncIterator[Mapping[str, Hub]]:
-    async with AsyncExitStack() as stack:
-        found: dict[str, Hub] = {}
-        last_change = LastChange()
-        for name, cluster in fleet.clusters.items():
-            opened = RealHub.open(cluster, FOLLOWED, quiet=3.5, patience=180.0, last_change=last_change)
-            found[name] = await stack.enter_async_context(opened)
-        yield found
 
 
 async def _run(sites: Mapping[str, Hub], kubeconfigs: dict[str, str], scenarios: Sequence[Described]) -> Ends:

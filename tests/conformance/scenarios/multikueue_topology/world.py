@@ -23,7 +23,7 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.metrics import Metrics
 from fleetqueue.testing.virtual_time import advance, running
 
-from ..hubs import EmbeddedHub, LastChange, RealHub, lived_in  # noqa: TID252 - the rooms share them
+from ..hubs import EmbeddedHub, followed_together, lived_in  # noqa: TID252 - the rooms share them
 from ..multikueue import doing  # noqa: TID252
 from ..multikueue.end_state import end_state  # noqa: TID252
 from ..multikueue.form import SYSTEM, WORKERS  # noqa: TID252
@@ -64,7 +64,7 @@ async def run_on_ours(some: Sequence[Described] = DESCRIBED, *, is_checked: bool
 async def run_on_real(folder: Path) -> Ends:
     async with (
         RealFleet(folder, workers=len(WORKERS), ocm="none", frameworks=FRAMEWORKS) as fleet,
-        _sites(fleet) as sites,
+        followed_together(fleet, FOLLOWED) as sites,
         AsyncExitStack() as stack,
     ):
         for name, site in sites.items():
@@ -88,18 +88,6 @@ def _manager(fleet: EmbeddedFleet, cluster: InProcessCluster) -> KueueManager:
     settings, remote = KueueSettings(frameworks=FRAMEWORKS), MultiKueueSettings(frameworks=FRAMEWORKS)
     more = partial(wiring.controllers, view, metrics, remote, dial=fleet.dial) if cluster is fleet.hub else tuple
     return KueueManager(view, metrics, settings, find=cluster.server.find, install=install, more=more)
-
-
-@asynccontextmanager
-async def _sites(fleet: RealFleet) -> AsyncIterator[Mapping[str, Hub]]:
-    """Follow all clusters together: what ends on one of them begins on another."""
-    async with AsyncExitStack() as stack:
-        found: dict[str, Hub] = {}
-        last_change = LastChange()
-        for name, cluster in fleet.clusters.items():
-            opened = RealHub.open(cluster, FOLLOWED, quiet=3.5, patience=180.0, last_change=last_change)
-            found[name] = await stack.enter_async_context(opened)
-        yield found
 
 
 async def _run(sites: Mapping[str, Hub], kubeconfigs: dict[str, str], scenarios: Sequence[Described]) -> Ends:
