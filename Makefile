@@ -19,7 +19,7 @@ REAL_LANE = $(BIN)/pytest -n 2 --dist loadfile -m
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine tools browser manifests alerts demo check types unit test real picture stories records kill faults fence bench versions fix docs changelog build clean
+.PHONY: help install engine tools browser manifests alerts demo check types unit test real picture stories records kill faults properties fence bench versions fix docs changelog build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,11 @@ kill: install ## kill -9 an embedded server under 16 writers, again and again: m
 
 faults: install ## live through seeds of faults on the whole embedded system: make faults SEEDS=200
 	FLEETQUEUE_SEEDS=$(or $(SEEDS),200) $(BIN)/pytest tests/system/faults/test_seeds.py
+
+properties: install ## search with new examples for one that breaks a property: make properties RUNS=20
+	@for run in $$(seq $(or $(RUNS),20)); do \
+		FLEETQUEUE_EXAMPLES=search $(BIN)/pytest -q -n $(WORKERS) -m hypothesis tests/unit || exit 1; \
+	done
 
 fence: engine ## cut workers off at a dozen moments on the real engine, and explore more of the fence's model, twenty minutes
 	FLEETQUEUE_MODEL=all $(BIN)/pytest -m "not real" tests/system/fence

@@ -6,6 +6,7 @@ is our own API server; in the lane `pytest -m real` the same test has a real one
 
 import asyncio
 import inspect
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
@@ -26,8 +27,10 @@ from fleetqueue.testing.real_server import RealServer
 from fleetqueue.testing.real_servers import RealServers
 from fleetqueue.testing.virtual_time import START, VirtualClock, VirtualTimeLoop, running
 
-settings.register_profile("unit", deadline=None)  # two busy cores are no defect
-settings.load_profile("unit")
+# Every run tries the same examples; `make properties` searches on. Two busy cores are no defect.
+settings.register_profile("unit", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
+settings.load_profile(os.environ.get("FLEETQUEUE_EXAMPLES", "unit"))
 
 Follow = Callable[..., Awaitable[None]]
 NewApi = Callable[[], ArrangedApi]

@@ -145,7 +145,8 @@ class Writer:
         problems = [result for result in results if isinstance(result, Exception)]
         preempted = len(results) - len(problems)
         entry.message += waits_for(preempted, len(problems))
-        entry.why = Requeue.PENDING_PREEMPTION if preempted else Requeue.PREEMPTION_FAILED
+        if not preempted:
+            entry.why = Requeue.PREEMPTION_FAILED
         entry.work.tried = None
         return IssuedPreemptions(sum(result is True for result in results), problems[0] if problems else None)
 

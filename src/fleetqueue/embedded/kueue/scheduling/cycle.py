@@ -320,7 +320,10 @@ class Cycle:
         else:
             self._note(queue, self._net_usage(entry, queue, assignment.usage))
             self.preempted |= {target.key: target for target in entry.leaving}
-            entry.status = EntryStatus.PREEMPTS if assignment.mode is Mode.PREEMPT else EntryStatus.ADMITTED
+            if assignment.mode is Mode.PREEMPT:
+                entry.status, entry.why = EntryStatus.PREEMPTS, Requeue.PENDING_PREEMPTION
+            else:
+                entry.status = EntryStatus.ADMITTED
 
     def _still_fits(self, entry: SchedulingEntry, queue: Queue) -> Fits:
         assert entry.assignment is not None

@@ -102,6 +102,7 @@ def test_only_one_preempts_whom_both_want():
     found = outcome(cache)
 
     assert found["a"].status is EntryStatus.PREEMPTS
+    assert found["a"].why is Requeue.PENDING_PREEMPTION
     assert [target.key for target in found["a"].targets] == ["team/big"]
     assert found["b"].message == "Workload has overlapping preemption targets with another workload"
 

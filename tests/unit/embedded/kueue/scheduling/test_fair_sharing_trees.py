@@ -31,7 +31,8 @@ class Node:
         return f"{self.weight}{[*self.children] or ''}"
 
 
-WEIGHTS = st.integers(1, 3)
+WEIGHTS = st.sampled_from([1, 2, 4])
+"""Shares are floats, as Kueue's: thirds of a weight would make equal shares unequal."""
 LEAVES = st.builds(Node, WEIGHTS)
 COHORTS = st.builds(Node, WEIGHTS, st.lists(LEAVES, min_size=1, max_size=3))
 LARGER = st.builds(Node, WEIGHTS, st.lists(LEAVES | COHORTS, min_size=1, max_size=2))
@@ -95,12 +96,16 @@ def waits(play, node, name):
 
 
 def behind(play, tree, largest, path=""):
-    """Name who waits although another would, by a job less, still have no smaller share than it by a job more."""
+    """Name who waits although another would still have a larger share after all that a job may take from it.
+
+    A job may take more than it needs: the last that makes room for it may be as large as any.
+    """
+    most = 2 * largest - 1
     named = [(f"{path}{number}", node) for number, node in enumerate(tree)]
     for name, node in named:
         for other, theirs in named:
             mine = Fraction(held(play, node, name) + largest, node.weight)
-            if waits(play, node, name) and mine < Fraction(held(play, theirs, other) - largest, theirs.weight):
+            if waits(play, node, name) and mine < Fraction(held(play, theirs, other) - most, theirs.weight):
                 yield name, other
         yield from behind(play, node.children, largest, name)
 
