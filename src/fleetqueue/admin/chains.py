@@ -48,7 +48,7 @@ def queue_links(workload: kueue.Workload, hub: HubState) -> Iterator[ChainLink]:
         state = UNSEEN if hub.cluster_queues is None else BROKEN
         yield ChainLink("ClusterQueue", target, state, "" if state == UNSEEN else "does not exist")
         return
-    is_active = conditions.is_true(queue.status.conditions, kueue.ACTIVE)
+    is_active = queue.is_active
     yield ChainLink(
         "ClusterQueue", target, WELL if is_active else BROKEN, message_of(queue.status.conditions, kueue.ACTIVE)
     )

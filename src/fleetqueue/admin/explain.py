@@ -89,7 +89,7 @@ async def planned_job(hub: Client, manifest: Manifest, namespace: str, *, kueue_
 
 def _workers(queue: kueue.ClusterQueue, state: HubState) -> str:
     """Say what of the workers was not judged, of a queue whose jobs are sent there."""
-    checks = [(state.checks or {}).get(one.name) for one in queue.spec.admission_checks_strategy.admission_checks]
+    checks = [(state.checks or {}).get(name) for name in queue.checks]
     if not any(check is not None and check.is_multikueue for check in checks):
         return ""
     return "whether a worker has its namespace and LocalQueue, and quota enough, shows only when it is submitted"

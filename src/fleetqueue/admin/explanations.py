@@ -258,8 +258,8 @@ def _said_of_members(workload: kueue.Workload | None, hub: HubState) -> dict[str
     return {member: Said(rest, at) for member, found, rest, at in parts if found and member in (hub.members or {})}
 
 
-def _checks(queue: kueue.ClusterQueue | None) -> list[str]:
-    return [] if queue is None else [one.name for one in queue.spec.admission_checks_strategy.admission_checks]
+def _checks(queue: kueue.ClusterQueue | None) -> tuple[str, ...]:
+    return () if queue is None else queue.checks
 
 
 def _placements(checks: Iterable[str], hub: HubState) -> list[cluster.Placement]:

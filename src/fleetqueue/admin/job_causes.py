@@ -76,8 +76,7 @@ def _how_it_runs(workload: kueue.Workload, hub: HubState) -> Cause:
 def _unchecked(workload: kueue.Workload, hub: HubState) -> Cause | None:
     """Say that Kueue has asked no check, since a job without requests gets no flavor to which checks apply."""
     queue = hub.queue_of(workload)
-    listed = [] if queue is None else queue.spec.admission_checks_strategy.admission_checks
-    checks = [(hub.checks or {}).get(one.name) for one in listed]
+    checks = [(hub.checks or {}).get(name) for name in (queue.checks if queue is not None else ())]
     if workload.status.admission_checks or not any(check is not None and check.is_multikueue for check in checks):
         return None
     return Cause(

@@ -70,5 +70,5 @@ def _pinned(annotation: str, queue: kueue.ClusterQueue, hub: HubState) -> Cause 
 
 
 def _checks(queue: kueue.ClusterQueue, hub: HubState) -> list[kueue.AdmissionCheck]:
-    found = ((hub.checks or {}).get(one.name) for one in queue.spec.admission_checks_strategy.admission_checks)
+    found = ((hub.checks or {}).get(name) for name in queue.checks)
     return [check for check in found if check is not None]

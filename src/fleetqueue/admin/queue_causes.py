@@ -6,7 +6,6 @@ from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.check_causes import first_inactive
 from fleetqueue.admin.hub_state import HubState
 from fleetqueue.admin.step_commands import GO_ON, created, labelled, patched, removal
-from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import message_of, timestamp
 from fleetqueue.api.meta import key_of
@@ -117,7 +116,7 @@ def _queue(workload: kueue.Workload, hub: HubState) -> Cause | None:
 def _inactive(workload: kueue.Workload, hub: HubState) -> Cause | None:
     """Say why the ClusterQueue admits nobody."""
     queue = hub.queue_of(workload)
-    if queue is None or conditions.is_true(queue.status.conditions, kueue.ACTIVE):
+    if queue is None or queue.is_active:
         return None
     inactive = f"ClusterQueue {queue.name} is inactive"
     missing = sorted(set(queue.flavors) - set(hub.flavors)) if hub.flavors is not None else []
@@ -125,8 +124,7 @@ def _inactive(workload: kueue.Workload, hub: HubState) -> Cause | None:
         sentence = f"{inactive}: there is no ResourceFlavor {', '.join(missing)}"
         flavor = kueue.ResourceFlavor.manifest(missing[0], spec={})
         return Cause("FlavorMissing", sentence, f"{created(flavor)}; or take it off the ClusterQueue")
-    checks = [check.name for check in queue.spec.admission_checks_strategy.admission_checks]
-    if cause := first_inactive(checks, hub):
+    if cause := first_inactive(queue.checks, hub):
         step = _without_missing_check(queue, hub) if cause.code == "CheckMissing" else cause.step
         return Cause(cause.code, f"{inactive}: {cause.sentence}", step)
     why = message_of(queue.status.conditions, kueue.ACTIVE)
@@ -136,10 +134,9 @@ def _inactive(workload: kueue.Workload, hub: HubState) -> Cause | None:
 
 def _without_missing_check(queue: kueue.ClusterQueue, hub: HubState) -> str:
     """Say how the check that does not exist is taken off a queue; `first_inactive` names the first by name."""
-    names = [check.name for check in queue.spec.admission_checks_strategy.admission_checks]
-    missing = min(name for name in names if name not in (hub.checks or {}))
+    missing = min(name for name in queue.checks if name not in (hub.checks or {}))
     path = "/spec/admissionChecksStrategy/admissionChecks"
-    command = patched(f"clusterqueue {queue.name}", removal(path, names.index(missing), "name", missing))
+    command = patched(f"clusterqueue {queue.name}", removal(path, queue.checks.index(missing), "name", missing))
     return f"create it; or take it off the ClusterQueue: `{command}`"
 
 

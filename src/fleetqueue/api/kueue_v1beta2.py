@@ -249,6 +249,15 @@ class ClusterQueue(Object):
         return self.spec.stop_policy != "None"
 
     @property
+    def is_active(self) -> bool:
+        return conditions.is_true(self.status.conditions, ACTIVE)
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The names of its AdmissionChecks."""
+        return tuple(check.name for check in self.spec.admission_checks_strategy.admission_checks)
+
+    @property
     def flavors(self) -> list[str]:
         """The names of its ResourceFlavors."""
         return [flavor.name for group in self.spec.resource_groups for flavor in group.flavors]

@@ -13,7 +13,7 @@ def cluster_queue_row(queue: kueue.ClusterQueue) -> Row:
         "cohort": queue.spec.cohort_name,
         "active": active.status if active else conditions.UNKNOWN,
         "why": "" if active is None or active.is_true else active.message or active.reason,
-        "checks": [check.name for check in queue.spec.admission_checks_strategy.admission_checks],
+        "checks": queue.checks,
         "strategy": queue.spec.queueing_strategy,
         "quota": {name: [float(held.get(name, 0)), float(total)] for name, total in quota.items()},
         "admitted": queue.status.admitted_workloads,

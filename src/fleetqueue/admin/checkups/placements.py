@@ -71,13 +71,12 @@ def paired_checks(fleet: FleetSurvey) -> Iterator[Finding]:
     """Look at the checks of each queue: one of ours and one of MultiKueue belong together."""
     checks = {check.name: check for check in fleet.all(kueue.AdmissionCheck)}
     for queue in fleet.all(kueue.ClusterQueue):
-        names = [reference.name for reference in queue.spec.admission_checks_strategy.admission_checks]
-        if missing := [name for name in names if name not in checks]:
+        if missing := [name for name in queue.checks if name not in checks]:
             yield found(
                 "CheckMissing", queue, f"AdmissionCheck {', '.join(missing)} does not exist", _taken_off(queue, missing)
             )
             continue
-        there = [checks[name] for name in names]
+        there = [checks[name] for name in queue.checks]
         placements = [placement for check in there if (placement := placement_of(check))]
         configs = [check.config_name for check in there if check.is_multikueue]
         if placements and not configs:

@@ -14,11 +14,7 @@ from fleetqueue.controllers.credentials.who_needs_one import clusters_of_member
 def sending_queues(fleet: FleetSurvey) -> list[kueue.LocalQueue]:
     """Return the LocalQueues of the hub whose jobs MultiKueue sends to workers."""
     checks = {check.name for check in fleet.all(kueue.AdmissionCheck) if check.is_multikueue}
-    queues = {
-        queue.name
-        for queue in fleet.all(kueue.ClusterQueue)
-        if checks & {one.name for one in queue.spec.admission_checks_strategy.admission_checks}
-    }
+    queues = {queue.name for queue in fleet.all(kueue.ClusterQueue) if not checks.isdisjoint(queue.checks)}
     return [queue for queue in fleet.all(kueue.LocalQueue) if queue.spec.cluster_queue in queues]
 
 

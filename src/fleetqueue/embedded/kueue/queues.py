@@ -22,7 +22,6 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue import queue_status
 from fleetqueue.embedded.kueue.names import IN_USE
 from fleetqueue.embedded.kueue.scheduling.admission_status import with_condition
-from fleetqueue.embedded.kueue.scheduling.cluster_configuration import check_names
 from fleetqueue.embedded.kueue.scheduling.queue_usage import QueueUsage
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.controller import Controller, Watch, by_key
@@ -217,7 +216,7 @@ def flavors_in_use(hub: Cluster, metrics: Metrics) -> InUseController:
 
 
 def checks_in_use(hub: Cluster, metrics: Metrics) -> InUseController:
-    return InUseController(hub, metrics, kueue.AdmissionCheck, BY_CHECK, check_names)
+    return InUseController(hub, metrics, kueue.AdmissionCheck, BY_CHECK, lambda queue: queue.checks)
 
 
 def topologies_in_use(hub: Cluster, metrics: Metrics) -> InUseController:

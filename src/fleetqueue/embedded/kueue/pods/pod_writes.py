@@ -15,7 +15,6 @@ from fleetqueue.api.scheme import Manifest
 from fleetqueue.embedded.kueue.jobs.integration import StopCause
 from fleetqueue.embedded.kueue.jobs.pod_set_info import PodSetInfo
 from fleetqueue.embedded.kueue.pods.single_pods import started
-from fleetqueue.embedded.kueue.scheduling.cluster_configuration import check_names
 from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.events import Recorder
 from fleetqueue.runtime.logs import Log
@@ -137,7 +136,7 @@ def runs_only_here(hub: Cluster, workload: Manifest | None) -> bool:
     target = hub.get(kueue.ClusterQueue, queue.spec.cluster_queue) if queue is not None else None
     if target is None or runs_elsewhere(hub, workload):
         return False
-    checks = [hub.get(kueue.AdmissionCheck, name) for name in check_names(target)]
+    checks = [hub.get(kueue.AdmissionCheck, name) for name in target.checks]
     return all(check is not None and not check.is_multikueue for check in checks)
 
 

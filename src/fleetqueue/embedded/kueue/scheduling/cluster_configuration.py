@@ -104,11 +104,11 @@ class ClusterConfiguration:
         self._checks[check.name] = check
         if old is not None and old.is_active == check.is_active:
             return []
-        return self._judge_those(lambda queue: check.name in check_names(queue))
+        return self._judge_those(lambda queue: check.name in queue.checks)
 
     def drop_check(self, name: str) -> list[str]:
         self._checks.pop(name, None)
-        return self._judge_those(lambda queue: name in check_names(queue))
+        return self._judge_those(lambda queue: name in queue.checks)
 
     def set_namespace(self, name: str, labels: Mapping[str, str]) -> list[str]:
         old = self._namespaces.get(name)
@@ -139,7 +139,3 @@ class ClusterConfiguration:
 
     def _judge(self, queue: kueue.ClusterQueue) -> None:
         self._problems[queue.name] = problems(queue, self.flavors.get, self._checks.get, self.topologies.__contains__)
-
-
-def check_names(queue: kueue.ClusterQueue) -> Iterable[str]:
-    return [check.name for check in queue.spec.admission_checks_strategy.admission_checks]

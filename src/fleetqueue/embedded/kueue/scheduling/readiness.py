@@ -28,7 +28,7 @@ def problems(
 
 def is_multikueue(queue: kueue.ClusterQueue, check: Check) -> bool:
     """Tell whether the Workloads of a ClusterQueue run on other clusters."""
-    named = (check(one.name) for one in queue.spec.admission_checks_strategy.admission_checks)
+    named = (check(name) for name in queue.checks)
     return any(one is not None and one.is_multikueue for one in named)
 
 
