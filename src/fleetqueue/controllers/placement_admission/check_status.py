@@ -4,7 +4,9 @@ Writes: AdmissionCheck status
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
+from fleetqueue import clock
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.conditions import Condition, find
@@ -22,6 +24,9 @@ from fleetqueue.controllers.placement_admission.names import (
     STRATEGY,
 )
 
+UNNOTICED_SECONDS: Final = 30.0
+"""Kueue says within a second or two that a ClusterQueue is inactive; one that has not for so long does not run."""
+
 
 class CheckStatus:
     def __init__(self, objects: HubObjects, admission_metrics: PlacementAdmissionMetrics) -> None:
@@ -38,8 +43,12 @@ class CheckStatus:
         plan: ConfigPlan,
         held: Mapping[str, Holdings],
         before: kueue.MultiKueueConfig | None,
-    ) -> None:
-        """Tell what was decided, and what is new in it."""
+    ) -> float:
+        """Tell what was decided, and what is new in it.
+
+        Returns:
+            After how many seconds to tell the rest, which Kueue cannot take yet; 0 where all is told.
+        """
         self.admission_metrics.set_clusters(placement, plan, held)
         news = set(plan.serving), set(plan.draining)
         happened_again = self._told.get(placement) != news
@@ -49,6 +58,7 @@ class CheckStatus:
             await self.set_conditions(check, conditions)
             await self._tell_restart(check, conditions)
             await self._tell_news(check, plan, before, happened_again)
+        return max(map(self._unnoticed, checks), default=0.0) if plan.serving else 0.0
 
     async def set_conditions(self, check: kueue.AdmissionCheck, conditions: Sequence[Condition]) -> None:
         wanted = [_observed(condition, check) for condition in conditions]
@@ -115,6 +125,9 @@ class CheckStatus:
             return Condition.false(ACTIVE, *messages.placement_not_found(placement, namespace, plan.draining))
         if not plan.serving:
             return Condition.false(ACTIVE, *messages.no_clusters(placement, plan.left_out, plan.draining))
+        inactive = find(check.status.conditions, ACTIVE)
+        if inactive is not None and self._unnoticed(check):
+            return inactive
         serving = [member for member in plan.serving if member not in plan.unusable]
         details = messages.generated(
             plan.left_out,
@@ -123,6 +136,20 @@ class CheckStatus:
             missing_kinds=_present((member, self.objects.missing_kinds(member)) for member in serving),
         )
         return Condition.true(ACTIVE, *details)
+
+    def _unnoticed(self, check: kueue.AdmissionCheck) -> float:
+        """Return for how many seconds a check stays inactive, since a ClusterQueue does not show that it is.
+
+        Were it active again before Kueue has written that, its scheduler would not be woken, and would leave lying whom
+        it queued meanwhile until another Workload changes.
+        """
+        condition = find(check.status.conditions, ACTIVE)
+        if condition is None or condition.is_true or condition.last_transition_time is None:
+            return 0.0
+        queues = [queue for queue in self.hub.list(kueue.ClusterQueue) if check.name in queue.checks]
+        if not any(queue.is_active for queue in queues):
+            return 0.0
+        return max(0.0, UNNOTICED_SECONDS - (clock.now() - condition.last_transition_time).total_seconds())
 
 
 def _observed(condition: Condition, check: kueue.AdmissionCheck) -> Condition:

@@ -90,6 +90,7 @@ class MultiKueueConfigController(Controller):
             Watch(kueue.Workload, concerned.of_workload, facts=lambda workload: (workload.is_live, workload.clusters)),
             Watch(cluster.ManagedCluster, concerned.of_cluster),
             Watch(Secret, concerned.of_secret, namespace=namespace),
+            Watch(kueue.ClusterQueue, concerned.of_queue, facts=lambda queue: (queue.is_active, queue.checks)),
         )
         yield from self.objects.kueue.watches(concerned.of_kueue)
 
@@ -114,9 +115,9 @@ class MultiKueueConfigController(Controller):
         plan, held = await self.lookup.plan(key, steadied.selection, config)
         await self._write(key, plan, steadied.selection, config)
         remaining = await self._retire(key, plan)
-        await self.check_status.explain(key, checks, plan, held, config)
+        unnoticed = await self.check_status.explain(key, checks, plan, held, config)
         await self._finish(key, checks, plan, remaining)
-        self._come_back(key, plan, held, remaining, steadied)
+        self._come_back(key, plan, held, remaining, steadied, unnoticed)
 
     # Writing
 
@@ -265,6 +266,7 @@ class MultiKueueConfigController(Controller):
         held: Mapping[str, Holdings],
         remaining: Mapping[str, float],
         steadied: Steadied,
+        unnoticed: float,
     ) -> None:
         """Say when to look again without being woken, if ever."""
         waits = [(again_in, "an unlisted cluster is looked at once more") for again_in in remaining.values()]
@@ -278,6 +280,8 @@ class MultiKueueConfigController(Controller):
             waits.append((self.settings.drain_poll, "a cluster is draining"))
         if any(member in plan.left_out for member in held):
             waits.append((self.settings.drain_poll, "a cluster that comes back has old copies"))
+        if unnoticed:
+            waits.append((unnoticed, "Kueue does not show yet that the queue was inactive"))
         if steadied.again_in:
             waits.append((steadied.again_in, steadied.held_back))
         if waits:
@@ -316,6 +320,11 @@ class ConcernedPlacements:
 
     def of_secret(self, secret: Secret) -> Iterable[str]:
         return self._selecting(lambda _, name: self.settings.secret(name) == secret.name)
+
+    def of_queue(self, queue: kueue.ClusterQueue) -> Iterable[str]:
+        """Wake whose check may become active, now that Kueue shows that the queue was inactive."""
+        checks = (self.hub.get(kueue.AdmissionCheck, name) for name in queue.checks)
+        return {placement for check in checks if check is not None and (placement := placement_of(check))}
 
     def of_profile(self, profile: ClusterProfile) -> Iterable[str]:
         return self._selecting(lambda _, name: name == profile.name)

@@ -11,6 +11,8 @@ from fleetqueue.testing.builders import by_secret
 from fleetqueue.testing.virtual_time import settle
 from fleetqueue.testing.waking import woken
 
+from .conftest import condition
+
 KUEUE = "kueue-system"
 OURS = {"app.kubernetes.io/managed-by": "fleetqueue"}
 
@@ -55,6 +57,19 @@ async def test_a_check_that_names_no_placement_wakes_itself(env, configs):
     env.check("bad", parameters={})
 
     assert await woken(configs) == {"!bad"}
+
+
+async def test_a_queue_that_shows_whether_it_is_active_wakes_the_placements_of_its_checks(env, configs):
+    checks = {"admissionChecks": [{"name": "mk-cpu"}, {"name": "cpu"}, {"name": "gone"}]}
+    env.api.add(kueue.ClusterQueue.manifest("team", spec={"admissionChecksStrategy": checks}))
+    assert await woken(configs) == {"cpu"}
+    env.api.change(kueue.ClusterQueue, "team", status={"pendingWorkloads": 3})
+    assert await woken(configs) == set()
+    env.api.change(kueue.ClusterQueue, "team", status={"conditions": [condition("Active", "False")]})
+    assert await woken(configs) == set()
+    env.api.change(kueue.ClusterQueue, "team", status={"conditions": [condition("Active", "True")]})
+
+    assert await woken(configs) == {"cpu"}
 
 
 async def test_checks_of_others_wake_nobody(env, configs):
