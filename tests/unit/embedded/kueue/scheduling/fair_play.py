@@ -1,79 +1,168 @@
-"""Queues that share fairly and live on: cycle after cycle, and what each decides is done at once."""
+"""Queues that live on: cycle after cycle, and what each decides is done at once.
+
+Preempted Workloads wait again, and Workloads that could not be admitted are tried again only where the cache asks for
+it. So those behind a head that waits have their turn, as they do while the scheduler runs.
+"""
 
 from collections import Counter
+from dataclasses import dataclass
 from datetime import timedelta
-from types import SimpleNamespace
+from itertools import islice
 
-from fleetqueue.embedded.kueue.scheduling.cycle import Cycle
-from fleetqueue.embedded.kueue.settings import FairSharingSettings
+from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, EntryStatus
 
-from .fair_caches import fair_cache
-from .objects import NOON, admitted, workload
+from .objects import NOON, condition
+from .topology_objects import asking
+
+TREE = "/c"
+"""The cohort that all queues are below."""
+MOST_CYCLES = 60
+"""Where Workloads are of any priority and size there need not be an end: of fair sharing, see kueue#14543."""
+MOST_CYCLES_TO_SETTLE = 1000
+"""More than any play takes that comes to an end."""
+
+
+OVERTAKES = "somebody runs before those who were submitted earlier"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submitted:
+    to: str
+    age: int
+    cpu: int = 1
+    """What each of its pods asks for."""
+    pods: int = 1
+    priority: int = 0
+    topology: dict | None = None
 
 
 class Play:
     """Runs cycles as the scheduler does, and does at once what they decide."""
 
-    def __init__(self, *objects, fair=None):
-        self.cache = fair_cache(*objects, fair=fair or FairSharingSettings())
-        self.sizes = {}
-        self.admissions = Counter()
-        self.tried = []
-        self.number = 0
+    def __init__(self, cache, nodes=()):
+        self.cache = cache
+        self.room = quotas(cache) + Counter(nodes)
+        """The cpus of each flavor and of each node, by name."""
+        self.submitted = {}
+        self.placed = {}
+        """What each Workload that runs uses of that."""
+        self.admissions = 0
+        self.preemptions = 0
+        self._number = 0
+        self._to_wake = set()
+        cache.retry = self._to_wake.add
 
-    def submit(self, name, *, to, cpu=1, priority=0):
-        self.sizes[name] = SimpleNamespace(to=to, cpu=cpu, priority=priority)
-        self.cache.set_workload(workload(name, to=to, cpu=str(cpu), priority=priority, age=1000 - len(self.sizes)))
+    def submit(self, name, **asked):
+        self.submitted[name] = Submitted(age=1000 - len(self.submitted), **asked)
+        self.cache.set_workload(self._view(name))
+
+    def waves(self, *waves):
+        """Submit one wave after the other, each when nothing changes any more, or not soon; yield after each cycle."""
+        for jobs in waves:
+            for asked in jobs:
+                self.submit(f"w{len(self.submitted)}", **asked)
+            yield from islice(self._until_nothing_changes(), MOST_CYCLES)
+
+    def settle(self):
+        for number, _ in enumerate(self._until_nothing_changes()):
+            assert number < MOST_CYCLES_TO_SETTLE, "it never comes to an end"
 
     def cycle(self):
-        """Run one; return whether anything came of it."""
-        self.number += 1
-        heads = self.cache.heads()
-        now = NOON + timedelta(seconds=self.number)
-        entries = Cycle(self.cache, self.number, now, self.cache.settings.fair_sharing).run(heads)
-        self.tried += [entry.work.view.name for entry in entries]
-        for entry in entries:
-            name = entry.work.view.name
-            if entry.status.name == "ADMITTED":
-                self._admit(name, *entry.assignment.usage)
-                continue
-            for target in entry.targets if entry.status.name == "PREEMPTS" else ():
-                self._evict(target.candidate.work.view.name)
-            self.cache.back(entry.work, entry.why)
-        return any(entry.status.name in ("ADMITTED", "PREEMPTS") for entry in entries)
+        """Run one; return whether the scheduler would run another one at once."""
+        self._number += 1
+        now = NOON + timedelta(seconds=self._number)
+        entries = Cycle(self.cache, self._number, now, self.cache.settings.fair_sharing).run(self.cache.heads())
+        can_bring_more = [self._carry_out(entry) for entry in entries]
+        self._check_room_for([entry for entry in entries if entry.status is EntryStatus.PREEMPTS])
+        while self._to_wake:
+            self.cache.wake(self._to_wake.pop())
+        return any(can_bring_more)
 
-    def settle(self, cycles=200):
-        """Run cycles until nothing changes any more."""
-        for _ in range(cycles):
-            if not self.cycle():
-                self.cache.wake("/c")
-                if not self.cycle():
-                    return
-        raise AssertionError("it never comes to an end")
+    def usage(self):
+        """Return the cpus that are used of each flavor and of each node."""
+        return sum(self.placed.values(), Counter())
 
-    def used(self, name):
-        """Return the cpus that a queue holds, of whatever flavor."""
-        return sum(self.cache.queue(name).usage.values()) // 1000
-
-    def _admit(self, name, given):
-        said = self.sizes[name]
-        self.admissions[name] += 1
-        assert self.admissions[name] == 1, "admitted twice"
-        self.cache.set_workload(
-            admitted(
-                name,
-                to=said.to,
-                cpu=str(said.cpu),
-                flavor=given.flavor,
-                priority=said.priority,
-                reserved=NOON + timedelta(seconds=self.number),
-                version=1000 + self.number,
-            )
+    def used(self, queue):
+        """Return the cpus that the Workloads of a queue use."""
+        return sum(
+            one.cpu * one.pods for name, one in self.submitted.items() if name in self.placed and one.to == queue
         )
 
-    def _evict(self, name):
-        said = self.sizes[name]
-        self.admissions[name] -= 1
-        self.cache.set_workload(
-            workload(name, to=said.to, cpu=str(said.cpu), priority=said.priority, version=2000 + self.number)
-        )
+    def overtakers(self, queue):
+        """Name those of a queue that run although one waits that was submitted before them."""
+        names = [name for name, one in self.submitted.items() if one.to == queue]
+        first = next((number for number, name in enumerate(names) if name not in self.placed), len(names))
+        return [name for name in names[first:] if name in self.placed]
+
+    def _until_nothing_changes(self):
+        """Go on until nothing changes even when all who wait are tried again."""
+        changes = None
+        while changes != (self.admissions, self.preemptions):
+            changes = (self.admissions, self.preemptions)
+            self.cache.wake(TREE)
+            while self.cycle():
+                yield
+            yield
+
+    def _carry_out(self, entry):
+        """Do what was decided of a head; return whether another cycle can bring more."""
+        if entry.status is EntryStatus.ADMITTED:
+            self._admit(entry)
+            return True
+        if entry.status is EntryStatus.PREEMPTS:
+            self._preempt(entry)
+        is_in_line = self.cache.back(entry.work, entry.why)
+        has_more = entry.work.tried is not None and entry.work.tried.has_more
+        return entry.status is EntryStatus.PREEMPTS or not is_in_line or has_more
+
+    def _admit(self, entry):
+        name = entry.work.view.name
+        assert name not in self.placed, "it is admitted twice"
+        self.placed[name] = self._usage_of(entry)
+        self.admissions += 1
+        (part,) = entry.assignment.parts
+        at = NOON + timedelta(seconds=self._number)
+        conditions = [condition(kind, "True", at=at) for kind in ("QuotaReserved", "Admitted")]
+        admission = {"clusterQueue": self.submitted[name].to, "podSetAssignments": [part.manifest]}
+        self.cache.set_workload(self._view(name, status={"admission": admission}, conditions=conditions))
+
+    def _preempt(self, entry):
+        assert entry.targets, "it preempts nobody"
+        self.preemptions += 1
+        for target in entry.targets:
+            name = target.candidate.work.view.name
+            del self.placed[name]
+            self.cache.set_workload(self._view(name))
+
+    def _check_room_for(self, preempting):
+        """Look, when a cycle is over, whether those who preempt fit beside all who run: first each, then together."""
+        wanted = [self._usage_of(entry) for entry in preempting]
+        for one in wanted:
+            assert self.usage() + one <= self.room, "they went, and there is no room for whom they went"
+        assert sum(wanted, self.usage()) <= self.room, "two of those who preempt count on the same room"
+
+    def _usage_of(self, entry):
+        """Return the cpus that a Workload was given, of each flavor and of each node."""
+        one = self.submitted[entry.work.view.name]
+        (part,) = entry.assignment.parts
+        domains = part.placement.domains if part.placement is not None else ()
+        of_flavors = Counter({what.flavor: value // 1000 for what, value in entry.assignment.usage.items()})
+        of_nodes = Counter({domain.values[-1]: domain.pods * one.cpu for domain in domains})
+        assert of_flavors.total() == one.cpu * one.pods, "it is not given what it asked for"
+        assert of_nodes.total() == (one.cpu * one.pods if one.topology else 0), "not all of its pods have a place"
+        return of_flavors + of_nodes
+
+    def _view(self, name, **fields):
+        one = self.submitted[name]
+        asked = {"cpu": str(one.cpu), "topology": one.topology, "to": one.to, "priority": one.priority, "age": one.age}
+        return asking(name, one.pods, version=1 + self._number, **asked, **fields)
+
+
+def quotas(cache):
+    """Return the cpus of each flavor that all queues have together; nothing limits what they lend."""
+    total = Counter()
+    for queue in cache.configuration.queues.values():
+        for group in queue.spec.resource_groups:
+            for flavor in group.flavors:
+                total[flavor.name] += sum(int(resource.nominal_quota) for resource in flavor.resources)
+    return total

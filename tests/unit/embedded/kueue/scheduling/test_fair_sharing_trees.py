@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fleetqueue.embedded.kueue.settings import BOTH_STRATEGIES, FairSharingSettings
 
-from .fair_caches import cohort_queue
+from .fair_caches import cohort_queue, fair_cache
 from .fair_play import Play
 from .objects import cohort, flavor, group, queue, quota
 
@@ -70,7 +70,7 @@ def objects(tree, to=ROOT, path="", **flavors):
 @given(tree=TREES, size=st.integers(1, 3), seed=st.randoms(use_true_random=False), fair=FAIR)
 def test_jobs_of_one_size_come_to_the_proportions_of_all_weights(tree, size, seed, fair):
     total, parts = least_total(tree), dict(fractions(tree))
-    play = Play(*objects(tree, default=quota(0)), cohort_queue("lender", total * size), fair=fair)
+    play = Play(fair_cache(*objects(tree, default=quota(0)), cohort_queue("lender", total * size), fair=fair))
     names = [*parts]
     seed.shuffle(names)
     for name in names:
@@ -91,7 +91,7 @@ def held(play, node, name):
 def waits(play, node, name):
     """Tell whether a job of a queue, or of any below a cohort, waits."""
     if not node.children:
-        return any(play.sizes[job].to == f"q{name}" and not play.admissions[job] for job in play.sizes)
+        return any(one.to == f"q{name}" and job not in play.placed for job, one in play.submitted.items())
     return any(waits(play, child, f"{name}{number}") for number, child in enumerate(node.children))
 
 
@@ -125,7 +125,8 @@ SIZES = st.lists(st.integers(1, 4), min_size=2, max_size=6)
 def test_jobs_of_any_size_come_as_near_to_the_weights_as_their_sizes_allow(tree, sizes, total, other, seed, fair):
     """Also where the quota is of two flavors."""
     lender = queue("lender", group(default=quota(total), other=quota(other)), cohort=ROOT)
-    play = Play(flavor("other"), *objects(tree, default=quota(0), other=quota(0)), lender, fair=fair)
+    borrowers = objects(tree, default=quota(0), other=quota(0))
+    play = Play(fair_cache(flavor("other"), *borrowers, lender, fair=fair))
     names = [name for name, _ in fractions(tree)]
     seed.shuffle(names)
     for name in names:
