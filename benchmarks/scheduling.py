@@ -12,16 +12,17 @@ API, what a cycle costs, and that for each of its heads.
 
 import argparse
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apiserver import bytecode
 from fleets.cycles import cost_of_a_cycle
 from fleets.running import RunningFleet
-from fleets.workloads import BASELINE, TOPOLOGY, Load, Runner, Size, WorkloadClass
+from fleets.workloads import BASELINE, FURTHER_KINDS, TOPOLOGY, Load, Runner, Size, WorkloadClass
 from servers import peers
 from servers.report import Report, Row, machine
 
 from fleetqueue import __version__
+from fleetqueue.embedded.kueue.settings import FairSharingSettings, SchedulingSettings
 from fleetqueue.real import parts
 
 EMBEDDED, KUBERNETES = "embedded", "kubernetes"
@@ -31,6 +32,20 @@ LIMIT = 1800.0
 PARTS = {"baseline": BASELINE, "topology": TOPOLOGY}
 TENFOLD = {"baseline": (Size(cohorts=1), Size(cohorts=10)), "topology": (Size(racks=1), Size(racks=10))}
 GROWN = {"baseline": "queues", "topology": "nodes"}
+PLAIN, FAIR = SchedulingSettings(), SchedulingSettings(fair_sharing=FairSharingSettings())
+ONE_COHORT = (Size(cohorts=1), Size(cohorts=1, queues=60))
+MANY_HEADS = tuple(replace(size, cohorts=10) for size in TENFOLD["topology"])
+CYCLES: dict[str, tuple[tuple[str, tuple[WorkloadClass, ...], tuple[Size, ...], SchedulingSettings], ...]] = {
+    "baseline": (
+        ("", BASELINE, TENFOLD["baseline"], PLAIN),
+        ("in one cohort, ", BASELINE, ONE_COHORT, PLAIN),
+        ("in one cohort with fair sharing, ", BASELINE, ONE_COHORT, FAIR),
+    ),
+    "topology": (
+        ("", TOPOLOGY, MANY_HEADS, PLAIN),
+        ("60 kinds of pods, ", FURTHER_KINDS, MANY_HEADS, PLAIN),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +104,12 @@ async def measure(part: str, options: argparse.Namespace, report: Report) -> Non
 
 
 def report_cycles(part: str, report: Report) -> None:
-    """Report what a cycle of the scheduler's core costs, and what that is for each of its heads."""
-    few, many = (Load(None, PARTS[part], size) for size in TENFOLD[part])
-    for what, load in ((f"few {GROWN[part]}", few), (f"ten times the {GROWN[part]}", many)):
-        cycle = cost_of_a_cycle(load)
-        report.add(Row(f"{part}: CPU of a cycle, {len(load.queues)} heads, {what}", "ms", cycle))
-        report.add(Row(f"{part}: ... for each head", "ms", cycle / len(load.queues)))
+    """Report what a cycle of the scheduler's core costs for each of its heads."""
+    for form, classes, sizes, settings in CYCLES[part]:
+        for grown, size in zip((f"few {GROWN[part]}", f"ten times the {GROWN[part]}"), sizes, strict=True):
+            load = Load(None, classes, size)
+            cost = cost_of_a_cycle(load, settings) / len(load.queues)
+            report.add(Row(f"{part}: CPU of a cycle for each of {len(load.queues)} heads, {form}{grown}", "ms", cost))
 
 
 def main() -> None:

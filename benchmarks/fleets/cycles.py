@@ -4,6 +4,7 @@ What was decided is not done, so that every cycle has the same to decide.
 """
 
 import statistics
+from itertools import cycle
 from time import process_time
 
 from fleetqueue import clock
@@ -20,9 +21,9 @@ from fleets.workloads import NAME, Load
 CYCLES = 15
 
 
-def filled(load: Load) -> Cache:
-    """Return a cache with all objects of a load, and a Workload of each of its classes in each queue."""
-    cache = Cache(SchedulingSettings())
+def filled(load: Load, settings: SchedulingSettings) -> Cache:
+    """Return a cache with all objects of a load, and a Workload in each queue, of its classes by turns."""
+    cache = Cache(settings)
     cache.set_namespace(NAME, {})
     take = {
         Node: cache.set_node,
@@ -33,7 +34,7 @@ def filled(load: Load) -> Cache:
     }
     for kind, manifest in (*load.surroundings(), *load.queue_objects()):
         take[kind](kind.view(manifest))
-    for number, (queue, one) in enumerate((queue, one) for queue in load.queues for one in load.classes):
+    for number, (queue, one) in enumerate(zip(load.queues, cycle(load.classes))):
         manifest = load.workload(f"{queue}-{one.name}-0", one)
         manifest["metadata"] |= {"uid": f"uid-{number}", "resourceVersion": "1", "generation": 1}
         manifest["metadata"]["creationTimestamp"] = timestamp(clock.now())
@@ -41,14 +42,14 @@ def filled(load: Load) -> Cache:
     return cache
 
 
-def cost_of_a_cycle(load: Load) -> float:
+def cost_of_a_cycle(load: Load, settings: SchedulingSettings) -> float:
     """Return the CPU milliseconds of a cycle in which all queues have a head: the median of some, after the first."""
-    cache, costs = filled(load), []
+    cache, costs = filled(load, settings), []
     for number in range(CYCLES + 1):
         heads = cache.heads()
         assert len(heads) == len(load.queues), "a queue has no head"
         began = process_time()
-        entries = Cycle(cache, number, clock.now()).run(heads)
+        entries = Cycle(cache, number, clock.now(), settings.fair_sharing).run(heads)
         costs.append(1000 * (process_time() - began))
         for entry in entries:
             cache.back(entry.work, Requeue.FAILED_AFTER_NOMINATION)

@@ -70,6 +70,10 @@ TOPOLOGY: tuple[WorkloadClass, ...] = (
     *_placed({"preferred": RACK}, {"preferred": RACK}, {"preferred": RACK}, "preferred", (120, 33, 17)),
     *_placed(_slices(1), _slices(2), _slices(4), "slices", (110, 33, 16)),
 )
+FURTHER_KINDS: tuple[WorkloadClass, ...] = tuple(
+    WorkloadClass(f"kind-{number}", 1, 1.0, 1.0, 50, f"{500 + number}m", 2, {"required": RACK}) for number in range(60)
+)
+"""More kinds of pods than the scheduler keeps counts of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class Size:
 
     share: float = 0.1
     cohorts: int = COHORTS
+    queues: int = QUEUES_OF_A_COHORT
+    """Of each cohort."""
     racks: int = RACKS
 
     def of_as_many(self, other: "Size") -> "Size":
@@ -96,7 +102,7 @@ class Load:
 
     @property
     def queues(self) -> list[str]:
-        return [f"{NAME}-{cohort}-{one}" for cohort in range(self.size.cohorts) for one in range(QUEUES_OF_A_COHORT)]
+        return [f"{NAME}-{cohort}-{one}" for cohort in range(self.size.cohorts) for one in range(self.size.queues)]
 
     async def prepare(self) -> None:
         """Make nodes, a flavor and queues, and wait until all queues admit."""
@@ -114,7 +120,7 @@ class Load:
 
     def queue_objects(self) -> Iterator[tuple[Any, Manifest]]:
         for number, queue in enumerate(self.queues):
-            yield kueue.ClusterQueue, _cluster_queue(queue, f"{NAME}-{number // QUEUES_OF_A_COHORT}")
+            yield kueue.ClusterQueue, _cluster_queue(queue, f"{NAME}-{number // self.size.queues}")
             yield kueue.LocalQueue, kueue.LocalQueue.manifest(queue, NAME, spec={"clusterQueue": queue})
 
     def surroundings(self) -> Iterator[tuple[Any, Manifest]]:
