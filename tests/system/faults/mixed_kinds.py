@@ -31,7 +31,8 @@ ENDING = (
     job_kinds.PIPELINE,
     ELASTIC_JOB,
 )
-"""Those that end by themselves. A JAXJob never gets as far as a worker: its Kueue refuses the copy."""
+"""Those that end by themselves. A JAXJob never gets as far as a worker, since its Kueue refuses the copy; a
+SparkApplication stays on the hub, since MultiKueue does not send it."""
 SERVING: Mapping[JobKind, int] = {
     job_kinds.STATEFUL_SET: 2,
     job_kinds.LEADER_WORKER_SET: 4,
