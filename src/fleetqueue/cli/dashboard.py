@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from fleetqueue.cli.exit_codes import run
-from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace
+from fleetqueue.cli.options import Context, Kubeconfig, KueueNamespace, refuse_worker
 
 LINK = """The dashboard of {hub} is open:
 
@@ -66,7 +66,7 @@ async def serve(
     connection = load(kubeconfig, context)
     client = connect(connection)
     try:
-        await client.read("/version")  # a hub that does not answer at all is said here, not on the page
+        await refuse_worker(client)  # a hub that does not answer at all is said here as well, not on the page
         settings = DashboardSettings(connection.server, port, namespace, kueue_namespace, **given)
         page = Dashboard(client, settings)
         async with page.serving():

@@ -16,7 +16,7 @@ from fleetqueue.cli.options import (
     KueueNamespace,
     Output,
     OutputFormat,
-    opened,
+    opened_hub,
 )
 from fleetqueue.cli.progress import PATIENCE, Progress, wants_colours
 
@@ -37,7 +37,7 @@ def doctor(
     What the credentials of the hub may do on them is proven through these, where you may read their secrets. What you
     may not see is listed as not looked at, and is no finding.
 
-    Exit codes: 0 nothing found, 4 errors, 5 warnings only; 1 and 2 as for other commands.
+    Exit codes: 0 nothing found, 4 errors, 5 warnings only; 1, 2 and 3 as for other commands.
 
     \b
     Example:
@@ -68,7 +68,7 @@ async def examined(
     from fleetqueue.client.transport import connect
 
     access = WorkerAccess(connect, contexts(kubeconfig))
-    async with opened(kubeconfig, context) as hub, patience(progress) as report:
+    async with patience(progress) as report, opened_hub(kubeconfig, context) as hub:
         fleet = await survey(hub, access, kueue_namespace=kueue_namespace, config_map=config_map, report=report)
     file = ("--kubeconfig", str(kubeconfig)) if kubeconfig else ()
     return examine(fleet), kubectl_options(fleet, file, context)

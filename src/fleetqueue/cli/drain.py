@@ -12,7 +12,7 @@ from fleetqueue.cli.options import (
     Output,
     OutputFormat,
     Timeout,
-    opened,
+    opened_hub,
 )
 from fleetqueue.cli.progress import Progress
 
@@ -48,7 +48,7 @@ def drain(
     from fleetqueue.admin import cluster_draining
 
     async def work() -> "DrainState":
-        async with opened(kubeconfig, context) as hub:
+        async with opened_hub(kubeconfig, context) as hub:
             state = await cluster_draining.drain(hub, cluster, kueue_namespace, force=force)
             if wait and not state.tolerated_by:
                 with Progress() as report:
@@ -81,7 +81,7 @@ def undrain(
     from fleetqueue.admin import cluster_draining
 
     async def work() -> "DrainState":
-        async with opened(kubeconfig, context) as hub:
+        async with opened_hub(kubeconfig, context) as hub:
             return await cluster_draining.undrain(hub, cluster)
 
     tell(run(work()), output, "may serve again")

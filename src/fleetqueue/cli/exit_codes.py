@@ -17,9 +17,10 @@ DEBUG: Final = "FLEETQUEUE_DEBUG"
 
 NO_PAGE: Final = "404 page not found"
 """What an API server answers where it does not know the kind that is asked for."""
+HUB_OPTIONS: Final = "--kubeconfig or --context"
+"""By which options the hub is named, where a command has no others for that."""
 NO_HUB: Final = (
-    "this cluster is no hub: it lacks kinds of Kueue or of Open Cluster Management, and so has no clusters or checks; "
-    "name the hub with --kubeconfig or --context"
+    "this cluster is no hub: it lacks kinds of Kueue or of Open Cluster Management, and so has no clusters or checks"
 )
 
 
@@ -123,7 +124,7 @@ def explain(error: BaseException) -> tuple[str, Code]:
 def _not_there(error: "NotFound") -> str:
     """Say what is not there, and what shows those that are."""
     if str(error) == NO_PAGE:
-        return NO_HUB
+        return f"{NO_HUB}; name the hub with {HUB_OPTIONS}"
     listing = LISTED_BY.get(error.details.get("kind", ""))
     return f"{error}; `{listing}` shows those that are" if listing else str(error)
 

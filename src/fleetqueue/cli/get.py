@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetqueue.cli.exit_codes import NO_HUB, Code, CommandFailure
+from fleetqueue.cli.exit_codes import CommandFailure
 from fleetqueue.cli.options import (
     Context,
     JobOutput,
@@ -149,7 +149,6 @@ async def list_jobs(hub: "Client", output: JobOutputFormat, namespace: str, name
     """List the jobs; raises CommandFailure where only those of single namespaces may be listed."""
     from fleetqueue.admin import listings
 
-    await refuse_other_than_hub(hub)
     with explained(namespace):
         return await listings.jobs(hub, output.value, namespace=namespace, name=name)
 
@@ -157,18 +156,9 @@ async def list_jobs(hub: "Client", output: JobOutputFormat, namespace: str, name
 async def watch_jobs(hub: "Client", output: JobOutputFormat, namespace: str, name: str) -> AsyncIterator[str]:
     from fleetqueue.admin.listings import watched_jobs
 
-    await refuse_other_than_hub(hub)
     with explained(namespace):
         async for text in watched_jobs(hub, output.value, namespace=namespace, name=name):
             yield text
-
-
-async def refuse_other_than_hub(hub: "Client") -> None:
-    """Raise CommandFailure for a worker: it has Kueue as well, and would be said to have no jobs."""
-    from fleetqueue.api.cluster_v1 import ManagedCluster
-
-    if not await hub.serves(ManagedCluster.resource):
-        raise CommandFailure(NO_HUB, Code.NOT_FOUND)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from fleetqueue.cli.options import (
     Output,
     OutputFormat,
     Timeout,
-    opened,
+    opened_hub,
 )
 from fleetqueue.cli.progress import Progress
 
@@ -52,7 +52,7 @@ def install(
     from fleetqueue.controllers.processes.capabilities import detect
 
     async def work(report: Progress) -> InstallState:
-        async with opened(kubeconfig, context) as hub:
+        async with opened_hub(kubeconfig, context) as hub:
             capabilities = await detect(hub)
             report(f"the hub has Kueue and OCM; {capabilities.limit}")
             change = ""
@@ -133,7 +133,7 @@ def uninstall(
 
     async def show() -> str:
         with Progress() as report:
-            async with opened(kubeconfig, context) as hub:
+            async with opened_hub(kubeconfig, context) as hub:
                 return await change_back(hub, kueue_namespace, config_map, report)
 
     if print_only:
@@ -144,7 +144,7 @@ def uninstall(
 
     async def work() -> Remains:
         with Progress() as report:
-            async with opened(kubeconfig, context) as hub:
+            async with opened_hub(kubeconfig, context) as hub:
                 return await remove(hub, removal, report)
 
     remains = run(work())

@@ -18,6 +18,8 @@ from fleetqueue.cli.options import (
     OutputFormat,
     Timeout,
     opened,
+    opened_hub,
+    refuse_worker,
 )
 from fleetqueue.cli.progress import Progress
 
@@ -62,6 +64,7 @@ def join(
             report(f'worker "{name}" runs Kubernetes {await joining.inspect(worker, name)} with Kueue')
             known = replace(newcomer, uid=await known_identity(worker))
         async with opened(hub_kubeconfig, hub_context) as hub:
+            await refuse_worker(hub, "--hub-kubeconfig or --hub-context", needs_clusters=True)
             await joining.join(hub, known, report)
             if wait:
                 report("waiting until the controller has made credentials for Kueue")
@@ -123,7 +126,7 @@ def unjoin(
 
     async def work() -> list[str]:
         with Progress() as report:
-            async with opened(kubeconfig, context) as hub:
+            async with opened_hub(kubeconfig, context) as hub:
                 await leave(hub, name, report, force=force, limit=timeout)
                 return report.lines
 

@@ -8,7 +8,7 @@ import typer
 
 from fleetqueue.cli.exit_codes import run
 from fleetqueue.cli.fleets import folder
-from fleetqueue.cli.options import Context, DataDir, Kubeconfig, opened
+from fleetqueue.cli.options import Context, DataDir, Kubeconfig, opened_hub
 from fleetqueue.cli.part_logs import is_part, print_part
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ async def found(kubeconfig: Path | None, context: str, namespace: str, name: str
     from fleetqueue.client.kubeconfig import load
 
     where = namespace or load(kubeconfig, context).namespace
-    async with opened(kubeconfig, context) as hub:
+    async with opened_hub(kubeconfig, context) as hub:
         if not follow:
             return await locate(hub, where, name)
         return await locate_once_sent(hub, where, name, lambda line: print(line, file=sys.stderr, flush=True))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from fleetqueue.cli.exit_codes import Code, CommandFailure, run
+from fleetqueue.cli.exit_codes import HUB_OPTIONS, NO_HUB, Code, CommandFailure, run
 
 if TYPE_CHECKING:
     from fleetqueue.api.scheme import Manifest
@@ -123,12 +123,44 @@ async def opened(kubeconfig: Path | None, context: str) -> AsyncIterator["Client
         await client.close()
 
 
+@asynccontextmanager
+async def opened_hub(kubeconfig: Path | None, context: str) -> AsyncIterator["Client"]:
+    """Open the hub by its kubeconfig; raises CommandFailure for a worker."""
+    async with opened(kubeconfig, context) as hub:
+        await refuse_worker(hub)
+        yield hub
+
+
+async def refuse_worker(hub: "Client", options: str = HUB_OPTIONS, *, needs_clusters: bool = False) -> None:
+    """Raise CommandFailure for a worker: it has Kueue as well, and would be taken for a hub where nothing is wrong.
+
+    Where Kueue is alone, most commands have something to do; `needs_clusters` refuses that, too, before anything is
+    written. A hub with Open Cluster Management is asked once. `options`: by which the user names the hub.
+    """
+    from fleetqueue.api.cluster_v1 import ManagedCluster
+    from fleetqueue.api.errors import Forbidden
+
+    try:
+        if await hub.serves(ManagedCluster.resource):
+            return
+    except Forbidden:  # the command will find out what is there
+        return
+    from fleetqueue.admin.worker_signs import why_worker
+
+    if why := await why_worker(hub):
+        raise CommandFailure(
+            f"this cluster is a worker, not the hub: {why}; name the hub with {options}", Code.NOT_FOUND
+        )
+    if needs_clusters:
+        raise CommandFailure(f"{NO_HUB}; name the hub with {options}", Code.NOT_FOUND)
+
+
 def show_each(kubeconfig: Path | None, context: str, command: Callable[["Client"], AsyncIterator[str]]) -> None:
-    """Print what a command on a cluster tells, piece by piece, for as long as it does."""
+    """Print what a command on a hub tells, piece by piece, for as long as it does."""
 
     async def work() -> None:
-        async with opened(kubeconfig, context) as client:
-            async for text in command(client):
+        async with opened_hub(kubeconfig, context) as hub:
+            async for text in command(hub):
                 print(text, flush=True)
 
     run(work())
@@ -142,21 +174,21 @@ def show_facts(
     *,
     watch: bool,
 ) -> None:
-    """Print what is seen on a cluster; who watches gets it again whenever it is not equal to what was printed."""
+    """Print what is seen on a hub; who watches gets it again whenever it is not equal to what was printed."""
     from fleetqueue.admin.looking_again import looked_at
 
-    async def told(client: "Client") -> AsyncIterator[str]:
-        async for facts in looked_at(lambda: look(client), again=watch):
+    async def told(hub: "Client") -> AsyncIterator[str]:
+        async for facts in looked_at(lambda: look(hub), again=watch):
             yield write(facts)
 
     show_each(kubeconfig, context, told)
 
 
 def show(kubeconfig: Path | None, context: str, command: Callable[["Client"], Awaitable[str]]) -> None:
-    """Print what a command on a cluster returns."""
+    """Print what a command on a hub returns."""
 
     async def work() -> str:
-        async with opened(kubeconfig, context) as client:
-            return await command(client)
+        async with opened_hub(kubeconfig, context) as hub:
+            return await command(hub)
 
     print(run(work()))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from fleetqueue.cli.exit_codes import CommandFailure, run
-from fleetqueue.cli.options import JOBS_IN_FILE, Context, Kubeconfig, Output, OutputFormat, objects_in, opened
+from fleetqueue.cli.options import JOBS_IN_FILE, Context, Kubeconfig, Output, OutputFormat, objects_in, opened_hub
 from fleetqueue.cli.phase_lines import PhaseLines
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def submit(
     submitted: list[Submission] = []
 
     async def work() -> bool:
-        async with opened(kubeconfig, context) as hub:
+        async with opened_hub(kubeconfig, context) as hub:
             prepared = await prepare(hub, documents, wanted)
             if dry_run or not follow:
                 submitted.extend(prepared if dry_run else await create(hub, prepared))

@@ -77,6 +77,57 @@ def test_a_broken_authority_is_named_also_where_the_environment_names_the_file(t
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("submit", "-f", "-", "--follow"), id="submit"),
+        pytest.param(("explain", "job", "x"), id="explain job"),
+        pytest.param(("explain", "job", "-f", "-"), id="explain a planned job"),
+        pytest.param(("explain", "workload", "x"), id="explain workload"),
+        pytest.param(("explain", "queue", "user-queue-demo2"), id="explain queue"),
+        pytest.param(("explain", "placement", "x"), id="explain placement"),
+        pytest.param(("explain", "cluster", "x"), id="explain cluster"),
+        pytest.param(("get", "jobs"), id="get jobs"),
+        pytest.param(("get", "jobs", "-w"), id="get jobs -w"),
+        pytest.param(("get", "clusters"), id="get clusters"),
+        pytest.param(("get", "clustersets"), id="get clustersets"),
+        pytest.param(("get", "placements", "--why"), id="get placements"),
+        pytest.param(("get", "scores"), id="get scores"),
+        pytest.param(("logs", "x", "-f"), id="logs"),
+        pytest.param(("dashboard",), id="dashboard"),
+        pytest.param(("doctor",), id="doctor"),
+        pytest.param(("drain", "x"), id="drain"),
+        pytest.param(("undrain", "x"), id="undrain"),
+        pytest.param(("unjoin", "x"), id="unjoin"),
+        pytest.param(("clusterset", "create", "x"), id="clusterset create"),
+        pytest.param(("clusterset", "set", "x", "--clusters", "x"), id="clusterset set"),
+        pytest.param(("clusterset", "bind", "x", "-n", "default"), id="clusterset bind"),
+        pytest.param(("clusterset", "unbind", "x", "-n", "default"), id="clusterset unbind"),
+        pytest.param(("install",), id="install"),
+        pytest.param(("uninstall",), id="uninstall"),
+    ],
+)
+def test_a_worker_is_not_taken_for_the_hub(typed, command):
+    code, out, err = typed(*command, "--context", "cluster3", stdin=job("stray", 1))
+
+    assert (code, out) == (3, "")
+    assert err.startswith("error: this cluster is a worker, not the hub: ")
+    assert err.endswith("; name the hub with --kubeconfig or --context\n")
+    assert "stray" not in typed("--context", "cluster3", "get", "jobs", program="kubectl")[1]
+
+
+def test_a_worker_is_not_joined_to_a_worker_and_nothing_is_written_there(typed, tmp_path):
+    worker = tmp_path / "kubeconfig"
+    worker.write_text(typed("kubeconfig", "cluster1")[1])
+
+    code, _, err = typed("join", "lost", "--kubeconfig", str(worker), "--hub-context", "cluster3")
+
+    assert code == 3
+    assert "this cluster is a worker, not the hub: " in err
+    assert err.endswith("; name the hub with --hub-kubeconfig or --hub-context\n")
+    assert "lost" not in typed("--context", "cluster3", "get", "namespaces", program="kubectl")[1]
+
+
+@pytest.mark.parametrize(
     ("command", "code", "said"),
     [
         pytest.param(("get", "jobs", "--context", "nope"), 2, 'no context "nope"; it has: hub, cluster1', id="context"),

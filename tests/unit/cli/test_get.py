@@ -3,12 +3,10 @@
 import pytest
 
 from fleetqueue.api import errors
-from fleetqueue.api.cluster_v1 import ManagedCluster
-from fleetqueue.cli.exit_codes import Code, CommandFailure
+from fleetqueue.cli.exit_codes import CommandFailure
 from fleetqueue.cli.get import list_jobs
 from fleetqueue.cli.options import JobOutputFormat
 from fleetqueue.client import Client
-from tests.unit.unserved_kinds import lack
 
 FORBIDDEN = "workloads is forbidden: User x cannot list at the cluster scope"
 
@@ -27,12 +25,3 @@ async def test_who_has_named_a_namespace_is_not(api):
 
     with pytest.raises(errors.Forbidden):
         await list_jobs(Client(api), JobOutputFormat.TABLE, "team-a")
-
-
-async def test_a_worker_is_not_said_to_have_no_jobs(api):
-    lack(api, ManagedCluster)
-
-    with pytest.raises(CommandFailure, match=r"this cluster is no hub: .* name the hub with") as failure:
-        await list_jobs(Client(api), JobOutputFormat.TABLE, "")
-
-    assert failure.value.code == Code.NOT_FOUND
