@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from fleetqueue.admin import explanations
 from fleetqueue.admin.causes import Cause
@@ -27,6 +28,9 @@ from fleetqueue.api.queued_kinds import QUEUED_KINDS, framework_of
 from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
 from fleetqueue.rules.train_jobs import runtime_kind, runtime_name
+
+MOST_WAYS: Final = 5
+"""How many more LocalQueues of a ClusterQueue are named."""
 
 
 async def job(hub: Client, name: str, namespace: str, *, kueue_namespace: str) -> Explanation:
@@ -55,9 +59,26 @@ async def queue(hub: Client, name: str, namespace: str, *, kueue_namespace: str)
     """Explain whether jobs of a LocalQueue get quota and a cluster; raises NotFound where there is none."""
     state = await look(hub, namespace, kueue_namespace=kueue_namespace)
     if state.local_queues is not None and key_of(namespace, name) not in state.local_queues:
+        if name in (state.cluster_queues or {}):
+            everywhere = await seen(hub, kueue.LocalQueue) or state.local_queues.values()
+            raise errors.NotFound(ways_to(name, [one.key for one in everywhere if one.spec.cluster_queue == name]))
         kind = kueue.LocalQueue.resource.plural
         raise errors.NotFound(f'there is no LocalQueue "{name}" in namespace {namespace}', details={"kind": kind})
     return explanations.of_queue(name, namespace, state)
+
+
+def ways_to(cluster_queue: str, local_queues: Collection[str]) -> str:
+    """Say what to type instead of a ClusterQueue: one of the LocalQueues that lead to it, which are given by key."""
+    if not local_queues:
+        return (
+            f'"{cluster_queue}" is a ClusterQueue, and no LocalQueue that can be seen leads to it; create one for jobs'
+        )
+    first, *others = sorted(local_queues)
+    namespace, _, name = first.partition("/")
+    command = f"`fleetqueue explain queue {name} -n {namespace}`"
+    shown = ", ".join(others[:MOST_WAYS]) + (", ..." if len(others) > MOST_WAYS else "")
+    also = f"; {shown} lead{'' if others[1:] else 's'} to it, too" if others else ""
+    return f'"{cluster_queue}" is a ClusterQueue; a LocalQueue that leads to it is explained by {command}{also}'
 
 
 async def planned_job(hub: Client, manifest: Manifest, namespace: str, *, kueue_namespace: str) -> Explanation:

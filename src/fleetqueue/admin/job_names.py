@@ -1,12 +1,17 @@
 """What people call the job of a Workload, and which job they mean by a name."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.kueue_pods import OWNER_GVK, OWNER_NAME
+from fleetqueue.api.queued_kinds import QUEUED_KINDS
+from fleetqueue.api.scheme import Resource
 
 SHORT_KINDS: Final = {"deploy": "deployment", "lws": "leaderworkerset", "po": "pod", "sts": "statefulset"}
 """What may be written for a kind, as with kubectl."""
+KNOWN_KINDS: Final[Mapping[str, Resource]] = {one.kind: one for one in QUEUED_KINDS.values()}
+"""By their names; of others the group is not known."""
 
 
 def job_name(workload: kueue.Workload) -> str:
@@ -28,5 +33,11 @@ def is_called(job: str, name: str) -> bool:
 
 
 def is_kind(written: str, kind: str) -> bool:
-    """Tell whether a kind is meant by what somebody wrote, in any case and maybe short."""
-    return SHORT_KINDS.get(written.lower(), written.lower()) == kind.lower()
+    """Tell whether a kind is meant by what somebody wrote: in any case, maybe short, in the plural, or with its group.
+
+    `kubectl get -o name` writes the group, as `job.batch`; with a version before it, kubectl reads it as well.
+    """
+    name, _, group = written.lower().partition(".")
+    known = KNOWN_KINDS.get(kind)
+    is_named = SHORT_KINDS.get(name, name) == kind.lower() or (known is not None and name == known.plural)
+    return is_named and (known is None or known.group in (group, group.partition(".")[2]) or not group)

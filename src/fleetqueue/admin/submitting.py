@@ -81,9 +81,15 @@ def placed(document: Manifest, *, queue: str, namespace: str, default_namespace:
     own = metadata.get("namespace") or ""
     if own and namespace and own != namespace:
         raise CannotSubmit(f"{title(document)} is for namespace {own}, and -n says {namespace}")
-    labels = {**(metadata.get("labels") or {}), **({LABEL: queue} if queue else {})}
-    where = own or namespace or default_namespace
-    return {**document, "metadata": {**metadata, "namespace": where, **({"labels": labels} if labels else {})}}
+    return with_queue({**document, "metadata": {**metadata, "namespace": own or namespace or default_namespace}}, queue)
+
+
+def with_queue(document: Manifest, queue: str) -> Manifest:
+    """Return a job that names a queue; as it is where none is given."""
+    if not queue:
+        return document
+    metadata = document["metadata"]
+    return {**document, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), LABEL: queue}}}
 
 
 def refusal(document: Manifest, configuration: Configuration | None) -> str:

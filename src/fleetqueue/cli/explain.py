@@ -4,14 +4,16 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from fleetqueue.cli.exit_codes import Code, CommandFailure
 from fleetqueue.cli.options import (
     JOBS_IN_FILE,
     Context,
+    JobQueue,
     Kubeconfig,
     KueueNamespace,
     Output,
@@ -25,7 +27,41 @@ if TYPE_CHECKING:
     from fleetqueue.admin.explanations import Explanation
     from fleetqueue.client import Client
 
+
+OTHER_KINDS: Final = {
+    **dict.fromkeys(
+        ("queue", "queues", "localqueue", "localqueues", "lq", "clusterqueue", "clusterqueues", "cq"), "queue"
+    ),
+    **dict.fromkeys(("cluster", "managedcluster", "managedclusters", "mcl", "mcls"), "cluster"),
+    **dict.fromkeys(("placement", "placements"), "placement"),
+    **dict.fromkeys(("workload", "workloads", "kwl"), "workload"),
+}
+"""Which command explains what is no job, by how its kind may be written."""
+
+
+def in_words(written: str) -> list[str]:
+    """Return the words that are meant by `kind/name`, which kubectl takes in place of two: a job keeps its kind."""
+    kind, slash, name = written.partition("/")
+    if not slash:
+        return [written]
+    command = OTHER_KINDS.get(kind.lower().partition(".")[0])
+    return [command, name] if command else ["job", written]
+
+
+class Explanations(TyperGroup):
+    """The commands of explain; `explain job/train` means `explain job job/train`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [*in_words(args[0]), *args[1:]] if args else args)
+
+
+def plain(name: str) -> str:
+    """Return a name without the kind before it, as `kubectl get -o name` writes it."""
+    return name.rpartition("/")[2]
+
+
 app = typer.Typer(
+    cls=Explanations,
     no_args_is_help=True,
     help="""Say why a job, a queue, a Placement or a cluster is as it is: the one cause first, and what to do.
 
@@ -35,6 +71,7 @@ app = typer.Typer(
     \b
     Example:
       fleetqueue explain job train -n team-a
+      fleetqueue explain job.batch/train  # as `kubectl get -o name` writes it
       fleetqueue explain placement gpu
     """,
 )
@@ -48,9 +85,12 @@ JobFile = Annotated[
 
 @app.command(short_help="Why a job waits, or how it ended.")
 def job(
-    name: Annotated[str, typer.Argument(help="The job, as its name or kind/name.")] = "",
+    name: Annotated[
+        str, typer.Argument(help="The job, as its name or kind/name, such as train or job.batch/train.")
+    ] = "",
     namespace: Namespace = "default",
     filename: JobFile = None,
+    queue: JobQueue = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",
@@ -63,15 +103,18 @@ def job(
     Example:
       fleetqueue explain job train -n team-a
       fleetqueue explain job pytorchjob/train -o json
-      fleetqueue explain job -f job.yaml
+      fleetqueue explain job -f job.yaml -q user-queue
       fleetqueue examples job-demo1 | fleetqueue explain job -f -
     """
     from fleetqueue.admin import explain
+    from fleetqueue.admin.submitting import with_queue
 
     if bool(name) == (filename is not None):
         raise CommandFailure("name a job, or give a file with -f", Code.USAGE)
+    if queue and filename is None:
+        raise CommandFailure("--queue is for jobs that are not submitted yet: give their file with -f", Code.USAGE)
     if filename is not None:
-        planned = objects_in(filename)
+        planned = [with_queue(one, queue) for one in objects_in(filename)]
         _show(
             kubeconfig,
             context,
@@ -94,7 +137,7 @@ def job(
 
 @app.command(short_help="Why a Workload waits.")
 def workload(
-    name: Annotated[str, typer.Argument(help="The Workload.")],
+    name: Annotated[str, typer.Argument(help="The Workload.", callback=plain)],
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -121,7 +164,7 @@ def workload(
 
 @app.command(short_help="Whether jobs of a queue get quota and a cluster.")
 def queue(
-    name: Annotated[str, typer.Argument(help="The LocalQueue.")],
+    name: Annotated[str, typer.Argument(help="The LocalQueue.", callback=plain)],
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -148,7 +191,7 @@ def queue(
 
 @app.command(short_help="What a Placement chose, and why not the others.")
 def placement(
-    name: Annotated[str, typer.Argument(help="The Placement, in Kueue's namespace.")],
+    name: Annotated[str, typer.Argument(help="The Placement, in Kueue's namespace.", callback=plain)],
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",
@@ -174,7 +217,7 @@ def placement(
 
 @app.command(short_help="Whether jobs are sent to a cluster, and why not.")
 def cluster(
-    name: Annotated[str, typer.Argument(help="The ManagedCluster.")],
+    name: Annotated[str, typer.Argument(help="The ManagedCluster.", callback=plain)],
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     kueue_namespace: KueueNamespace = "kueue-system",

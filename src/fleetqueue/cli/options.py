@@ -93,6 +93,9 @@ def above_zero(seconds: float) -> float:
 Timeout = Annotated[float, typer.Option(help="Seconds to wait at most; above 0.", callback=above_zero)]
 
 
+JobQueue = Annotated[
+    str, typer.Option("--queue", "-q", help="The LocalQueue of jobs in a file; otherwise what their label says.")
+]
 JOBS_IN_FILE = "one job or several, as YAML or JSON; - is standard input"
 
 

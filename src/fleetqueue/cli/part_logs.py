@@ -28,14 +28,15 @@ def print_part(where: Path, name: str, *, follow: bool, tail: int) -> None:
 def is_part(where: Path, name: str) -> bool:
     """Tell whether a name is that of a fleet's part, or cluster, or of what starts and ends it, and not of a job.
 
-    With a slash it is a part, unless a kind stands before it: cluster names have no capitals.
+    With a slash it is a part, unless a kind stands before it: cluster names have no capitals, and no group behind them.
     """
-    from fleetqueue.api.queued_kinds import QUEUED_KINDS
+    from fleetqueue.admin.job_names import KNOWN_KINDS, is_kind
 
     first, slash, _ = name.partition("/")
     if not slash:
         return name in ("", SUPERVISOR, *(one.partition("/")[0] for one in known_parts(where)))
-    return first.islower() and all(resource.kind.lower() != first for resource in QUEUED_KINDS.values())
+    is_name = first.islower() and "." not in first
+    return is_name and not any(is_kind(first, kind) for kind in KNOWN_KINDS)
 
 
 def known_parts(where: Path) -> list[str]:

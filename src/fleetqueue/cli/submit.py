@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from fleetqueue.cli.exit_codes import CommandFailure, run
-from fleetqueue.cli.options import JOBS_IN_FILE, Context, Kubeconfig, Output, OutputFormat, objects_in, opened_hub
+from fleetqueue.cli.options import (
+    JOBS_IN_FILE,
+    Context,
+    JobQueue,
+    Kubeconfig,
+    Output,
+    OutputFormat,
+    objects_in,
+    opened_hub,
+)
 from fleetqueue.cli.phase_lines import PhaseLines
 
 if TYPE_CHECKING:
@@ -19,9 +28,7 @@ if TYPE_CHECKING:
 
 def submit(
     file: Annotated[Path, typer.Option("--filename", "-f", help=f"A file with {JOBS_IN_FILE}.")],
-    queue: Annotated[
-        str, typer.Option("--queue", "-q", help="The LocalQueue; otherwise what the job's label says.")
-    ] = "",
+    queue: JobQueue = "",
     namespace: Annotated[
         str, typer.Option("--namespace", "-n", help="Where jobs go that do not say it; otherwise the context's.")
     ] = "",

@@ -64,6 +64,30 @@ def test_several_planned_jobs_are_explained_from_standard_input_and_none_is_subm
     assert typed("get", "jobs", "planned")[0] == 3
 
 
+def test_a_planned_job_is_explained_with_the_queue_that_submit_would_give_it(typed):
+    unlabelled = yaml.safe_dump(yaml.safe_load(job("loose", 1)) | {"metadata": {"name": "loose"}})
+    plan = ("explain", "job", "-f", "-", "-o", "json", "--queue")
+
+    (found,) = rows(typed(*plan, "user-queue-demo2", stdin=unlabelled))
+    (missing,) = rows(typed(*plan, "nope", stdin=unlabelled))
+
+    assert (found["cause"], missing["cause"]) == ("Open", "LocalQueueMissing")
+
+
+def test_what_kubectl_prints_for_a_job_names_it(typed):
+    typed("submit", "-f", "-", stdin=job("named", 60))
+    (printed,) = typed("get", "job", "named", "-o", "name", program="kubectl")[1].split()
+
+    (listed,) = rows(typed("get", "jobs", printed, "-o", "json"))
+    explained = [rows(typed("explain", *words, "-o", "json"))[0]["about"] for words in (("job", printed), (printed,))]
+    code, _, err = typed("logs", printed, "--follow")
+
+    assert printed == "job.batch/named"
+    assert listed["job"] == "Job/named"
+    assert explained == ["Job/named of namespace default"] * 2
+    assert code == 0, err
+
+
 def test_logs_are_read_on_the_worker_until_the_job_ends(typed):
     typed("submit", "-f", "-", stdin=job("talks", 30))
 

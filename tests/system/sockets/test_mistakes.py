@@ -145,6 +145,13 @@ def test_a_worker_is_not_joined_to_a_worker_and_nothing_is_written_there(typed, 
             id="queue",
         ),
         pytest.param(
+            ("explain", "queue", "cluster-queue-demo2"),
+            3,
+            "is a ClusterQueue; a LocalQueue that leads to it is explained by `fleetqueue explain queue"
+            " user-queue-demo2 -n default`",
+            id="ClusterQueue",
+        ),
+        pytest.param(
             ("explain", "placement", "nope"),
             3,
             '"nope" not found; `fleetqueue get placements` shows those that are',

@@ -56,6 +56,19 @@ def test_a_job_goes_where_it_says_or_where_it_is_told_to(own, wanted, namespace)
     assert placed["metadata"]["labels"] == {kueue.QUEUE_LABEL: "other"}
 
 
+@pytest.mark.parametrize(
+    ("labels", "queue", "wanted"),
+    [
+        pytest.param(LABELS, "", LABELS, id="its own"),
+        pytest.param(LABELS, "other", {kueue.QUEUE_LABEL: "other"}, id="another one"),
+        pytest.param({"a": "b"}, "other", {"a": "b", kueue.QUEUE_LABEL: "other"}, id="beside its labels"),
+        pytest.param(None, "other", {kueue.QUEUE_LABEL: "other"}, id="where there were none"),
+    ],
+)
+def test_a_job_names_the_queue_that_it_is_told_to(labels, queue, wanted):
+    assert submitting.with_queue(job(labels=labels), queue)["metadata"]["labels"] == wanted
+
+
 def test_two_namespaces_for_one_job_are_refused():
     with pytest.raises(CannotSubmit, match='Job "train" is for namespace team-b, and -n says team-a'):
         submitting.placed(job(namespace="team-b"), queue="", namespace="team-a", default_namespace="default")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetqueue.cli.part_logs import coming
+from fleetqueue.cli.part_logs import coming, is_part
 
 
 def test_a_log_is_printed_as_far_as_asked(fleetqueue, tmp_path):
@@ -71,3 +71,19 @@ def test_a_log_that_is_put_aside_is_followed_into_the_next_one(tmp_path):
         further.close()
 
     assert (first, second) == ("one\n", "two\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_a_part"),
+    [
+        pytest.param("hub/kueue", True, id="a process"),
+        pytest.param("cluster9/kueue", True, id="a process of a cluster that is not there"),
+        pytest.param("Job/train", False, id="a job as listings write it"),
+        pytest.param("job/train", False, id="a job in small letters"),
+        pytest.param("jobs/train", False, id="a job in the plural"),
+        pytest.param("job.batch/train", False, id="a job as kubectl writes it"),
+        pytest.param("sparkjob.example.com/train", False, id="a job of a kind that nobody here knows"),
+    ],
+)
+def test_a_name_with_a_kind_is_that_of_a_job(tmp_path, name, is_a_part):
+    assert is_part(tmp_path, name) is is_a_part
