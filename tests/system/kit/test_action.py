@@ -29,29 +29,60 @@ def action(name):
     return yaml.safe_load(ACTIONS[name].read_text())
 
 
-@pytest.mark.parametrize("name", ACTIONS)
-def test_it_has_the_fields_of_a_composite_action(name):
-    """As in https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax."""
-    found = action(name)
+def refusal(schema, file):
+    """Return what the schema that GitHub's own editors use finds wrong with a file; empty where it is right."""
+    command = (sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.github-{schema}", str(file))
+    done = subprocess.run(command, timeout=STEP_SECONDS, capture_output=True, text=True)
+    return done.stdout + done.stderr if done.returncode else ""
 
-    assert found.keys() <= {"name", "description", "inputs", "outputs", "runs"}
-    assert {"name", "description", "runs"} <= found.keys()
-    assert found["runs"].keys() == {"using", "steps"}
-    assert found["runs"]["using"] == "composite"
-    for one in found.get("inputs", {}).values():
-        assert one.keys() == {"description", "default"}
-        assert isinstance(one["default"], str)
-    for one in found.get("outputs", {}).values():
-        assert one.keys() == {"description", "value"}
+
+def test_every_action_and_workflow_is_what_github_asks_for():
+    folder = ROOT / ".github"
+    found = sorted(folder.rglob("action.y*ml"))
+    workflows = sorted((folder / "workflows").glob("*.y*ml"))
+
+    assert found == sorted(ACTIONS.values())
+    assert {path: why for path in found if (why := refusal("actions", path))} == {}
+    assert {path: why for path in workflows if (why := refusal("workflows", path))} == {}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_workflow_in_the_guide_is_what_github_asks_for(language, tmp_path):
+    page = (ROOT / "docs" / language / "guides" / "testing.md").read_text()
+    (workflow,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "e2e.yml").write_text(workflow)
+
+    assert refusal("workflows", tmp_path / "e2e.yml") == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("description: How many", "descripton: How many", id="a field of an input"),
+        pytest.param("      shell: bash\n", "", id="a step without a shell"),
+        pytest.param("using: composite", "using: composit", id="a kind of action that there is not"),
+        pytest.param("      id: start", "      ident: start", id="a field of a step"),
+        pytest.param("steps:", "stages:", id="no steps"),
+    ],
+)
+def test_a_mistake_in_an_action_is_found(tmp_path, before, after):
+    text = ACTIONS["fleet"].read_text()
+    (tmp_path / "action.yml").write_text(text.replace(before, after))
+
+    assert before in text
+    assert refusal("actions", tmp_path / "action.yml") != ""
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_an_input_has_a_text_for_what_is_not_given(name):
+    assert all(isinstance(one["default"], str) for one in action(name).get("inputs", {}).values())
 
 
 @pytest.mark.parametrize("name", ACTIONS)
 def test_a_step_runs_a_named_shell_or_uses_a_fixed_version(name):
+    assert action(name)["runs"]["using"] == "composite"
     for step in action(name)["runs"]["steps"]:
-        assert step.keys() <= {"name", "id", "if", "uses", "with", "shell", "env", "run"}
-        assert ("run" in step) != ("uses" in step)
         assert step.get("shell", "bash") == "bash"
-        assert ("shell" in step) == ("run" in step)
         assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"])
         assert "${{" not in step.get("run", ""), "an input is no part of a script: it comes in the environment"
 
