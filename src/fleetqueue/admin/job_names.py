@@ -40,4 +40,9 @@ def is_kind(written: str, kind: str) -> bool:
     name, _, group = written.lower().partition(".")
     known = KNOWN_KINDS.get(kind)
     is_named = SHORT_KINDS.get(name, name) == kind.lower() or (known is not None and name == known.plural)
-    return is_named and (known is None or known.group in (group, group.partition(".")[2]) or not group)
+    return is_named and (known is None or _is_group(group, known.group))
+
+
+def _is_group(written: str, group: str) -> bool:
+    """Tell whether a group is meant by what stands behind a kind: nothing, the group, or a version and the group."""
+    return written in ("", group) or (bool(group) and written.partition(".")[2] == group)

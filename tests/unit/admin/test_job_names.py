@@ -26,6 +26,7 @@ from fleetqueue.admin.job_names import is_called
         pytest.param("Deployment/web", "deploy/web", True, id="a Deployment, short"),
         pytest.param("Pod/p", "pod/p", True, id="a kind of the core group"),
         pytest.param("Pod/p", "pods/p", True, id="a kind of the core group in the plural"),
+        pytest.param("Pod/p", "pod.example.com/p", False, id="a kind of others with a name of the core group"),
         pytest.param(
             "MyJob/train", "myjob.example.com/train", True, id="a kind that Kueue does not know, in any group"
         ),
