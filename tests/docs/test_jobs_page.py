@@ -46,6 +46,7 @@ def test_the_page_works_as_it_is_printed(shell):
 
     assert result.returncode == 0, result.stdout + result.stderr
     assert "Job/train would be submitted in namespace default, queue user-queue-demo2" in result.stdout
+    assert "Job/train, not submitted: Open" in result.stdout
     assert re.search(r"default +Job/train +user-queue-demo2", result.stdout)
     assert re.search(r"succeeded on cluster[23] after", result.stdout)
     assert re.search(r"second-\w+  ended with code 0", result.stdout)

@@ -71,7 +71,7 @@ app = typer.Typer(
     \b
     Example:
       fleetqueue explain job train -n team-a
-      fleetqueue explain job.batch/train  # as `kubectl get -o name` writes it
+      fleetqueue explain job.batch/train -n team-a  # as kubectl prints it
       fleetqueue explain placement gpu
     """,
 )

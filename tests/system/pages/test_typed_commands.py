@@ -80,6 +80,7 @@ READING = [
         instead={"job-train-1a2b3": "$(kubectl get workloads -n team-a -o jsonpath='{.items[0].metadata.name}')"},
         shows={
             "job train": "Job/train of namespace team-a: Admitted",
+            "job.batch/train": "Job/train of namespace team-a: Admitted",
             "pytorchjob/train": '"about": "PyTorchJob/train of',
             "-f job.yaml": "Job/train",
             "-f -": "Job/demo1-job, not submitted: Open",
