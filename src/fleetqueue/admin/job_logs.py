@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from fleetqueue.admin.job_location import JobLocation, pods_of
 from fleetqueue.api import errors
-from fleetqueue.api.core_v1 import FAILED, SUCCEEDED, Node, Pod
+from fleetqueue.api.core_v1 import FAILED, POD_SCHEDULED, SUCCEEDED, Node, Pod
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.controllers.processes.process import end
@@ -82,6 +82,9 @@ class JobLogs:
     async def _read(self, pod: Manifest, *, follow: bool) -> bool:
         """Read the log of one pod to its end; say once why that cannot be: one that has not started may be, later."""
         metadata, name = pod["metadata"], pod["metadata"]["name"]
+        if not pod["spec"].get("nodeName"):
+            self._note(name, without_node(pod))
+            return False
         query = {"container": self.container or _default_container(pod), **({"follow": "true"} if follow else {})}
         if self.tail is not None:
             query["tailLines"] = str(self.tail)
@@ -90,12 +93,16 @@ class JobLogs:
                 async for line in lines:
                     self._coming.put_nowait(PodLine(name, line))
         except errors.ApiError as error:
-            note = PodLine(name, await self._why_not(pod, error), is_note=True)
-            if note not in self._notes:
-                self._notes.add(note)
-                self._coming.put_nowait(note)
+            self._note(name, await self._why_not(pod, error))
             return False
         return True
+
+    def _note(self, name: str, text: str) -> None:
+        """Say something of a pod, once."""
+        note = PodLine(name, text, is_note=True)
+        if note not in self._notes:
+            self._notes.add(note)
+            self._coming.put_nowait(note)
 
     async def _why_not(self, pod: Manifest, error: errors.ApiError) -> str:
         """Say why the log of a pod cannot be read: kwok, which plays the nodes of fleets without machines, has none."""
@@ -108,6 +115,13 @@ class JobLogs:
             return BY_KWOK in Node.view(await self.worker.get(Node.resource, node)).metadata.annotations
         except errors.ApiError:
             return False
+
+
+def without_node(pod: Manifest) -> str:
+    """Say that a pod is on no node yet, and what the scheduler says about it; its log is empty until then."""
+    found = ((pod.get("status") or {}).get("conditions")) or ()
+    told = next((one.get("message") or one.get("reason") for one in found if one["type"] == POD_SCHEDULED), "")
+    return f"has no node yet: {told}" if told else "has no node yet"
 
 
 def _run(pod: Manifest) -> Run:

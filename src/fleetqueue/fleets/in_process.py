@@ -52,10 +52,12 @@ class InProcessDoor:
         except errors.ApiError as error:
             yield RefusedStream(error.code, status_of(error))
             return
-        if isinstance(answer, ServerResponse):
-            answer = TextStream(_lines_of(str(answer.body)))  # a log that is not followed
+        status = 200
+        if isinstance(answer, ServerResponse):  # a log that is not followed
+            status = answer.status
+            answer = TextStream(_lines_of(str(answer.body)))
         try:
-            yield InProcessText(answer) if isinstance(answer, TextStream) else InProcessStream(answer)
+            yield InProcessText(answer, status) if isinstance(answer, TextStream) else InProcessStream(answer)
         finally:
             await answer.events.aclose()
 
@@ -97,10 +99,9 @@ class InProcessStream:
 class InProcessText:
     """The log of a pod."""
 
-    status = 200
-
-    def __init__(self, log: TextStream) -> None:
+    def __init__(self, log: TextStream, status: int) -> None:
         self._log = log
+        self.status = status
 
     async def body(self) -> Any:
         return None

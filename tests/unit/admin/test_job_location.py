@@ -11,7 +11,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.core_v1 import Node, Pod
+from fleetqueue.api.core_v1 import POD_SCHEDULED, Node, Pod
 from fleetqueue.api.fleetqueue import CLUSTER_LABEL
 from fleetqueue.api.kueue_pods import GROUP_NAME
 from fleetqueue.client import Client
@@ -140,9 +140,35 @@ async def test_that_a_node_is_simulated_is_told_where_it_has_no_log(api, annotat
     assert ("its node n is simulated by kwok, which has no logs of pods" == line.text) == is_told
 
 
+@pytest.mark.parametrize(
+    ("conditions", "text"),
+    [
+        pytest.param([], "has no node yet", id="nobody has looked for one"),
+        pytest.param(
+            [condition(POD_SCHEDULED, False, "Unschedulable", "0/1 nodes are available: 1 Insufficient cpu.")],
+            "has no node yet: 0/1 nodes are available: 1 Insufficient cpu.",
+            id="none has room",
+        ),
+        pytest.param(
+            [condition(POD_SCHEDULED, False, "SchedulingGated")], "has no node yet: SchedulingGated", id="without a message"
+        ),
+    ],
+)
+async def test_of_a_pod_without_a_node_it_is_said_what_the_scheduler_says(api, conditions, text):
+    api.add(job("train"))
+    waiting = pod("train-x", api.get(Job, "train", "team-a"))
+    api.add({**waiting, "status": {"conditions": conditions}})
+
+    (line,) = [line async for line in JobLogs(Client(api), LOCATION).lines()]
+
+    assert line == ("train-x", text, True)
+
+
 async def test_who_follows_pods_without_logs_hears_so_once_and_ends_with_the_job(api):
     api.add(job("train"))
-    api.add(pod("train-x", api.get(Job, "train", "team-a")))
+    on_lost_node = pod("train-x", api.get(Job, "train", "team-a"))
+    on_lost_node["spec"]["nodeName"] = "lost"
+    api.add(on_lost_node)
     api.fail_on("get pods/*train-x/log", errors.ServerError("no such host"))
     told = []
 

@@ -42,10 +42,15 @@ def encoded(answer: ServerResponse, media_type: str = JSON, *, is_pretty: bool =
 
 
 def head(status: int, headers: Sequence[tuple[str, str]], length: int | None) -> bytes:
-    """Return the first line of an answer, and its headers; without a length the body comes in chunks."""
-    framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+    """Return the first line of an answer, and its headers; without a length the body comes in chunks.
+
+    An answer without content may not have a length either: https://www.rfc-editor.org/rfc/rfc9110#section-8.6
+    """
+    framing = "Transfer-Encoding: chunked\r\n" if length is None else f"Content-Length: {length}\r\n"
+    if status == HTTPStatus.NO_CONTENT:
+        framing = ""
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    return f"HTTP/1.1 {status} {phrase(status)}\r\n{lines}{framing}\r\n\r\n".encode()
+    return f"HTTP/1.1 {status} {phrase(status)}\r\n{lines}{framing}\r\n".encode()
 
 
 @cache

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from fleetqueue.embedded.apiserver.http.exchange import Listing, ServerResponse
-from fleetqueue.embedded.apiserver.http.responses import encoded, headers, is_for_people
+from fleetqueue.embedded.apiserver.http.responses import encoded, head, headers, is_for_people
 from fleetqueue.embedded.apiserver.storage.interface import StorageEntry
 
 YAML = "application/yaml"
@@ -104,3 +104,18 @@ def test_too_much_is_cut():
 
     assert len(told) == 16
     assert all(len(one) < 300 for one in told)
+
+
+@pytest.mark.parametrize(
+    ("status", "length", "framing"),
+    [
+        pytest.param(200, 2, b"Content-Length: 2\r\n", id="a body"),
+        pytest.param(200, None, b"Transfer-Encoding: chunked\r\n", id="bit by bit"),
+        pytest.param(204, 0, b"", id="no content"),
+    ],
+)
+def test_the_head_says_how_long_the_body_is(status, length, framing):
+    first, rest = head(status, [("A", "b")], length).split(b"\r\n", 1)
+
+    assert first.startswith(f"HTTP/1.1 {status} ".encode())
+    assert rest == b"A: b\r\n" + framing + b"\r\n"

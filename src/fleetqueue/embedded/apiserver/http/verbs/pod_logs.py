@@ -20,6 +20,8 @@ from fleetqueue.embedded.apiserver.registry.served import Served
 from fleetqueue.embedded.apiserver.storage.interface import Storage
 
 STAND_IN: Final = "a stand-in: nothing runs in it"
+NO_CONTENT: Final = 204
+"""The status of a log that has no place yet, as StreamObject of the real server answers then."""
 
 
 class LogLine(NamedTuple):
@@ -48,6 +50,8 @@ class PodLogs:
         pod = (await self._reading.get(served, info.namespace, info.name)).object
         container = container_of(pod, query.get("container", ""))
         options, is_previous = options_of(query), query.get("previous") == "true"
+        if not pod["spec"].get("nodeName"):
+            return ServerResponse(NO_CONTENT, "")
         lines = log_lines(pod, container, is_previous=is_previous)
         if query.get("follow") != "true" or is_previous:
             return ServerResponse(200, "".join(options.shown(lines)))

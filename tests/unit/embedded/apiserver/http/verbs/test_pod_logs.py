@@ -6,6 +6,7 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.api.core_v1 import Pod
+from fleetqueue.api.requests import Request
 from fleetqueue.embedded.apiserver.http.verbs.pod_logs import log_lines
 
 MAIN = {"name": "main", "image": "sleep"}
@@ -56,7 +57,7 @@ def test_what_has_not_run_has_no_log(found, is_previous, why):
 
 @pytest.fixture
 async def running(client):
-    await client.create(Pod.resource, Pod.manifest("p", "default", spec={"containers": [MAIN]}))
+    await client.create(Pod.resource, Pod.manifest("p", "default", spec={"containers": [MAIN], "nodeName": "n"}))
     await client.merge(Pod.resource, "p", "default", {"status": status(RUNNING)}, subresource="status")
     return client
 
@@ -117,3 +118,25 @@ async def test_who_follows_a_pod_that_is_deleted_is_done(running):
     await running.delete(Pod.resource, "p", "default", grace=0)
 
     assert await following == [FIRST]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param({}, id="once"),
+        pytest.param({"follow": "true"}, id="followed"),
+        pytest.param({"previous": "true"}, id="the run before"),
+    ],
+)
+async def test_the_log_of_a_pod_without_a_node_is_empty(client, query):
+    await client.create(Pod.resource, Pod.manifest("p", "default", spec={"containers": [MAIN]}))
+
+    async with client.door.stream(Request("GET", Pod.resource.path("default", "p", "log"), query), silence=5) as log:
+        assert (log.status, [line async for line in log.text()]) == (204, [])
+
+
+async def test_a_container_that_a_pod_without_a_node_does_not_have_is_refused_all_the_same(client):
+    await client.create(Pod.resource, Pod.manifest("p", "default", spec={"containers": [MAIN]}))
+
+    with pytest.raises(errors.BadRequest, match="container other is not valid for pod p"):
+        await read(client, container="other")
