@@ -20,7 +20,7 @@ CODES: Final = {
     # No Workload, or no queue
     "NoQueue": "It has no queue label, so Kueue leaves it alone.",
     "NoWorkload": "It has a queue label, and Kueue has made no Workload for it.",
-    "NotLookedAt": "No queue has looked at it yet.",
+    "NotLookedAt": "No queue has looked at it yet; mostly it was created just now.",
     "LocalQueueMissing": "The LocalQueue that it names does not exist in its namespace.",
     "LocalQueueStopped": "Its LocalQueue is stopped.",
     "ClusterQueueMissing": "Its LocalQueue leads to a ClusterQueue that does not exist.",

@@ -13,6 +13,9 @@ from fleetqueue.api.meta import key_of
 DEACTIVATED: Final = "The workload is deactivated due to "
 """How Kueue's message begins where it has deactivated a Workload itself."""
 ONE_OF_EQUALS: Final = "Kueue has not said why: of several equal jobs, it says so of the first alone"
+JUST_CREATED: Final = "it was created just now, and Kueue has not looked at it yet"
+JUST_NOW_SECONDS: Final = 5.0
+"""Kueue looks at a new job within a second or two; if it has said nothing for longer, that has another reason."""
 CREATE_AGAIN: Final = "a job for MultiKueue that was created meanwhile must be created again"
 """Kueue's webhook gives a job to MultiKueue when it is created, and only where its queue leads there by then."""
 CREATE_TOPOLOGY: Final = (
@@ -153,6 +156,7 @@ def _waiting(workload: kueue.Workload, hub: HubState) -> Cause:
     if until is not None and until > hub.now:
         sentence = f"it was evicted, and is queued again at {timestamp(until)}"
         return Cause("RequeuedLater", sentence, "wait until then").with_details(evicted)
+    is_untouched = not said and not evicted
     if queue is not None and said == f"ClusterQueue {queue.name} is inactive":
         said = ""  # it was; Kueue says something else when it has looked again
     for part, code, step in SAID_BY_KUEUE:
@@ -163,7 +167,14 @@ def _waiting(workload: kueue.Workload, hub: HubState) -> Cause:
     if said or evicted:
         step = f"kubectl -n {workload.namespace} describe workload {workload.name}"
         return Cause("Pending", said or evicted, step)
+    if is_untouched and _is_new(workload, hub):
+        return Cause("NotLookedAt", JUST_CREATED, "wait a moment; where that does not help, see whether Kueue runs")
     if queue is None:
         return Cause("NotLookedAt", "no queue has looked at it yet", "see whether Kueue runs")
     step = "wait; `fleetqueue get jobs` shows its position, where Kueue's API for that is on"
     return Cause("Queued", f"it waits in ClusterQueue {queue.name}; {ONE_OF_EQUALS}", step)
+
+
+def _is_new(workload: kueue.Workload, hub: HubState) -> bool:
+    created = workload.metadata.creation_timestamp
+    return created is not None and (hub.now - created).total_seconds() < JUST_NOW_SECONDS

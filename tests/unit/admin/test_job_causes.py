@@ -13,7 +13,7 @@ from fleetqueue.admin.causes import NOTHING_TO_DO
 from fleetqueue.admin.hub_state import HubState, last_notes, silence_of, trouble_of
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.placement_verdicts import FleetObjects
-from fleetqueue.admin.queue_causes import ONE_OF_EQUALS
+from fleetqueue.admin.queue_causes import JUST_CREATED, ONE_OF_EQUALS
 from fleetqueue.admin.step_commands import commands_of
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -727,6 +727,34 @@ WELL = {"gpu-c1": ""}
 )
 def test_the_cause_of_a_job_in_its_surroundings(found, around, code, sentence):
     assert said(cause_of(found, around)) == (code, sentence)
+
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "message", "code", "sentence"),
+    [
+        pytest.param(0, "", "NotLookedAt", JUST_CREATED, id="just created"),
+        pytest.param(-1, "", "NotLookedAt", JUST_CREATED, id="by a clock that goes before ours"),
+        pytest.param(4, "", "NotLookedAt", JUST_CREATED, id="seconds old"),
+        pytest.param(5, "", "Queued", f"it waits in ClusterQueue cq; {ONE_OF_EQUALS}", id="no longer"),
+        pytest.param(0, "only Kueue knows", "Pending", "only Kueue knows", id="Kueue has looked at once"),
+        pytest.param(
+            0,
+            "ClusterQueue cq is inactive",
+            "Queued",
+            f"it waits in ClusterQueue cq; {ONE_OF_EQUALS}",
+            id="Kueue has looked, and its queue is active since",
+        ),
+    ],
+)
+def test_of_a_job_that_was_created_just_now_no_other_reason_is_guessed(seconds, message, code, sentence):
+    found = workload(false=QUOTA if message else (), message=message)
+    created = msgspec.structs.replace(found.metadata, creation_timestamp=NOW - timedelta(seconds=seconds))
+    around = hub(SERVED, queue=active(), now=NOW)
+
+    assert said(cause_of(msgspec.structs.replace(found, metadata=created), around)) == (code, sentence)
 
 
 JOB = OwnerReference(kind="Job", name="train", uid="j1", controller=True)
