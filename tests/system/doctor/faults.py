@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from fleetqueue import clock
-from fleetqueue.admin import joining
+from fleetqueue.admin import cluster_draining, joining
 from fleetqueue.admin.checkups.findings import kubectl
 from fleetqueue.api.authentication_v1 import SUBRESOURCE, issued_token, token_request
 from fleetqueue.api.cluster_v1 import GROUP as OCM
@@ -221,6 +221,10 @@ async def taint(fleet: ExaminedFleet) -> None:
     await fleet.run(f"patch managedcluster cluster3 --type=merge -p '{json.dumps({'spec': {'taints': taints}})}'")
 
 
+async def drain(fleet: ExaminedFleet) -> None:
+    await cluster_draining.drain(fleet.hub, "cluster3")
+
+
 SELECTION = FaultGroup(
     "selection",
     (
@@ -251,6 +255,8 @@ SELECTION = FaultGroup(
     left=frozenset({"ScoreAgentSilent"}),
 )
 """A cluster that was accepted and has no agent has no scores either."""
+
+DRAINED = FaultGroup("drained", (PlantedFault("ClusterTainted", "cluster3: ManagedCluster cluster3", drain),))
 
 QUEUES = FaultGroup(
     "queues",
@@ -626,6 +632,7 @@ UNSERVED = FaultGroup(
 GROUPS = (
     CHECKS,
     SELECTION,
+    DRAINED,
     QUEUES,
     DOWN,
     SILENT_KUEUE,

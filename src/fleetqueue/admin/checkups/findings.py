@@ -178,7 +178,7 @@ AILMENTS: Final[Mapping[str, Ailment]] = {
         W,
         "A ManagedCluster has a taint that no Placement with a check tolerates",
         "It gets no jobs, and what runs there is drained",
-        "Take the taint off, or let a Placement tolerate it",
+        "Take the taint off, by fleetqueue undrain where it is that of a drain, or let a Placement tolerate it",
     ),
     "ClusterJoinedTwice": Ailment(
         E,

@@ -7,7 +7,7 @@ from fleetqueue.admin.checkups.survey import FleetSurvey
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, placement_of
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DRAIN_TAINT, placement_of
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.rules.placement_eligibility import tolerance
 
@@ -207,10 +207,17 @@ def taints(fleet: FleetSurvey) -> Iterator[Finding]:
 
 def _tainted(managed: cluster.ManagedCluster, taint: cluster.ClusterTaint) -> Finding:
     value = f"={taint.value}" if taint.value else ""
-    wrong = f"no Placement with a check tolerates its taint {taint.key}{value}:{taint.effect}"
+    intolerable = f"no Placement with a check tolerates its taint {taint.key}{value}:{taint.effect}"
+    if taint.key == DRAIN_TAINT:
+        wrong = f"it was drained on purpose, as by `fleetqueue drain {managed.name}`: {intolerable}"
+        return found("ClusterTainted", managed, wrong, fleetqueue("undrain", managed.name), cluster=managed.name)
     rest = [_as_manifest(one) for one in managed.spec.taints if one != taint]
     return found(
-        "ClusterTainted", managed, wrong, merged(managed, {"spec": {"taints": rest or None}}), cluster=managed.name
+        "ClusterTainted",
+        managed,
+        intolerable,
+        merged(managed, {"spec": {"taints": rest or None}}),
+        cluster=managed.name,
     )
 
 
