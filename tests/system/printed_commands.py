@@ -1,5 +1,7 @@
 """Executes commands as they are printed: those of kubectl by our own one, ours by what they call."""
 
+import base64
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -25,6 +27,9 @@ class Terminal:
         match shlex.split(line):
             case ["echo", text, "|", "kubectl", *words]:
                 await self.kubectl.run(*words, stdin=text)
+            case ["kubectl", *words, "|", "base64", "-d", "|", "grep", "-o", pattern]:
+                text = base64.b64decode(await self.kubectl.run(*words)).decode()
+                assert re.search(pattern, text), f"{line} prints nothing"
             case ["kubectl", *words]:
                 await self.kubectl.run(*words)
             case ["fleetqueue", *words]:

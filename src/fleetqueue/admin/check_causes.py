@@ -5,26 +5,19 @@ from typing import Final
 
 from fleetqueue.admin.causes import Cause
 from fleetqueue.admin.hub_state import HubState, is_placement_check
+from fleetqueue.admin.lost_connections import SEE_CONTROLLER, repair_of
 from fleetqueue.admin.placement_verdicts import why_none
 from fleetqueue.admin.step_commands import patched
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.fleetqueue import NAMESPACE, placement_of
+from fleetqueue.api.fleetqueue import placement_of
 from fleetqueue.controllers.placement_admission import messages
 
-SEE_CONTROLLER: Final = f"`kubectl -n {NAMESPACE} get pods,leases`, and read the log of fleetqueue's controller"
-
-REFUSALS: Final = (
-    ("no matches for kind", "KindNotServed", "install that kind there; `fleetqueue doctor` names all that are missing"),
-    (
-        "Unauthorized",
-        "CredentialRefused",
-        "put a kubeconfig that the cluster accepts into the secret of its credential",
-    ),
+MEND_LEFT_OUT: Final = (
+    "mend what it says, and the cluster is used at the next look; of its identity and its credential `fleetqueue"
+    " doctor` says more"
 )
-"""Parts of what Kueue says of a connection that failed, and what is mended then."""
-NOT_CONNECTED: Final = ("ClusterNotConnected", "mend the network; `fleetqueue get clusters` shows every connection")
 
 
 def first_inactive(names: Iterable[str], hub: HubState) -> Cause | None:
@@ -91,8 +84,7 @@ def _left_out(check: kueue.AdmissionCheck) -> Cause | None:
     active = conditions.find(check.status.conditions, kueue.ACTIVE)
     if active is None or "; left out: " not in active.message:
         return None
-    step = "`fleetqueue get clusters` says what each of them lacks"
-    return Cause("ClustersLeftOut", f"AdmissionCheck {check.name} is not Active: {active.message}", step)
+    return Cause("ClustersLeftOut", f"AdmissionCheck {check.name} is not Active: {active.message}", MEND_LEFT_OUT)
 
 
 def _multikueue_check(check: kueue.AdmissionCheck, hub: HubState) -> Cause | None:
@@ -110,8 +102,9 @@ def _multikueue_check(check: kueue.AdmissionCheck, hub: HubState) -> Cause | Non
     if not lost or not all(lost.values()):
         return None
     member, trouble = next(iter(lost.items()))
-    code, step = next((named for part, *named in REFUSALS if part in trouble), NOT_CONNECTED)
-    return Cause(code, f"Kueue reaches no cluster of MultiKueueConfig {config.name}: {member}: {trouble}", step)
+    repair = repair_of(member, hub)
+    sentence = f"Kueue reaches no cluster of MultiKueueConfig {config.name}: {member}: {trouble}"
+    return Cause(repair.code, sentence, repair.step())
 
 
 def _as_it_says(check: kueue.AdmissionCheck) -> Cause:

@@ -9,8 +9,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from fleetqueue.admin.causes import Cause, joined
-from fleetqueue.admin.check_causes import SEE_CONTROLLER, first_inactive, unanswered
+from fleetqueue.admin.check_causes import first_inactive, unanswered
 from fleetqueue.admin.hub_state import HubState
+from fleetqueue.admin.lost_connections import (
+    SEE_CONTROLLER,
+    meanwhile,
+    repair_of,
+    repair_of_refused,
+    repair_of_unreachable,
+)
 from fleetqueue.admin.placement_verdicts import why_not_chosen
 from fleetqueue.admin.step_commands import CONTEXT, GO_ON, kubectl, patched
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -22,9 +29,13 @@ from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 
 RESET: Final = "Reset to Pending after eviction."
 """How Kueue's own message begins on every check of a Workload that it has evicted."""
-SEE_CLUSTERS: Final = "`fleetqueue get clusters` shows every connection and why it is refused"
 DRAINS: Final = re.compile(rf"([^ ;]+): {messages.DRAINING}(?:;|$)")
+NOT_CONNECTED: Final = re.compile(rf"([^ ;]+)(?:: |, which is ){messages.NOT_CONNECTED}")
+REFUSED: Final = re.compile(rf"([^ ;]+): {messages.UNAUTHORIZED}")
 STOPPED: Final = re.compile(rf"([^ ;]+): its (\w+) (\S+) {re.escape(messages.STOPPED)}")
+MEND_CONNECTION: Final = (
+    "look whether the cluster is up and reachable from the hub; `fleetqueue doctor` says more of it"
+)
 CREATE_QUEUE: Final = (
     "create the namespace and the LocalQueue on the worker; `fleetqueue doctor` prints the commands for each of them"
 )
@@ -35,9 +46,13 @@ SAID_BY_DISPATCHER: Final = (
         "PinnedToNobody",
         f"correct the annotation {ALLOWED_CLUSTERS} of the job, or let the Placement choose that cluster",
     ),
-    (messages.UNAUTHORIZED, "CredentialRefused", SEE_CLUSTERS),
-    (f": {messages.NOT_CONNECTED}", "ClusterNotConnected", SEE_CLUSTERS),
-    (f"which is {messages.NOT_CONNECTED}", "ClusterNotConnected", SEE_CLUSTERS),
+    (
+        messages.UNAUTHORIZED,
+        "CredentialRefused",
+        f"wait until it is replaced; where that does not help: {SEE_CONTROLLER}",
+    ),
+    (f": {messages.NOT_CONNECTED}", "ClusterNotConnected", MEND_CONNECTION),
+    (f"which is {messages.NOT_CONNECTED}", "ClusterNotConnected", MEND_CONNECTION),
     (messages.NO_LOCAL_QUEUE, "WorkerQueueMissing", CREATE_QUEUE),
     (messages.ARE_THEY_THERE, "WorkerQueueMissing", CREATE_QUEUE),
     (messages.STOPPED, "WorkerQueueStopped", "set spec.stopPolicy of the worker's queue to None"),
@@ -100,8 +115,7 @@ def waits_for_lost(said: str, hub: HubState) -> Cause | None:
     _, found, rest = said.partition(messages.WAITS_FOR)
     if not found or "does not answer since" not in rest:
         return None
-    name = hub.cluster_of(rest.partition(",")[0])
-    step = f"bring {name} back; only if it is gone for good, give it up: `fleetqueue unjoin {name} --force`"
+    step = repair_of_unreachable(rest.partition(",")[0], hub).step()
     code = "WaitsForFence" if "agent renews" in rest else "WaitsForLostWorker"
     return Cause(code, f"{messages.WAITS_FOR}{rest}", step)
 
@@ -125,14 +139,16 @@ def _by_dispatcher(said: str, workload: kueue.Workload, hub: HubState) -> Cause 
     sentence = said.removeprefix(messages.check_waits(""))
     for part, code, step in SAID_BY_DISPATCHER:
         if part in said:
-            return Cause(
-                code, f"no cluster can take it: {sentence}", _command_for(code, sentence, workload, hub) or step
-            )
+            return Cause(code, f"no cluster can take it: {sentence}", _step_for(code, sentence, workload, hub) or step)
     return None
 
 
-def _command_for(code: str, sentence: str, workload: kueue.Workload, hub: HubState) -> str:
-    """Name the command that mends what is said of the first cluster; empty where it takes more than one."""
+def _step_for(code: str, sentence: str, workload: kueue.Workload, hub: HubState) -> str:
+    """Say how what is said of the first cluster is mended; empty where that is the same for every cluster."""
+    if code == "CredentialRefused" and (found := REFUSED.search(sentence)):
+        return repair_of_refused(found[1], hub).step()
+    if code == "ClusterNotConnected" and (found := NOT_CONNECTED.search(sentence)):
+        return repair_of(found[1], hub).step()
     if code == "ClusterDraining" and (found := DRAINS.search(sentence)):
         return f"fleetqueue undrain {hub.cluster_of(found[1])}; or let the Placement choose further clusters"
     if code != "WorkerQueueStopped" or not (found := STOPPED.search(sentence)):
@@ -155,7 +171,7 @@ def _on_its_way(workload: kueue.Workload, hub: HubState, check: kueue.CheckState
         standing = "no cluster is nominated yet"
     sentence = f"{check.name} is {check.state}: {standing}"
     if lost:
-        return Cause("WorkerLost", f"{sentence}; {lost}", SEE_CLUSTERS)
+        return Cause("WorkerLost", f"{sentence}; {lost}", step_for_lost(workload, hub))
     if not workload.clusters:
         step = f"wait a moment; where that does not help: {SEE_CONTROLLER}"
         return Cause("NotNominated", joined(sentence, hub.notes.get(workload.uid, "")), step)
@@ -172,6 +188,12 @@ def _ask_there(workload: kueue.Workload, hub: HubState) -> str:
     command = f"{kubectl(workload.namespace, CONTEXT)} describe workload {workload.name}"
     names = " or ".join(map(hub.cluster_of, workload.clusters))
     return f"what Kueue there says, also of topology, the hub cannot read: `{command}`, with your context of {names}"
+
+
+def step_for_lost(workload: kueue.Workload, hub: HubState) -> str:
+    """Say what brings back the first cluster of a job that may be lost, and what becomes of the job until then."""
+    first = next(member for member in workload.clusters if hub.trouble(member))
+    return repair_of(first, hub).step(meanwhile(workload, hub))
 
 
 def _lost(workload: kueue.Workload, hub: HubState) -> str:

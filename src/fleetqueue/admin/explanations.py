@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from fleetqueue import clock
-from fleetqueue.admin.causes import Cause
+from fleetqueue.admin.causes import Cause, joined
 from fleetqueue.admin.chains import (
     ChainLink,
     check_links,
@@ -20,16 +20,18 @@ from fleetqueue.admin.chains import (
     set_links,
     worker_links,
 )
+from fleetqueue.admin.check_causes import MEND_LEFT_OUT
 from fleetqueue.admin.hub_state import HubState
 from fleetqueue.admin.inventory import checks_of, left_out, verdict_row
 from fleetqueue.admin.job_causes import cause_of
 from fleetqueue.admin.job_names import job_name
+from fleetqueue.admin.lost_connections import SEE_CONTROLLER, Way, given_up, look_at_agent, repair_of
 from fleetqueue.admin.placement_verdicts import ClusterVerdict, ScorePart, verdicts, why_none
-from fleetqueue.admin.step_commands import CONTEXT, kubectl, patched
+from fleetqueue.admin.step_commands import patched
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.fleetqueue import CLUSTER_LABEL, DRAIN_TAINT, placement_of
+from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, CLUSTER_LABEL, DRAIN_TAINT, placement_of
 from fleetqueue.api.meta import key_of
 from fleetqueue.api.usage_scores import FRESH
 from fleetqueue.controllers.placement_admission.candidate_ranking import facts_of
@@ -39,10 +41,6 @@ OPEN: Final = "Open"
 """The code of a queue that nothing on the hub keeps from admitting jobs."""
 NOTHING_STANDS_AGAINST: Final = (
     "nothing that the hub shows keeps it from admitting jobs; whether Kueue answers, `fleetqueue doctor` asks"
-)
-MEND_LEFT_OUT: Final = (
-    "mend what it says, and the cluster is used at the next look; of its identity and its credential `fleetqueue"
-    " doctor` says more"
 )
 LISTED: Final = "Listed"
 """The rule of a cluster that a config lists by hand."""
@@ -55,6 +53,9 @@ class Explanation:
     chain: Sequence[ChainLink] = ()
     clusters: Sequence[dict[str, Any]] = ()
     now: datetime = field(default_factory=clock.now, compare=False)
+    job: str = ""
+    """`Kind/name`, where it is about one that has a Workload."""
+    namespace: str = ""
 
     def row(self) -> dict[str, Any]:
         """Return it as programs get it."""
@@ -79,7 +80,9 @@ def of_workload(workload: kueue.Workload, hub: HubState, about: str) -> Explanat
         *pod_links(workload, hub),
     ]
     rows = cluster_rows(_placements(checks, hub), hub, workload) or member_rows(checks, hub, workload)
-    return Explanation(about, cause_of(workload, hub), links, rows)
+    return Explanation(
+        about, cause_of(workload, hub), links, rows, job=job_name(workload), namespace=workload.namespace
+    )
 
 
 def of_pods(workloads: Sequence[kueue.Workload], hub: HubState, about: str) -> Explanation:
@@ -276,8 +279,8 @@ def _cluster_cause(one: cluster.ManagedCluster, rows: Sequence[dict[str, Any]], 
     available = conditions.find(one.status.conditions, cluster.AVAILABLE)
     if available is None or not available.is_true:
         said = available.message or available.reason if available is not None else "nothing was heard of it yet"
-        look = f"{kubectl('open-cluster-management-agent', CONTEXT)} get pods, with your context of {one.name}"
-        return Cause("ClusterUnavailable", f"it is not available: {said}", f"{look}; read the log of its agent")
+        step = joined(look_at_agent(one.name), given_up(Way(one.name)))
+        return Cause("ClusterUnavailable", f"it is not available: {said}", step)
     chosen = [row for row in rows if row["rule"] == "Chosen"]
     if not chosen:
         return _not_chosen(one, rows, hub)
@@ -292,11 +295,17 @@ def _not_reached(one: cluster.ManagedCluster, row: dict[str, Any], hub: HubState
     if not row["connected"] and (out := left_out(one.name, checks)):
         sentence = f"Placement {row['placement']} chooses it, and AdmissionCheck {out[0]['check']} leaves it out"
         return Cause("LeftOut", f"{sentence}: {out[0]['reason']}", MEND_LEFT_OUT)
-    if not row["connected"] and checks:
+    if row["connected"]:
+        member = _member_of(one.name, row["placement"], hub)
+        repair = repair_of(member.name if member is not None else "", hub)
+        return Cause(repair.code, f"Kueue does not reach it: {row['connected'].removeprefix('no: ')}", repair.step())
+    if checks:
         why = f"MultiKueueConfig {row['placement']} does not list it yet"
+        step = f"wait a moment; where that does not help: {SEE_CONTROLLER}"
     else:
-        why = row["connected"].removeprefix("no: ") or "no AdmissionCheck uses the Placement"
-    return Cause("ClusterNotConnected", f"Kueue does not reach it: {why}", "`fleetqueue get clusters` says more")
+        why = "no AdmissionCheck uses the Placement"
+        step = f"let an AdmissionCheck of {CHECK_CONTROLLER} name Placement {row['placement']}, and a ClusterQueue that"
+    return Cause("ClusterNotConnected", f"Kueue does not reach it: {why}", step)
 
 
 def _not_chosen(one: cluster.ManagedCluster, rows: Sequence[dict[str, Any]], hub: HubState) -> Cause:

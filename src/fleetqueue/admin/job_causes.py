@@ -1,9 +1,13 @@
 """Why a job is where it is: the one cause that comes first, over what was seen of the hub. Pure functions."""
 
+import re
+from typing import Final
+
 from fleetqueue.admin.causes import Cause
-from fleetqueue.admin.dispatch_causes import SEE_CLUSTERS, waits_for_lost, why_not_sent
+from fleetqueue.admin.dispatch_causes import step_for_lost, waits_for_lost, why_not_sent
 from fleetqueue.admin.hub_state import HubState
 from fleetqueue.admin.job_names import job_name
+from fleetqueue.admin.lost_connections import repair_of_unreachable
 from fleetqueue.admin.queue_causes import why_no_quota
 from fleetqueue.admin.step_commands import CONTEXT, kubectl, patched
 from fleetqueue.api import conditions
@@ -14,6 +18,9 @@ from fleetqueue.api.fleetqueue import placement_of
 from fleetqueue.api.kueue_pods import OWNER_NAME
 from fleetqueue.api.meta import key_of
 from fleetqueue.controllers.placement_admission import messages
+
+CANNOT_BE_ASKED: Final = re.compile(r"([^ ;]+) cannot be asked \(")
+"""As the dispatcher says of a cluster from which a job is to be taken away."""
 
 
 def cause_of(workload: kueue.Workload, hub: HubState) -> Cause:
@@ -55,8 +62,17 @@ def _why_it_leaves(workload: kueue.Workload, hub: HubState) -> Cause:
     lost = waits_for_lost(note, hub)
     if lost is not None:
         return Cause(lost.code, f"it is being evicted: {why}", lost.step).with_details(note)
-    step = SEE_CLUSTERS if _lost(workload, hub) or messages.MAY_RUN in note else "wait until its pods have stopped"
-    return Cause("Evicted", f"it is being evicted: {why}", step).with_details(note)
+    return Cause("Evicted", f"it is being evicted: {why}", _until_it_has_left(workload, note, hub)).with_details(note)
+
+
+def _until_it_has_left(workload: kueue.Workload, note: str, hub: HubState) -> str:
+    """Say what is missing before a job has left its cluster: an answer, or only time."""
+    if _lost(workload, hub):
+        return step_for_lost(workload, hub)
+    unasked = CANNOT_BE_ASKED.search(note)
+    if messages.MAY_RUN in note and unasked:
+        return repair_of_unreachable(unasked[1], hub).step()
+    return "wait until its pods have stopped"
 
 
 def _how_it_runs(workload: kueue.Workload, hub: HubState) -> Cause:
@@ -89,7 +105,7 @@ def _unchecked(workload: kueue.Workload, hub: HubState) -> Cause | None:
 def _lost(workload: kueue.Workload, hub: HubState) -> Cause | None:
     """Say which of a job's clusters cannot be reached."""
     troubles = [f"{member} may be lost: {why}" for member in workload.clusters if (why := hub.trouble(member))]
-    return Cause("WorkerLost", "; ".join(troubles), SEE_CLUSTERS) if troubles else None
+    return Cause("WorkerLost", "; ".join(troubles), step_for_lost(workload, hub)) if troubles else None
 
 
 def _on_hub(workload: kueue.Workload, hub: HubState) -> Cause | None:

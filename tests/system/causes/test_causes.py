@@ -281,6 +281,7 @@ async def worker_lost(place: Place) -> None:
     await advance(5)
     place.fleet.cut(LAST)
     await place.expect("WorkerLost", within=120)
+    await place.do_as_told()
     place.fleet.heal(LAST)
 
 
@@ -290,6 +291,7 @@ async def waits_for_lost_worker(place: Place) -> None:
     lost = (await place.workload()).status.cluster_name.removeprefix(f"{place.name}-")
     place.fleet.cut(lost)
     await place.expect("WaitsForLostWorker", within=1500)
+    await place.do_as_told()
     place.fleet.heal(lost)
 
 
@@ -300,6 +302,7 @@ async def cluster_not_connected(place: Place) -> None:
     await advance(120)
     await place.submit()
     await place.expect("ClusterNotConnected")
+    await place.do_as_told()
     place.fleet.heal(LAST)
 
 

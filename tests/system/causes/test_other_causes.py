@@ -70,6 +70,7 @@ async def not_accepted(place: Place) -> None:
 async def cluster_unavailable(place: Place) -> None:
     await place.scale(REGISTRATION_AGENT, 0)
     await becomes(place, about_last(place), "ClusterUnavailable", within=900)
+    await place.do_as_told()
     await place.scale(REGISTRATION_AGENT, 1)
     await becomes(place, about_last(place), "Serving", within=300)
 
@@ -92,6 +93,7 @@ async def not_connected(place: Place) -> None:
     await place.patch_placement({**ONLY_LAST, "tolerations": [{"operator": "Exists"}]})
     place.fleet.cut(LAST)
     await becomes(place, about_last(place), "ClusterNotConnected", within=300)
+    await place.do_as_told()
     place.fleet.heal(LAST)
     await becomes(place, about_last(place), "Serving", within=300)
 

@@ -105,6 +105,7 @@ async def evicted(place: Place) -> None:
     workload = await place.workload()
     await place.patch(kueue.Workload, workload.name, {"spec": {"active": False}}, place.name)
     await place.expect("Evicted", within=120)
+    await place.do_as_told()
     place.fleet.heal(LAST)
     await advance(60)
     await place.patch(kueue.Workload, workload.name, {"spec": {"active": True}}, place.name)
@@ -116,6 +117,7 @@ async def waits_for_fence(place: Place) -> None:
     lost = (await place.workload()).status.cluster_name.removeprefix(f"{place.name}-")
     place.fleet.cut(lost)
     await place.expect("WaitsForFence", within=1500)
+    await place.do_as_told()
     place.fleet.heal(lost)
 
 

@@ -144,7 +144,7 @@ class Place:
         step = self.seen[-1].step
         command, *_ = commands_of(step)
         _, _, contexts = step.partition("with your context of ")
-        for name in contexts.split(" or "):
+        for name in contexts.partition(";")[0].split(" or "):
             await self.terminal.enter(command.replace(CONTEXT, name))
 
     async def cause(self) -> Cause:

@@ -729,6 +729,78 @@ def test_the_cause_of_a_job_in_its_surroundings(found, around, code, sentence):
     assert said(cause_of(found, around)) == (code, sentence)
 
 
+LOOK = "look whether gpu-c1 is up and reachable from the hub at the address of its credential"
+
+
+@pytest.mark.parametrize(
+    ("found", "note", "code", "first", "second"),
+    [
+        pytest.param(
+            workload(("QuotaReserved", "Admitted"), on="gpu-c1"),
+            "",
+            "WorkerLost",
+            LOOK,
+            "the job starts elsewhere after Kueue's workerLostTimeout",
+            id="it runs there",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK], nominated=["gpu-c1"]), "", "WorkerLost", LOOK, "only if", id="nominated for it"
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Evicted"), on="gpu-c1"),
+            "",
+            "Evicted",
+            LOOK,
+            "the job starts elsewhere",
+            id="taken away from it",
+        ),
+        pytest.param(
+            workload(("QuotaReserved", "Evicted")),
+            f"gpu-c1 cannot be asked (no route); {messages.MAY_RUN}",
+            "Evicted",
+            LOOK,
+            "only if",
+            id="the dispatcher cannot ask it",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK]), "gpu-c1: not connected", "ClusterNotConnected", LOOK, "only if", id="not sent"
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK]),
+            "the first is on gpu-c1, which is not connected",
+            "ClusterNotConnected",
+            LOOK,
+            "only if",
+            id="not sent, since its group is there",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[MK]),
+            f"gpu-c1: {messages.credential_refused('s')}",
+            "CredentialRefused",
+            "fleetqueue's controller renews it",
+            "",
+            id="its credential is refused",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[("gpu", "Pending", "waits for gpu-c1, which does not answer since noon")]),
+            "",
+            "WaitsForLostWorker",
+            LOOK,
+            "only if",
+            id="it must not run twice",
+        ),
+    ],
+)
+def test_who_cannot_be_reached_is_looked_at(found, note, code, first, second):
+    around = replace(hub(queue=active(), members=members(**LOST), notes={"u1": note} if note else {}), checks=None)
+
+    cause = cause_of(found, around)
+
+    assert cause.code == code
+    assert cause.step.startswith(first)
+    assert second in cause.step
+
+
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 

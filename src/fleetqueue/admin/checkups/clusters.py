@@ -9,6 +9,7 @@ from fleetqueue.admin.checkups.credentials import is_old, missing_credentials
 from fleetqueue.admin.checkups.findings import HUB, Finding, RepairStep, by_hand, fleetqueue, found, merged, repaired
 from fleetqueue.admin.checkups.survey import FleetSurvey, cluster_of
 from fleetqueue.admin.checkups.system_parts import OcmPart, started
+from fleetqueue.admin.lost_connections import Way
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
@@ -40,7 +41,7 @@ def _revive(fleet: FleetSurvey, name: str) -> RepairStep:
     if down:
         return started(down[0], name)
     return repaired(
-        name,
+        Way(name),
         f"look whether {name} is up, whether the agent in its namespace open-cluster-management-agent runs and reaches"
         " the hub",
     )

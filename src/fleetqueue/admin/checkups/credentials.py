@@ -17,12 +17,12 @@ from fleetqueue.admin.checkups.findings import (
 from fleetqueue.admin.checkups.placements import our_checks, used_placements
 from fleetqueue.admin.checkups.queues import clusters_of
 from fleetqueue.admin.checkups.survey import CredentialProof, FleetSurvey, SeenObjects, cluster_of
+from fleetqueue.admin.lost_connections import Way, joined_again, look_at, made_by_hand, renewed, way_to
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import conditions
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fleetqueue import (
-    CLUSTER_LABEL,
     IDENTITY_NAMESPACE,
     MISSING_KINDS,
     REFUSED,
@@ -96,15 +96,8 @@ def is_old(obj: kueue.MultiKueueCluster | cluster.ManagedCluster, fleet: FleetSu
 
 def _make(secret: str, cluster_name: str, namespace: str) -> RepairStep:
     if cluster_name:
-        return by_hand(
-            f"join the worker with an administrator's kubeconfig: fleetqueue join {cluster_name} --kubeconfig FILE;"
-            " the controller then makes the secret"
-        )
-    return by_hand(
-        "make one with an administrator's kubeconfig of the worker: fleetqueue kubeconfig create --kubeconfig FILE >"
-        f" worker.kubeconfig, then kubectl create secret generic {secret} -n {namespace}"
-        " --from-file=kubeconfig=worker.kubeconfig"
-    )
+        return by_hand(joined_again(cluster_name))
+    return by_hand(made_by_hand(Way("the worker", secret, namespace)))
 
 
 def lifetimes(fleet: FleetSurvey) -> Iterator[Finding]:
@@ -128,12 +121,7 @@ def _renew(secret: Secret, name: str) -> tuple[RepairStep, ...]:
     """Say how a credential comes to be renewed: our controller does it for those that it made."""
     if not is_ours(secret):
         return (_make(secret.name, "", secret.namespace),)
-    return (
-        by_hand(
-            f"look why the controller does not renew it: `kubectl get events -n default --field-selector"
-            f" involvedObject.name={name}` (CredentialsFailed), and whether the controller runs"
-        ),
-    )
+    return (by_hand(renewed(Way(name))),)
 
 
 def refusals(fleet: FleetSurvey) -> Iterator[Finding]:
@@ -217,16 +205,9 @@ def connections(fleet: FleetSurvey) -> Iterator[Finding]:
         if member.refusal or is_old(member, fleet):
             wrong = member.refusal or "Kueue has not looked at it yet"
             name = next(iter(clusters_of(member)), "")
-            yield found("NotConnected", member, wrong, _reconnect(member, name), cluster=name or HUB)
-
-
-def _reconnect(member: kueue.MultiKueueCluster, name: str) -> RepairStep:
-    who = name or member.name
-    return repaired(
-        who,
-        f"look whether {who} is up and reachable from the hub at the address of its credential; a kind that it lacks"
-        " and a token that it refuses have findings of their own",
-    )
+            way = way_to(member, fleet.kueue_namespace)
+            others = "a kind that it lacks and a token that it refuses have findings of their own"
+            yield found("NotConnected", member, wrong, repaired(way, look_at(way), others), cluster=name or HUB)
 
 
 def members(fleet: FleetSurvey) -> Iterator[Finding]:
@@ -252,10 +233,11 @@ def drains(fleet: FleetSurvey) -> Iterator[Finding]:
             why = _why_not_asked(member, config, fleet) if member is not None else ""
             if member is None or not why:
                 continue
-            cluster_name = member.metadata.labels.get(CLUSTER_LABEL, name)
-            look = f"look whether {cluster_name} is up and reachable from the hub: when it answers, the drain goes on"
+            way = way_to(member, fleet.kueue_namespace)
             wrong = f"{name} drains since {conditions.timestamp(since)} and cannot be asked: {why}"
-            yield found("DrainStuck", config, wrong, repaired(cluster_name, look))
+            yield found(
+                "DrainStuck", config, wrong, repaired(way, f"{look_at(way)}: when it answers, the drain goes on")
+            )
 
 
 def _why_not_asked(member: kueue.MultiKueueCluster, config: kueue.MultiKueueConfig, fleet: FleetSurvey) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from fleetqueue.admin.causes import joined
+from fleetqueue.admin.lost_connections import Way, given_up
 from fleetqueue.api.meta import Object
 from fleetqueue.api.scheme import Manifest
 
@@ -374,12 +376,9 @@ def by_hand(sentence: str) -> RepairStep:
     return RepairStep(sentence=sentence)
 
 
-def repaired(cluster: str, look: str) -> RepairStep:
+def repaired(way: Way, *looks: str) -> RepairStep:
     """Say what to look at on a cluster that does not answer, and last how to give it up, with what that does."""
-    return by_hand(
-        f"{look}; only if {cluster} is gone for good: fleetqueue unjoin {cluster} --force, which starts its jobs"
-        " elsewhere: if it is not gone, they run twice"
-    )
+    return by_hand(joined(*looks, given_up(way)))
 
 
 def named(obj: Object) -> list[str]:

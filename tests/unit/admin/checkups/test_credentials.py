@@ -196,6 +196,6 @@ def test_a_cluster_that_does_not_answer_is_repaired_and_given_up_only_if_it_is_g
         assert step.words == ()
         assert step.sentence.startswith("look whether c1 is up")
         assert step.sentence.endswith(
-            "; only if c1 is gone for good: fleetqueue unjoin c1 --force, which starts its jobs elsewhere: if it is not"
-            " gone, they run twice"
+            "; only if c1 is gone for good: `fleetqueue unjoin c1 --force`, which starts its jobs elsewhere: if it is"
+            " not gone, they run twice"
         )
