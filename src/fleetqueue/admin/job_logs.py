@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from fleetqueue.admin.job_location import JobLocation, pods_of
+from fleetqueue.admin.pod_reasons import without_node
 from fleetqueue.api import errors
-from fleetqueue.api.core_v1 import FAILED, POD_SCHEDULED, SUCCEEDED, Node, Pod
+from fleetqueue.api.core_v1 import FAILED, SUCCEEDED, Node, Pod
 from fleetqueue.api.scheme import Manifest
 from fleetqueue.client import Client
 from fleetqueue.controllers.processes.process import end
@@ -115,13 +116,6 @@ class JobLogs:
             return BY_KWOK in Node.view(await self.worker.get(Node.resource, node)).metadata.annotations
         except errors.ApiError:
             return False
-
-
-def without_node(pod: Manifest) -> str:
-    """Say that a pod is on no node yet, and what the scheduler says about it; its log is empty until then."""
-    found = ((pod.get("status") or {}).get("conditions")) or ()
-    told = next((one.get("message") or one.get("reason") for one in found if one["type"] == POD_SCHEDULED), "")
-    return f"has no node yet: {told}" if told else "has no node yet"
 
 
 def _run(pod: Manifest) -> Run:

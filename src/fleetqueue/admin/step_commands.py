@@ -16,11 +16,23 @@ _COMMAND: Final = re.compile(
     r"`((?:kubectl|fleetqueue|echo) [^`]+)`"  # within a sentence
     r"|^((?:kubectl|fleetqueue|echo) .*?)(?=; |, with your context|$)"  # what a step begins with
 )
+_WHOSE: Final = re.compile(r", with your context of ([^;]+)")
 
 
 def commands_of(step: str) -> list[str]:
     """Return the commands that a step names."""
     return [quoted or leading for quoted, leading in _COMMAND.findall(step)]
+
+
+def context_of(step: str) -> str:
+    """Return the cluster whose context a step asks for; empty where it asks for none, or for one of several."""
+    found = _WHOSE.search(step)
+    return found[1] if found is not None and CONTEXT in step and " or " not in found[1] else ""
+
+
+def with_context(step: str, context: str) -> str:
+    """Write a step for who has this context of the one cluster that it names."""
+    return _WHOSE.sub("", step).replace(f"--context {CONTEXT}", f"--context {shlex.quote(context)}")
 
 
 def patched(words: str, change: Manifest | Sequence[Manifest], namespace: str = "", context: str = "") -> str:

@@ -250,9 +250,14 @@ def _show(
 ) -> None:
     """Print explanations, on a terminal within its width."""
     from fleetqueue.admin.explanation_text import as_text
+    from fleetqueue.admin.own_contexts import OwnContexts, completed
+    from fleetqueue.client.kubeconfig import contexts
+    from fleetqueue.client.transport import connect
+
+    own = OwnContexts(lambda: contexts(kubeconfig), connect)
 
     async def look(hub: "Client") -> list["Explanation"]:
-        return [await one(hub) for one in explained]
+        return [await completed(await one(hub), hub, own) for one in explained]
 
     def write(explanations: list["Explanation"]) -> str:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0

@@ -150,7 +150,9 @@ async def test_that_a_node_is_simulated_is_told_where_it_has_no_log(api, annotat
             id="none has room",
         ),
         pytest.param(
-            [condition(POD_SCHEDULED, False, "SchedulingGated")], "has no node yet: SchedulingGated", id="without a message"
+            [condition(POD_SCHEDULED, False, "SchedulingGated")],
+            "has no node yet: SchedulingGated",
+            id="without a message",
         ),
     ],
 )
