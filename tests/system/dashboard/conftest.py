@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import orjson
+import pytest
 import pytest_asyncio
 import yaml
 
@@ -15,6 +16,7 @@ from fleetqueue.client.transport import connect
 from fleetqueue.dashboard.server import Dashboard, DashboardSettings
 from fleetqueue.testing.browser import Browser
 from tests.deploy import built_tools
+from tests.system.asking import check_answers_at
 
 from .fleet import FleetWithJobs
 
@@ -26,6 +28,14 @@ async def fleet(tmp_path_factory):
     await fleet.start()
     yield fleet
     await fleet.stop()
+
+
+@pytest.fixture(autouse=True)
+def every_job_has_an_answer(request):
+    """Ask after every test on the fleet: what one leaves may be gone with the next."""
+    yield
+    if "fleet" in request.fixturenames:
+        check_answers_at(request.getfixturevalue("fleet").kubeconfig)
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")

@@ -15,6 +15,7 @@ from fleetqueue.api.core_v1 import Node
 from fleetqueue.api.kueue_v1beta2 import ClusterQueue
 from fleetqueue.client.kubeconfig import load
 from fleetqueue.client.transport import connect
+from tests.system.asking import check_answers_at
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / ".github" / "actions" / "fleet"
@@ -163,6 +164,7 @@ async def test_its_steps_start_a_fleet_that_later_steps_find_and_end_it(runner, 
         nodes = await looked_at(runner, "cluster1", Node)
         clusters = await looked_at(runner, "hub", ManagedCluster)
         queues = await looked_at(runner, "hub", ClusterQueue)
+        check_answers_at(Path(runner.told("GITHUB_ENV")["KUBECONFIG"]))
     finally:
         runner.use("down")
 

@@ -3,16 +3,9 @@
 import pytest
 
 from fleetqueue.testing import is_true
-from tests.invariants.reasons import check_answers
 from tests.system.kit.queues import JOB, QUEUES, with_name
 
 pytestmark = [pytest.mark.fleet(scenario="multikueue"), pytest.mark.timeout(300)]
-
-
-@pytest.fixture(autouse=True)
-async def every_job_has_an_answer(fleet):
-    yield
-    await check_answers(fleet.hub.client())
 
 
 async def sent_to(fleet, name):

@@ -12,12 +12,15 @@ from textwrap import dedent
 
 from fleetqueue.real import tools
 from tests.deploy import built_tools
+from tests.system.asking import check_answers_at
 
 ROOT = Path(__file__).parents[3]
 BLOCK = re.compile(r"^```(?:console|text\nExample:)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINE = re.compile(r"^for .*; do\n(?:.*\n)*?done$|^.+$", re.MULTILINE)
 OF_THE_CHECKOUT = ("benchmarks", "deploy", "examples", "samples", "tools")
 INTERRUPTED = 130
+THE_END = "fleetqueue down"
+"""How a line begins after which there is a fleet less."""
 
 
 def lines_of(page: str, numbers: Sequence[int] = ()) -> list[str]:
@@ -57,6 +60,8 @@ class Shell:
 
     def type(self, line: str, keys: str = "") -> str:
         """Type one line and return what it prints; it must succeed."""
+        if line.startswith(THE_END):
+            self.check_answers()
         wrapped = f"set -a\n{line}\ncode=$?\nenv -0 > {self.programs}/.env\nexit $code"
         command = ["bash", "-o", "pipefail", "-c", wrapped]
         done = subprocess.run(
@@ -96,10 +101,26 @@ class Shell:
         pairs = (self.programs / ".env").read_text().split("\0")
         self.environ = {**self.environ, **dict(pair.split("=", 1) for pair in pairs if "=" in pair)}
 
+    def check_answers(self) -> None:
+        """See that each job which waits on a hub here has an answer; a fleet that is stopped cannot be asked."""
+        for fleet in self._fleets():
+            if fleet["state"] == "up":
+                check_answers_at(Path(fleet["folder"]) / "kubeconfig")
+
     def close(self) -> None:
-        """End every fleet that was started, also what a demo was asked to keep."""
-        fleetqueue = self.programs / "fleetqueue"
-        listed = subprocess.run([fleetqueue, "list", "-o", "json"], env=self.environ, capture_output=True, check=True)
-        for fleet in json.loads(listed.stdout):
-            command = [fleetqueue, "down", "--delete", "--data-dir", fleet["folder"]]
-            subprocess.run(command, env=self.environ, capture_output=True, check=True)
+        """End every fleet that was started, also what a demo was asked to keep; see first that their jobs have answers.
+
+        A demo that keeps nothing has ended its fleet by itself; the same stories are asked in tests/system/stories.
+        """
+        try:
+            self.check_answers()
+        finally:
+            for fleet in self._fleets():
+                self._run("down", "--delete", "--data-dir", fleet["folder"])
+
+    def _fleets(self) -> list[dict[str, str]]:
+        return json.loads(self._run("list", "-o", "json"))
+
+    def _run(self, *arguments: str) -> bytes:
+        command = [self.programs / "fleetqueue", *arguments]
+        return subprocess.run(command, env=self.environ, capture_output=True, check=True).stdout

@@ -19,6 +19,7 @@ from fleetqueue.fleets.embedded_cluster import new_server
 from fleetqueue.lab.certificates import Authority
 from fleetqueue.real import layout
 from fleetqueue.testing.virtual_time import running
+from tests.system.asking import check_answers_at
 
 from .clusters import EmbeddedCluster, RealCluster
 
@@ -70,6 +71,20 @@ async def endpoint(tmp_path):
 async def admin(endpoint):
     async with endpoint.session() as session:
         yield session
+
+
+WITH_KUEUE = ("typed", "hub")
+"""Fixtures that give a hub with Kueue, where they have its `kubeconfig`."""
+
+
+@pytest.fixture(autouse=True)
+def every_job_has_an_answer(request):
+    """Ask after every test on a hub with Kueue: what one leaves may be gone with the next."""
+    yield
+    for name in WITH_KUEUE:
+        found = request.getfixturevalue(name) if name in request.fixturenames else None
+        if (kubeconfig := getattr(found, "kubeconfig", None)) is not None:
+            check_answers_at(kubeconfig)
 
 
 CLUSTERS = [

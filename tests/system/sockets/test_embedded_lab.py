@@ -19,6 +19,7 @@ from fleetqueue.fleets.embedded_lab import EmbeddedLab
 from fleetqueue.fleets.embedded_settings import EmbeddedSettings, start_in_background
 from fleetqueue.lab import control, ports
 from fleetqueue.lab.errors import EngineError, NoProcess
+from tests.invariants.reasons import check_answers
 
 
 @pytest.fixture
@@ -80,6 +81,7 @@ async def test_the_whole_environment_goes_on_after_a_second_start(tmp_path):
             hub = lab.endpoints["hub"].client()
             uids.append((await hub.get(ManagedCluster.resource, "cluster1"))["metadata"]["uid"])
             pods = (await hub.list(Pod.resource, "kueue-system")).items
+            await check_answers(hub)
         finally:
             await lab.stop()
 

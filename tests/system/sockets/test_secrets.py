@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from tests.system.asking import check_answers_at
+
 from .typed import Typed, job
 
 pytestmark = pytest.mark.timeout(300)
@@ -131,6 +133,7 @@ def test_the_demo_prints_no_secret_and_its_logs_keep_none(typed, tmp_path):
     try:
         texts = {"out": out, "err": err} | {path.name: path.read_text() for path in folder.rglob("*.log*")}
         secrets = secrets_of(typed, folder / "kubeconfig")
+        check_answers_at(folder / "kubeconfig")
     finally:
         typed("down", "--delete", "--data-dir", str(folder))
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import yaml
 
@@ -21,6 +22,8 @@ class Typed:
     def __init__(self, folder) -> None:
         self.environ = {**os.environ, "XDG_STATE_HOME": str(folder), "HOME": str(folder)}
         self.environ.pop("KUBECONFIG", None)
+        self.kubeconfig: Path | None = None
+        """That of the fleet with Kueue; None where none was brought up."""
 
     def start(self, *arguments, program="fleetqueue"):
         command = (sys.executable, "-m", "fleetqueue") if program == "fleetqueue" else (program,)
@@ -36,7 +39,8 @@ class Typed:
         """Start a fleet with the queues of the second story, for which cluster2 is selected."""
         code, _, err = self("up", "--scenario", "multikueue", "--detach", *options)
         assert code == 0, err
-        self.environ["KUBECONFIG"] = self("kubeconfig", "--path")[1].strip()
+        self.kubeconfig = Path(self("kubeconfig", "--path")[1].strip())
+        self.environ["KUBECONFIG"] = str(self.kubeconfig)
         self("clusterset", "bind", "spoke", "--namespace", "kueue-system")
         self("label", "managedcluster", "cluster2", "accelerator=nvidia-tesla-t4", program="kubectl")
         self("apply", "-f", "-", program="kubectl", stdin="---\n".join(map(example_text, SETUP)))
