@@ -18,11 +18,11 @@ def check_outlook(objects: HubObjects, check: kueue.AdmissionCheck) -> tuple[boo
     """
     condition = find(check.status.conditions, ACTIVE)
     if condition is None or not condition.is_true:
-        return False, messages.check_waits(condition.message if condition else "the check was not looked at yet")
+        return False, messages.check_waits(condition.message if condition else messages.check_not_looked_at())
     config = objects.config(placement_of(check))
     serving = set(config.spec.clusters) - set(marks_of(config)) if config else set()
     if not any(map(objects.is_connected, serving)):
-        return False, messages.check_waits("none of the selected clusters is connected")
+        return False, messages.check_waits(messages.none_connected())
     return True, messages.check_ready(placement_of(check), len(serving))
 
 

@@ -81,15 +81,13 @@ class CheckStatus:
         marks = marks_of(before)
         served = set(before.spec.clusters) - set(marks) if before else set()
         if served != set(plan.serving):
-            note = f"selected {_names(plan.serving)}, before {_names(sorted(served))}"
-            await self.hub.events.normal(check, "SelectionChanged", note, happened_again=happened_again)
+            news = messages.selection_changed(plan.serving, sorted(served))
+            await self.hub.events.normal(check, *news, happened_again=happened_again)
         for member in plan.draining:
             if member not in marks:
-                note = f"{member} was dropped and stays listed until empty"
-                await self.hub.events.normal(check, "DrainStarted", note, happened_again=happened_again)
+                await self.hub.events.normal(check, *messages.drain_started(member), happened_again=happened_again)
         for member in sorted(set(marks) - set(plan.listed)):
-            note = f"{member} holds nothing any more and was unlisted"
-            await self.hub.events.normal(check, "DrainEnded", note, happened_again=happened_again)
+            await self.hub.events.normal(check, *messages.drain_ended(member), happened_again=happened_again)
 
     def _conditions(
         self, check: kueue.AdmissionCheck, plan: ConfigPlan, held: Mapping[str, Holdings]
@@ -164,7 +162,3 @@ def _observed(condition: Condition, check: kueue.AdmissionCheck) -> Condition:
 
 def _present(parts: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {member: why for member, why in parts if why}
-
-
-def _names(members: Sequence[str]) -> str:
-    return f"[{' '.join(members)}]" if members else "none"

@@ -238,7 +238,7 @@ class DispatcherController(Controller):
         if member in workload.status.nominated_cluster_names:
             return "", messages.group_is_on(member)
         if member not in config.spec.clusters or not self.objects.is_connected(member):
-            return "", f"{messages.group_is_on(member)}, which is {messages.NOT_CONNECTED}"
+            return "", messages.group_is_unreachable(member)
         return member, messages.group_is_on(member)
 
     # Writing

@@ -26,6 +26,9 @@ STOPPED: Final = "is stopped (spec.stopPolicy)"
 REFUSED: Final = "the nomination was refused"
 NOT_CREATED: Final = "its job was not created there"
 AFTER_THE_FIRST: Final = "goes where the first Workload"
+DELETE_IT: Final = "delete it and create it again"
+LEFT_OUT: Final = "; left out: "
+NOT_LOOKED_AT: Final = "was not looked at yet"
 NO_MULTIKUEUE_CHECK: Final = "its ClusterQueue has a placement check and no MultiKueue check"
 UNTIL_EMPTY: Final = "still listed until empty: "
 CANNOT_BE_ASKED: Final = "cannot be asked: "
@@ -50,7 +53,7 @@ def generated(
     """`refused`: what Kueue says of members that it is not connected to; `missing_kinds`: what members lack."""
     message = "MultiKueueConfig and MultiKueueCluster generated"
     if left_out:
-        message += f"; left out: {_each(left_out)}"
+        message += f"{LEFT_OUT}{_each(left_out)}"
     if unusable:
         message += f"; listed but unusable now: {_each(unusable)}"
     if refused:
@@ -68,19 +71,23 @@ def check_deleted(draining: Sequence[str]) -> Said:
 
 
 def placement_not_found(placement: str, namespace: str, draining: Sequence[str]) -> Said:
-    return "PlacementNotFound", f"Placement {placement} not found in namespace {namespace}" + _kept(draining)
+    return "PlacementNotFound", no_placement(placement, namespace) + _kept(draining)
+
+
+def no_placement(placement: str, namespace: str) -> str:
+    return f"Placement {placement} not found in namespace {namespace}"
 
 
 def no_clusters(placement: str, left_out: Mapping[str, str], draining: Sequence[str]) -> Said:
     message = f"No clusters available for placement {placement}"
     if left_out:
-        message += f"; left out: {_each(left_out)}"
+        message += f"{LEFT_OUT}{_each(left_out)}"
     return "NoClustersAvailable", message + _kept(draining)
 
 
 def why_left_out(message: str, member: str) -> str:
     """Return what such a message says of a member that was left out; empty where it does not name it."""
-    return _said_of(member, message.partition("; left out: ")[2])
+    return _said_of(member, message.partition(LEFT_OUT)[2])
 
 
 def _said_of(member: str, listing: str) -> str:
@@ -95,7 +102,7 @@ def _said_of(member: str, listing: str) -> str:
 
 
 def bad_parameters() -> Said:
-    return "InvalidParameters", (f"spec.parameters must name a Placement: {PLACEMENT_PARAMETERS}")
+    return "InvalidParameters", f"spec.parameters must name a Placement: {PLACEMENT_PARAMETERS}"
 
 
 def config_not_ours(name: str) -> Said:
@@ -116,8 +123,28 @@ def listed_by_mistake(member: str, why: str) -> Said:
     )
 
 
+def copy_must_go(member: str) -> str:
+    return f"its copy on {member} must be removed, or end, before it is started elsewhere"
+
+
+def pods_are_stopping(members: Sequence[str]) -> str:
+    return f"its pods on {', '.join(members)} may still be stopping"
+
+
 def copy_is_left(member: str) -> str:
     return f"{member} still has its copy, which Kueue did not remove"
+
+
+def selection_changed(serving: Sequence[str], before: Sequence[str]) -> Said:
+    return "SelectionChanged", f"selected {_in_brackets(serving)}, before {_in_brackets(before)}"
+
+
+def drain_started(member: str) -> Said:
+    return "DrainStarted", f"{member} was dropped and stays listed until empty"
+
+
+def drain_ended(member: str) -> Said:
+    return "DrainEnded", f"{member} holds nothing any more and was unlisted"
 
 
 def draining(held: Mapping[str, str]) -> Said:
@@ -251,6 +278,14 @@ def check_ready(placement: str, clusters: int) -> str:
     return f"placement {placement} selects {clusters} cluster{'s' if clusters != 1 else ''}"
 
 
+def check_not_looked_at() -> str:
+    return f"the check {NOT_LOOKED_AT}"
+
+
+def none_connected() -> str:
+    return "none of the selected clusters is connected"
+
+
 def check_waits(why: str) -> str:
     return f"waiting: {why}"
 
@@ -298,8 +333,12 @@ def drain_forced(member: str) -> str:
     return f"taken back from {member}: it was given up with `fleetqueue unjoin --force`"
 
 
+def runs_on_hub() -> str:
+    return f"{NO_MULTIKUEUE_CHECK}, so it runs on the hub"
+
+
 def no_multikueue_check() -> str:
-    return f"{NO_MULTIKUEUE_CHECK}, so it runs on the hub; add one to the queue"
+    return f"{runs_on_hub()}; add one to the queue"
 
 
 def waits_for_first() -> str:
@@ -308,6 +347,10 @@ def waits_for_first() -> str:
 
 def group_is_on(member: str) -> str:
     return f"the other Workloads of its job are on {member}"
+
+
+def group_is_unreachable(member: str) -> str:
+    return f"{group_is_on(member)}, which is {NOT_CONNECTED}"
 
 
 def group_is_leaving(member: str) -> str:
@@ -374,8 +417,8 @@ def eviction_ended_early() -> str:
 
 def eviction_stuck(job: str, unasked: Sequence[str]) -> str:
     return (
-        f"it is evicted and {_no_copy(unasked)}, but Kueue still waits for {job} to stop and holds its quota; delete"
-        " it and create it again"
+        f"it is evicted and {_no_copy(unasked)}, but Kueue still waits for {job} to stop and holds its quota;"
+        f" {DELETE_IT}"
     )
 
 
@@ -394,6 +437,10 @@ def _each(parts: Mapping[str, str]) -> str:
 
 def _kept(draining: Sequence[str]) -> str:
     return f"; running work goes on in {_some(draining)}" if draining else ""
+
+
+def _in_brackets(members: Sequence[str]) -> str:
+    return f"[{' '.join(members)}]" if members else "none"
 
 
 def _some(parts: Sequence[str]) -> str:

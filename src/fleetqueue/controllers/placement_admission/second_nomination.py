@@ -149,7 +149,7 @@ class SecondNomination:
             is_usable = member in config.spec.clusters and self._objects.is_connected(member)
             if is_usable and (has_arrived or _age(since) >= OVERLOOKED_SECONDS):
                 return member
-            note = f"its copy on {member} must be removed, or end, before it is started elsewhere"
+            note = messages.copy_must_go(member)
             await self._objects.hub.events.normal(workload, "WaitingForCluster", note)
             lasting = "" if self._copies.policies.is_rerun(workload) else note
             raise WaitsForCluster(REMOVAL_SECONDS, note, lasting=lasting)
@@ -171,7 +171,7 @@ class SecondNomination:
         answering = [member for member in members if not self._copies.silent_members.is_silent(member)]
         left = {member: gone.setdefault(member, now) + seconds - now for member in answering}
         if stopping := [member for member in answering if left[member] > 0]:
-            note = f"its pods on {', '.join(stopping)} may still be stopping"
+            note = messages.pods_are_stopping(stopping)
             await self._objects.hub.events.normal(workload, "WaitingForCluster", note)
             raise WaitsForCluster(min(left[member] for member in stopping), note, lasting=note)
 
