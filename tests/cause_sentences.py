@@ -33,7 +33,7 @@ SENTENCES: Final = {
     ),
     "CheckMissing": "ClusterQueue {name} is inactive: AdmissionCheck absent does not exist",
     "PlacementMissing": (
-        "ClusterQueue {name} is inactive: there is no Placement {name} in namespace kueue-system; so AdmissionCheck"
+        "ClusterQueue {name} is inactive: Placement {name} not found in namespace kueue-system; so AdmissionCheck"
         " {name} is not Active"
     ),
     "SetNotBound": (
@@ -44,7 +44,10 @@ SENTENCES: Final = {
         "ClusterQueue {name} is inactive: Placement {name} chooses from set absent, which does not exist;"
         " so AdmissionCheck {name} is not Active"
     ),
-    "CheckParametersInvalid": ("ClusterQueue {name} is inactive: AdmissionCheck {name} names no Placement"),
+    "CheckParametersInvalid": (
+        "ClusterQueue {name} is inactive: AdmissionCheck {name}: spec.parameters must name a Placement: apiGroup"
+        " cluster.open-cluster-management.io, kind Placement, and its name"
+    ),
     "SetEmpty": (
         "ClusterQueue {name} is inactive: Placement {name} chooses from set {name}, and no ManagedCluster is in there;"
         " so AdmissionCheck {name} is not Active"
@@ -65,7 +68,8 @@ SENTENCES: Final = {
         "ClusterQueue {name} is inactive: AdmissionCheck {name}-mk names MultiKueueConfig absent, which does not exist"
     ),
     "RunsOnHub": (
-        "The workload is admitted; it runs on the hub: its ClusterQueue has a placement check and no MultiKueue check"
+        "The workload is admitted; its ClusterQueue has a placement check and no MultiKueue check, so it runs on the"
+        " hub"
     ),
     "PinnedToNobody": (
         "no cluster can take it: fleetqueue.dev/clusters names cluster9, and there is no such cluster;"

@@ -61,7 +61,7 @@ def unanswered(names: Iterable[str], hub: HubState) -> Cause | None:
 def _placement_check(check: kueue.AdmissionCheck, hub: HubState) -> Cause:
     placement = placement_of(check)
     if not placement:
-        sentence = f"AdmissionCheck {check.name} names no Placement"
+        sentence = f"AdmissionCheck {check.name}: {messages.bad_parameters()[1]}"
         return Cause("CheckParametersInvalid", sentence, _naming_a_placement(check, hub))
     why = why_none(placement, hub.kueue_namespace, hub.fleet, hub.now)
     if why is not None:
@@ -82,7 +82,7 @@ def _naming_a_placement(check: kueue.AdmissionCheck, hub: HubState) -> str:
 def _left_out(check: kueue.AdmissionCheck) -> Cause | None:
     """Say that all clusters which the Placement chose are left out."""
     active = conditions.find(check.status.conditions, kueue.ACTIVE)
-    if active is None or "; left out: " not in active.message:
+    if active is None or messages.LEFT_OUT not in active.message:
         return None
     return Cause("ClustersLeftOut", f"AdmissionCheck {check.name} is not Active: {active.message}", MEND_LEFT_OUT)
 
@@ -112,7 +112,7 @@ def _as_it_says(check: kueue.AdmissionCheck) -> Cause:
     if active is None:
         return Cause(
             "CheckNotLookedAt",
-            f"AdmissionCheck {check.name} was not looked at yet by {check.spec.controller_name}",
+            f"AdmissionCheck {check.name} {messages.NOT_LOOKED_AT} by {check.spec.controller_name}",
             f"see whether the controller {check.spec.controller_name} runs",
         )
     sentence = f"AdmissionCheck {check.name} is not Active: {active.sentence}"

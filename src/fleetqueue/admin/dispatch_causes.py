@@ -36,6 +36,7 @@ STOPPED: Final = re.compile(rf"([^ ;]+): its (\w+) (\S+) {re.escape(messages.STO
 MEND_CONNECTION: Final = (
     "look whether the cluster is up and reachable from the hub; `fleetqueue doctor` says more of it"
 )
+NO_ROOM_THERE: Final = "there was no room for it, and it waits until others end"
 CREATE_QUEUE: Final = (
     "create the namespace and the LocalQueue on the worker; `fleetqueue doctor` prints the commands for each of them"
 )
@@ -86,7 +87,8 @@ def why_not_sent(workload: kueue.Workload, hub: HubState) -> Cause:
     if said:
         state = next(check for check in waiting if own_message(check) == said)
         step = f"`kubectl get admissioncheck {state.name} -o yaml` shows who decides over it"
-        return Cause("CheckWaits", f"{state.name} is {state.state}: {said}", step)
+        also = _once(said, hub.notes.get(workload.uid, ""))
+        return Cause("CheckWaits", f"{state.name} is {state.state}: {also}", step)
     return _on_its_way(workload, hub, waiting[0])
 
 
@@ -169,18 +171,18 @@ def _on_its_way(workload: kueue.Workload, hub: HubState, check: kueue.CheckState
         standing = f"nominated for {', '.join(nominated)}, not recorded as admitted there yet"
     else:
         standing = "no cluster is nominated yet"
-    sentence = f"{check.name} is {check.state}: {standing}"
+    sentence, note = f"{check.name} is {check.state}: {standing}", hub.notes.get(workload.uid, "")
     if lost:
-        return Cause("WorkerLost", f"{sentence}; {lost}", step_for_lost(workload, hub))
+        return Cause("WorkerLost", joined(sentence, note, lost), step_for_lost(workload, hub))
     if not workload.clusters:
         step = f"wait a moment; where that does not help: {SEE_CONTROLLER}"
-        return Cause("NotNominated", joined(sentence, hub.notes.get(workload.uid, "")), step)
+        return Cause("NotNominated", joined(sentence, note), step)
     lines = hub.nominations.get(workload.uid, "").split("; ")
     if any(line.startswith(f"{member}: ") and NO_ROOM in line for member in nominated for line in lines):
         step = f"wait until others end there, or give the worker's ClusterQueue more quota; {_ask_there(workload, hub)}"
-        return Cause("WorkerQuotaShort", f"{sentence}: there was no room for it, and it waits until others end", step)
+        return Cause("WorkerQuotaShort", f"{sentence}: {NO_ROOM_THERE}", step).with_details(note)
     step = f"wait a moment; where that does not help, see whether Kueue runs there; {_ask_there(workload, hub)}"
-    return Cause("Nominated", sentence, step)
+    return Cause("Nominated", joined(sentence, note), step)
 
 
 def _ask_there(workload: kueue.Workload, hub: HubState) -> str:

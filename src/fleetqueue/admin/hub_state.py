@@ -29,8 +29,8 @@ from fleetqueue.runtime.cluster import LABELLED_OURS
 from fleetqueue.runtime.events import COMPONENT
 from fleetqueue.runtime.leader_election import LeaseSettings
 
-EXPLAINING: Final = ("NominationRefused", "NoClusterToNominate", "WaitingForCluster")
-"""The Events by which the dispatcher says why a Workload is not sent anywhere, or not any further."""
+EXPLAINING: Final = ("NominationRefused", "NoClusterToNominate", "WaitingForCluster", "EvictionStuck")
+"""The Events that say why a Workload is not sent anywhere, or not any further, or does not leave."""
 NOMINATED: Final = "Nominated"
 """The Event of a nomination."""
 SILENT_SECONDS: Final = 60.0

@@ -66,7 +66,9 @@ def _why_it_leaves(workload: kueue.Workload, hub: HubState) -> Cause:
 
 
 def _until_it_has_left(workload: kueue.Workload, note: str, hub: HubState) -> str:
-    """Say what is missing before a job has left its cluster: an answer, or only time."""
+    """Say what is missing before a job has left its cluster: an answer, somebody who deletes it, or only time."""
+    if messages.DELETE_IT in note:
+        return messages.DELETE_IT
     if _lost(workload, hub):
         return step_for_lost(workload, hub)
     unasked = CANNOT_BE_ASKED.search(note)
@@ -114,7 +116,7 @@ def _on_hub(workload: kueue.Workload, hub: HubState) -> Cause | None:
         return None
     return Cause(
         "RunsOnHub",
-        f"it runs on the hub: {messages.NO_MULTIKUEUE_CHECK}",
+        messages.runs_on_hub(),
         _with_multikueue_check(workload, hub),
     )
 

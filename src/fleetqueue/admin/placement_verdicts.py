@@ -16,6 +16,7 @@ from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api.conditions import timestamp
 from fleetqueue.api.fleetqueue import DRAIN_TAINT
 from fleetqueue.api.selectors import LabelSelector
+from fleetqueue.controllers.placement_admission.messages import no_placement
 from fleetqueue.controllers.placement_admission.selection import add_on_prioritizers, recomputed_scores
 from fleetqueue.rules.placement_eligibility import matches, tolerance
 
@@ -153,7 +154,7 @@ def _missing(name: str, namespace: str, fleet: FleetObjects) -> Cause:
     beside = f"; there is one in namespace {elsewhere[0]}, where no check looks for it" if elsewhere else ""
     return Cause(
         "PlacementMissing",
-        f"there is no Placement {name} in namespace {namespace}{beside}",
+        f"{no_placement(name, namespace)}{beside}",
         f"create it in namespace {namespace}, or name another one in spec.parameters of the AdmissionCheck",
     )
 

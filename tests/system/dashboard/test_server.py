@@ -102,7 +102,7 @@ async def test_the_stream_tells_fleet_queues_and_jobs(asking):
     assert set(rows["clusters"]["cluster1"]["scores"]) >= {"cpu", "memory"}
     assert rows["queues"]["cluster-queue-demo1"]["quota"]["cpu"] == [7.0, 9.0]
     assert rows["queues"]["cluster-queue-demo1"]["waiting"] == 2
-    assert "there is no Placement placement-demo2" in rows["jobs"][key_of(rows, "nowhere")]["why"]
+    assert "Placement placement-demo2 not found" in rows["jobs"][key_of(rows, "nowhere")]["why"]
     assert rows["notices"]["problems"] == []
     assert rows["events"]
 

@@ -353,7 +353,7 @@ async def test_a_job_tells_why_its_queue_is_inactive(api):
 
     assert (row["cause"], row["why"]) == (
         "PlacementMissing",
-        "ClusterQueue cq is inactive: there is no Placement gpu in namespace kueue-system; so AdmissionCheck gpu is not"
+        "ClusterQueue cq is inactive: Placement gpu not found in namespace kueue-system; so AdmissionCheck gpu is not"
         " Active",
     )
 

@@ -104,11 +104,26 @@ def said(cause):
             id="nominated",
         ),
         pytest.param(
+            workload(QUOTA, checks=[MK], nominated=["gpu-c1"]),
+            "it must not run twice, so it stays on gpu-c1",
+            "Nominated",
+            "mk is Pending: nominated for gpu-c1, not recorded as admitted there yet; it must not run twice, so it"
+            " stays on gpu-c1",
+            id="nominated, and told why it stays there",
+        ),
+        pytest.param(
             workload(QUOTA, checks=[("mk", "Pending", ""), ("gpu", "Pending", "waiting: no clusters")]),
             "",
             "CheckWaits",
             "gpu is Pending: waiting: no clusters",
             id="a check that says why goes first",
+        ),
+        pytest.param(
+            workload(QUOTA, checks=[("gpu", "Pending", "waiting: no clusters")]),
+            "its pods on gpu-c1 may still be stopping",
+            "CheckWaits",
+            "gpu is Pending: waiting: no clusters; its pods on gpu-c1 may still be stopping",
+            id="an Event says something else than the check",
         ),
         pytest.param(
             workload(QUOTA, checks=[("mk", "Retry", "Worker lost")]),
@@ -513,7 +528,7 @@ WELL = {"gpu-c1": ""}
             INACTIVE,
             hub(NO_CLUSTERS, fleet=FleetObjects(placements=())),
             "PlacementMissing",
-            "ClusterQueue cq is inactive: there is no Placement gpu in namespace kueue-system; so AdmissionCheck gpu is"
+            "ClusterQueue cq is inactive: Placement gpu not found in namespace kueue-system; so AdmissionCheck gpu is"
             " not Active",
             id="what is wrong with the Placement goes before what the check says",
         ),
@@ -528,7 +543,8 @@ WELL = {"gpu-c1": ""}
             INACTIVE,
             hub(check("gpu", conditions=[])),
             "CheckParametersInvalid",
-            "ClusterQueue cq is inactive: AdmissionCheck gpu names no Placement",
+            "ClusterQueue cq is inactive: AdmissionCheck gpu: spec.parameters must name a Placement: apiGroup"
+            " cluster.open-cluster-management.io, kind Placement, and its name",
             id="a check that names nothing",
         ),
         pytest.param(
@@ -647,7 +663,7 @@ WELL = {"gpu-c1": ""}
             workload(("QuotaReserved", "Admitted"), checks=[READY]),
             hub(SERVED, queue=active()),
             "RunsOnHub",
-            "Admitted it is; it runs on the hub: its ClusterQueue has a placement check and no MultiKueue check",
+            "Admitted it is; its ClusterQueue has a placement check and no MultiKueue check, so it runs on the hub",
             id="admitted on the hub",
         ),
         pytest.param(
@@ -960,6 +976,15 @@ def test_no_job_is_without_a_reason(true, checks, nominated, on, deleting, activ
 
 def event(reason, note, time, uid="u1"):
     return {"reason": reason, "note": note, "eventTime": time, "regarding": {"uid": uid}}
+
+
+def test_who_is_stuck_in_an_eviction_is_told_what_the_event_says():
+    note = messages.eviction_stuck("JobSet j", [])
+
+    cause = cause_of(workload(("QuotaReserved", "Evicted")), HubState(notes={"u1": note}))
+
+    assert said(cause) == ("Evicted", f"it is being evicted: Evicted it is; {note}")
+    assert cause.step == "delete it and create it again"
 
 
 def test_the_newest_event_counts_and_one_that_explains_no_waiting_says_nothing():

@@ -199,7 +199,7 @@ def test_a_score_whose_time_is_over_counts_nothing():
         pytest.param(
             FleetObjects(placements=[placement(namespace="default")]),
             "PlacementMissing",
-            "there is no Placement gpu in namespace kueue-system; there is one in namespace default, where no check"
+            "Placement gpu not found in namespace kueue-system; there is one in namespace default, where no check"
             " looks for it",
             id="in another namespace",
         ),
