@@ -16,6 +16,7 @@ from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.testing.virtual_time import advance
 from tests.cause_sentences import says
 
+from .agreement import TOLD_BY
 from .world import LAST, ONLY_LAST, WORKERS, Place, mended, tell
 
 # The first test plays all cases, one after the other on one fleet.
@@ -373,3 +374,4 @@ def test_it_is_named_and_gone_after_its_step(told, case):
     assert says(cause, name=case.replace("_", "-"), **WORDS)
     assert says(admitted)
     assert cause.step
+    assert cause.told_by == TOLD_BY.get(cause.code, set())

@@ -25,6 +25,7 @@ from fleetqueue.fleets.systems.parts import create_all, install_kinds
 from fleetqueue.testing.builders import by_secret, condition
 from fleetqueue.testing.virtual_time import advance
 
+from .agreement import BY_DISPATCHER, NOBODY_CHOSEN, TOLD_BY
 from .world import LAST, ONLY_LAST, WORKERS, Place, mended, tell
 
 # The first test plays all cases, one after the other on one fleet.
@@ -392,6 +393,8 @@ SENTENCES = {
     ),
 }
 """What each cause says, with the case's own name for {name}, and * for what is another each time."""
+TOLD_BY_CASE = {drained: BY_DISPATCHER, all_drained: NOBODY_CHOSEN}
+"""What of ours tells of a cause that can be told in two ways."""
 
 
 @pytest.fixture(scope="module")
@@ -408,3 +411,4 @@ def test_it_is_named_and_gone_after_its_step(told, case):
     cause, _ = seen
     assert fnmatchcase(cause.sentence, SENTENCES[CASES[case]].format(name=case.replace("_", "-")))
     assert cause.step or cause.code == "Succeeded"
+    assert cause.told_by == TOLD_BY_CASE.get(CASES[case], TOLD_BY.get(cause.code, set()))

@@ -28,8 +28,10 @@ from fleetqueue.fleets.systems.parts import create_all
 from fleetqueue.testing import virtual_time
 from fleetqueue.testing.builders import pod_template
 from fleetqueue.testing.virtual_time import advance
-from tests.invariants.reasons import says_nothing
+from tests.invariants.reasons import check_answers, says_nothing
 from tests.system.printed_commands import Terminal
+
+from .agreement import Moment, moment
 
 NO_WORKLOAD = Cause("NoWorkload", "it is not there", "wait")
 STEP = 5.0
@@ -43,6 +45,17 @@ WORKERS = ("cluster1", "cluster2", "cluster3")
 LAST = WORKERS[-1]
 """The worker that is tainted, cut and changed; it alone has the label of its name."""
 ONLY_LAST = {"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"name": LAST}}}}]}
+
+
+@dataclass(frozen=True)
+class Answer(Cause):
+    """What was said of a job, and what our controllers told of it then."""
+
+    moment: Moment | None = field(default=None, repr=False)
+
+    @property
+    def told_by(self) -> set[str]:
+        return self.moment.tellers if self.moment is not None else set()
 
 
 @dataclass
@@ -123,12 +136,17 @@ class Place:
         await advance(5)
 
     async def expect(self, code: str, *, within: float = 60.0) -> None:
-        """Ask why the job is where it is until the code is this one, which must last; note what was said."""
+        """Ask why the job is where it is until the code is this one, which must last; note what was said.
+
+        It is what our controllers tell of the job as well.
+        """
         cause = await self.until_it_is(code, within=within)
         await advance(STEP)
-        self.seen.append(await self.cause())
-        assert [one.code for one in (cause, self.seen[-1])] == [code, code], (cause, self.seen[-1])
+        last = await self.answer()
+        self.seen.append(last)
+        assert [one.code for one in (cause, last)] == [code, code], (cause, last)
         assert not says_nothing(cause.sentence)
+        assert last.moment is None or not last.moment.unsaid(), (last, last.moment.unsaid())
 
     async def until_it_is(self, code: str, *, within: float = 60.0) -> Cause:
         """Ask why the job is where it is until the code is this one, or the time is over; return what is said then."""
@@ -148,9 +166,18 @@ class Place:
             await self.terminal.enter(command.replace(CONTEXT, name))
 
     async def cause(self) -> Cause:
-        workloads = await listed(self.hub, kueue.Workload, self.name)
-        found = [one for one in workloads if job_name(one) == "Job/job"]
+        found = await self.job_workloads()
         return cause_of(found[-1], await look(self.hub, self.name)) if found else NO_WORKLOAD
+
+    async def answer(self) -> Answer:
+        found = await self.job_workloads()
+        now = await moment(self.hub, found[-1]) if found else None
+        cause = cause_of(now.workload, now.hub) if now is not None else NO_WORKLOAD
+        return Answer(cause.code, cause.sentence, cause.step, now)
+
+    async def job_workloads(self) -> list[kueue.Workload]:
+        workloads = await listed(self.hub, kueue.Workload, self.name)
+        return [one for one in workloads if job_name(one) == "Job/job"]
 
     async def patch(self, kind: type[Object], name: str, patch: Manifest, namespace: str = "") -> None:
         await self.hub.merge(kind.resource, name, namespace, patch)
@@ -205,6 +232,7 @@ async def _play(place: Place, case: Case) -> list[Cause] | Exception:
     try:
         await place.arrange()
         await case(place)
+        await check_answers(place.hub)
     except Exception as error:
         return error
     return place.seen
