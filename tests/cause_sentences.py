@@ -41,7 +41,7 @@ SENTENCES: Final = {
         " in kueue-system; so AdmissionCheck {name} is not Active"
     ),
     "SetMissing": (
-        "ClusterQueue {name} is inactive: Placement {name} chooses from set absent, which does not exist;"
+        "ClusterQueue {name} is inactive: Placement {name} chooses from set {name}, which does not exist;"
         " so AdmissionCheck {name} is not Active"
     ),
     "CheckParametersInvalid": (
@@ -130,6 +130,32 @@ SENTENCES: Final = {
         " is not connected to it: ClientConnectionFailed: {refusal}"
     ),
     "ControllerSilent": "nobody answers for AdmissionCheck {name}: {silence}; does a fleetqueue controller run?",
+    "Failed": "it has failed: Job has reached the specified backoff limit",
+    "CheckInactive": (
+        "ClusterQueue {name} is inactive: AdmissionCheck budget is not Active: NoBudget: nobody has named a budget"
+    ),
+    "CheckWaits": "spending is Pending: the month is not over",
+    "Nominated": "{name}-mk is Pending: nominated for {name}-cluster3, not recorded as admitted there yet",
+    "JobRefused": (
+        "no cluster can take it: admitted on {name}-cluster3 since ????-??-??T*Z, but its job was not created there:"
+        " the log of Kueue on the hub says why; look at the webhooks of {name}-cluster3, and at what the job needs"
+        " there"
+    ),
+    "KindNotServed": (
+        "ClusterQueue {name} is inactive: Kueue reaches no cluster of MultiKueueConfig {name}: {name}-cluster3: Kueue"
+        ' is not connected to it: ClientConnectionFailed: no matches for kind "JobSet" in version'
+        ' "jobset.x-k8s.io/v1alpha2"'
+    ),
+    "WaitsForFence": (
+        "waits for {name}-cluster1, which may run it and does not answer since ????-??-??T*Z;"
+        " fleetqueue.dev/lost-worker is 'fence': until it answers: its agent renews Lease fleetqueue-fence, so the job"
+        " may go on there"
+    ),
+    "PinnedToNobody by score": (
+        "no cluster can take it: fleetqueue.dev/clusters names cluster3, which placement {name} does not offer;"
+        " {name}-cluster1: not among fleetqueue.dev/clusters; cluster3: the Placement takes 1, and others come first by"
+        " score or name"
+    ),
 }
 """By code: {name} is what a test calls its objects, other words are what differs, and * and ? are another each time."""
 

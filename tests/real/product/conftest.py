@@ -469,10 +469,12 @@ class Environment:
         grace: int | None = None,
         pod: Any = None,
         is_sent: bool = True,
+        **more: Any,
     ) -> str:
         """Create a Job on the hub; return its name. `grace` is how many seconds its pods may take to stop.
 
-        `pod` is more of its pods' spec. Whose queue leads nowhere is not sent: Kueue does not take it for MultiKueue's.
+        `pod` is more of its pods' spec, and `more` of its own. Whose queue leads nowhere is not sent: Kueue does not
+        take it for MultiKueue's.
         """
         requests = {"cpu": "10m", "nvidia.com/gpu": str(gpus)}
         container = {
@@ -486,7 +488,7 @@ class Environment:
         }
         if grace is not None:
             template["spec"]["terminationGracePeriodSeconds"] = grace
-        spec = {"suspend": True, "template": template}
+        spec = {"suspend": True, "template": template, **more}
         labels = {kueue.QUEUE_LABEL: "queue"}
         job = Job.manifest(name, self.name, labels=labels, spec=spec)
         if is_sent:

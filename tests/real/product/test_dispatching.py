@@ -8,28 +8,12 @@ import pytest
 
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
-from fleetqueue.api.cluster_v1 import AddOnPlacementScore, Placement
 from fleetqueue.api.events_v1 import Event
 from fleetqueue.controllers.placement_admission.names import ALLOWED_CLUSTERS
 from fleetqueue.controllers.placement_admission.nomination_apply import nomination
 from tests.real.engine_versions import has_kueue
 
-
-async def set_score(env, name, value):
-    manifest = AddOnPlacementScore.manifest(f"{env.name}-score", name)
-    await env.world.ensure(env.hub, manifest, AddOnPlacementScore)
-    status = {"status": {"scores": [{"name": "gpuClusterAvailable", "value": value}]}}
-    await env.hub.merge(AddOnPlacementScore.resource, f"{env.name}-score", name, status, subresource="status")
-
-
-async def prefer_scores(env):
-    add_on = {"resourceName": f"{env.name}-score", "scoreName": "gpuClusterAvailable"}
-    policy = {
-        "mode": "Exact",
-        "configurations": [{"scoreCoordinate": {"type": "AddOn", "addOn": add_on}, "weight": 1}],
-    }
-    patch = {"spec": {"prioritizerPolicy": policy}}
-    await env.hub.merge(Placement.resource, env.name, "kueue-system", patch)
+from .own_scores import prefer_scores, set_score
 
 
 async def managers(env, job):

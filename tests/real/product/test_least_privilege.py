@@ -14,15 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
-from fleetqueue import clock
 from fleetqueue.admin.joining import Newcomer, join, wait_for_credentials
 from fleetqueue.api import cluster_v1 as cluster
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.batch_v1 import Job
-from fleetqueue.api.conditions import micro_timestamp
 from fleetqueue.api.coordination_v1 import Lease
-from fleetqueue.api.core_v1 import Namespace, Secret
+from fleetqueue.api.core_v1 import Secret
 from fleetqueue.api.fence import FENCE, LEASE, LOST_WORKER, PASSED, WAIT
 from fleetqueue.api.inventory_v1alpha1 import ClusterProfile
 from fleetqueue.client.kubeconfig import load
@@ -33,6 +31,7 @@ from fleetqueue.controllers.processes.hub import HubProcess
 from fleetqueue.controllers.processes.settings import HubSettings, LeaderElectionSettings
 from tests.job_kinds import LEADER_WORKER_SET, STATEFUL_SET
 
+from .fence_agents import renew_once
 from .sent_jobs import delete, placed, submit
 
 ROLES = Path(__file__).parents[3] / "deploy" / "kustomize" / "rbac"
@@ -177,7 +176,7 @@ async def sets(env):
 async def fence(env):
     """Lose the cluster of a job that asks for the fence, with an agent that renewed its Lease once."""
     for name in ALL:
-        await ensure_lease(env, name)
+        await renew_once(env.hub, name)
     await env.submit("fenced", annotations={LOST_WORKER: FENCE}, grace=1)
     place = await env.running_on("fenced")
     await env.counts_its_pod("fenced")
@@ -189,13 +188,6 @@ async def fence(env):
     await env.hub.delete(Job.resource, "fenced", env.name)
     for name in ALL:
         await env.hub.delete(Lease.resource, LEASE, name)
-
-
-async def ensure_lease(env, name):
-    with suppress(errors.AlreadyExists):
-        await env.hub.create(Namespace.resource, Namespace.manifest(name))
-    spec = {"leaseDurationSeconds": 600, "renewTime": micro_timestamp(clock.now())}
-    await env.hub.create(Lease.resource, Lease.manifest(LEASE, name, spec=spec))
 
 
 async def is_passed(env, name):

@@ -3,30 +3,7 @@
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.events_v1 import Event
 
-POLICIES = "admissionregistration.k8s.io/v1"
-
-
-async def refuse_jobs(env, worker):
-    """Let a worker refuse every Job of the test's namespace, as a webhook of its own would."""
-    rule = {"apiGroups": ["batch"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["jobs"]}
-    selector = {"matchLabels": {"kubernetes.io/metadata.name": env.name}}
-    policy = {
-        "apiVersion": POLICIES,
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": env.name},
-        "spec": {
-            "matchConstraints": {"resourceRules": [rule], "namespaceSelector": selector},
-            "validations": [{"expression": "false", "message": "no jobs here"}],
-        },
-    }
-    binding = {
-        "apiVersion": POLICIES,
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": env.name},
-        "spec": {"policyName": env.name, "validationActions": ["Deny"]},
-    }
-    await env.workers[worker].post(f"/apis/{POLICIES}/validatingadmissionpolicies", policy)
-    await env.workers[worker].post(f"/apis/{POLICIES}/validatingadmissionpolicybindings", binding)
+from .refused_jobs import refuse_jobs
 
 
 async def test_a_job_that_a_worker_refuses_is_taken_back_and_runs_elsewhere(env):

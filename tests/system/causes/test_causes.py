@@ -158,10 +158,10 @@ async def set_not_bound(place: Place) -> None:
 
 
 async def set_missing(place: Place) -> None:
-    await cluster_sets.create_set(place.hub, "absent")
-    await cluster_sets.bind(place.hub, "absent", KUEUE_NAMESPACE)
-    await place.hub.delete(cluster.ManagedClusterSet.resource, "absent")
-    await place.patch_placement({"clusterSets": ["absent"]})
+    await cluster_sets.create_set(place.hub, place.name)
+    await cluster_sets.bind(place.hub, place.name, KUEUE_NAMESPACE)
+    await place.hub.delete(cluster.ManagedClusterSet.resource, place.name)
+    await place.patch_placement({"clusterSets": [place.name]})
     await place.submit()
     await place.expect("SetMissing")
     await place.do_as_told()

@@ -24,6 +24,7 @@ from fleetqueue.fleets.systems.ocm import PLACEMENT
 from fleetqueue.fleets.systems.parts import create_all, install_kinds
 from fleetqueue.testing.builders import by_secret, condition
 from fleetqueue.testing.virtual_time import advance
+from tests.cause_sentences import SENTENCES as SHARED
 
 from .agreement import BY_DISPATCHER, NOBODY_CHOSEN, TOLD_BY
 from .world import LAST, ONLY_LAST, WORKERS, Place, mended, tell
@@ -336,42 +337,24 @@ SENTENCES = {
         "ClusterQueue {name} is inactive: Kueue reaches no cluster of MultiKueueConfig {name}-kubeconfig: {name}: Kueue"
         " is not connected to it: ClientConnectionFailed: Unauthorized"
     ),
-    check_inactive: (
-        "ClusterQueue {name} is inactive: AdmissionCheck budget is not Active: NoBudget: nobody has named a budget"
-    ),
-    nominated: "{name}-mk is Pending: nominated for {name}-cluster3, not recorded as admitted there yet",
+    check_inactive: SHARED["CheckInactive"],
+    nominated: SHARED["Nominated"],
     evicted: (
         "it is being evicted: The workload is deactivated; {name}-cluster3 cannot be asked (get workloads/{name}/*:"
         " connection refused); the job may run there"
     ),
-    waits_for_fence: (
-        "waits for {name}-cluster1, which may run it and does not answer since 2026-01-01T*Z;"
-        " fleetqueue.dev/lost-worker is 'fence': until it answers: its agent renews Lease fleetqueue-fence, so the job"
-        " may go on there"
-    ),
-    job_refused: (
-        "no cluster can take it: admitted on {name}-cluster3 since 2026-01-01T*Z, but its job was not created there:"
-        " the log of Kueue on the hub says why; look at the webhooks of {name}-cluster3, and at what the job needs"
-        " there"
-    ),
-    kind_not_served: (
-        "ClusterQueue {name} is inactive: Kueue reaches no cluster of MultiKueueConfig {name}: {name}-cluster3: Kueue"
-        ' is not connected to it: ClientConnectionFailed: no matches for kind "JobSet" in version'
-        ' "jobset.x-k8s.io/v1alpha2"'
-    ),
+    waits_for_fence: SHARED["WaitsForFence"],
+    job_refused: SHARED["JobRefused"],
+    kind_not_served: SHARED["KindNotServed"],
     namespace_missing: (
         "no cluster can take it: {name}-cluster1: has no LocalQueue q in namespace {name}; {name}-cluster2: has no"
         " LocalQueue q in namespace {name}; {name}-cluster3: has no LocalQueue q in namespace {name}"
     ),
-    outscored: (
-        "no cluster can take it: fleetqueue.dev/clusters names cluster3, which placement {name} does not offer;"
-        " {name}-cluster1: not among fleetqueue.dev/clusters; cluster3: the Placement takes 1, and others come first by"
-        " score or name"
-    ),
+    outscored: SHARED["PinnedToNobody by score"],
     check_not_looked_at: (
         "ClusterQueue {name} is inactive: AdmissionCheck unattended was not looked at yet by example.com/nobody"
     ),
-    check_waits: "spending is Pending: the month is not over",
+    check_waits: SHARED["CheckWaits"],
     placement_not_decided: (
         "ClusterQueue {name} is inactive: Placement {name} has no decision yet, though cluster1, cluster2, cluster3"
         " could be chosen; so AdmissionCheck {name} is not Active"
@@ -386,7 +369,7 @@ SENTENCES = {
     gated: "Admission is gated by: example.com/budget",
     deleted: "it is being deleted",
     succeeded: "Reached expected number of succeeded pods",
-    failed: "it has failed: Job has reached the specified backoff limit",
+    failed: SHARED["Failed"],
     not_checked: (
         "The workload is admitted; Kueue has asked no check about it, since it asks for nothing that its queue has a"
         " quota for: it is not sent"
