@@ -41,6 +41,7 @@ from fleetqueue.runtime.cluster import Cluster
 from fleetqueue.runtime.informer import Informer
 from fleetqueue.runtime.manager import Manager
 from fleetqueue.runtime.metrics import Metrics
+from tests.invariants.reasons import check_answers
 
 WORKERS = ("cluster1", "cluster2", "cluster3")
 KUEUE = "kueue-system"
@@ -660,12 +661,18 @@ async def world(engine: layout.Layout, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def env(world: World) -> AsyncIterator[Environment]:
-    """A corner of the fleet with all three workers selected; our controllers are not started yet."""
+    """A corner of the fleet with all three workers selected; our controllers are not started yet.
+
+    Whatever a test leaves behind, no job waits there without a reason. No test cuts the API of the hub, which is asked.
+    """
     await world.set_dispatcher(DISPATCHER_NAME)
     env = Environment(world, f"t{next(world.numbers)}")
     await env.set_up()
     yield env
-    await env.kill_hearts()
-    await env.heal()
-    await env.tear_down()
-    assert env.may_run_twice or env.witness.doubles == []
+    try:
+        await check_answers(world.hub)
+    finally:
+        await env.kill_hearts()
+        await env.heal()
+        await env.tear_down()
+        assert env.may_run_twice or env.witness.doubles == []

@@ -110,10 +110,12 @@ class Agent:
         address = f"https://127.0.0.1:{self.way.port}"
         at_hub.write_text(await world.account_kubeconfig("hub", self.name, ACCOUNT, address))
 
-    async def start(self) -> None:
+    async def start(self, **more: Any) -> None:
+        """Start the agent; `more` is of its settings."""
         at_home, at_hub = self.kubeconfigs
         arguments = (f"--kubeconfig={at_home}", f"--hub-kubeconfig={at_hub}", f"--cluster={self.name}")
-        settings = (f"--set=fence.after={AFTER}", "--set=probes.port=0")
+        given = {"fence.after": AFTER, "probes.port": 0, **more}
+        settings = [f"--set={name}={value}" for name, value in given.items()]
         command = (sys.executable, "-m", "fleetqueue", "score-agent", *arguments, *settings)
         with self.log.open("a") as log:
             self.process = await asyncio.create_subprocess_exec(*command, stderr=log)

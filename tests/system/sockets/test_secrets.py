@@ -1,6 +1,5 @@
 """No token, key or secret of a fleet stands in what commands print, in the logs that they leave, or in pictures."""
 
-import base64
 import importlib
 import json
 import os
@@ -10,7 +9,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-import yaml
+
+from tests.secret_values import findable, names_of_those_with, of_kubeconfig, of_secrets
 
 from tests.system.asking import check_answers_at
 
@@ -20,10 +20,6 @@ pytestmark = pytest.mark.timeout(300)
 
 TOOLS = Path(__file__).parents[3] / "tools"
 CONTEXTS = ("hub", "cluster1", "cluster2", "cluster3")
-PUBLIC = ("ca.crt", "tls.crt")
-"""Keys of Secrets whose values everybody may read."""
-SHORT = 16
-"""What is shorter, such as a name, opens nothing."""
 READING = (
     ("get", "clusters"),
     ("get", "clusters", "-o", "json"),
@@ -68,29 +64,13 @@ def secrets(typed):
 
 def secrets_of(typed, kubeconfig):
     """Return what others must not read of a fleet: values of Secrets, and what opens clusters in kubeconfigs."""
-    values = {*opening(yaml.safe_load(Path(kubeconfig).read_text()))}
+    values = {*of_kubeconfig(Path(kubeconfig).read_text())}
     for context in CONTEXTS:
         place = ("--kubeconfig", str(kubeconfig), "--context", context)
         code, out, err = typed(*place, "get", "secrets", "-A", "-o", "json", program="kubectl")
         assert code == 0, err
-        for secret in json.loads(out)["items"]:
-            for key, encoded in (secret.get("data") or {}).items():
-                text = base64.b64decode(encoded).decode()
-                if key == "kubeconfig":
-                    values.update(opening(yaml.safe_load(text)))
-                elif key not in PUBLIC:
-                    values.add(text)
-    lines = {line for value in values for line in value.splitlines()}  # JSON writes the ends of lines otherwise
-    return {line for line in lines if len(line) >= SHORT and not line.startswith("-----")}
-
-
-def opening(kubeconfig):
-    """Return the tokens and keys of a kubeconfig, keys as they are and as they are encoded."""
-    for user in kubeconfig["users"]:
-        if token := user["user"].get("token"):
-            yield token
-        if key := user["user"].get("client-key-data"):
-            yield from (key, base64.b64decode(key).decode())
+        values.update(of_secrets(json.loads(out)["items"]))
+    return findable(values)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +104,7 @@ def test_commands_print_no_secret_and_logs_keep_none(typed, secrets, joining):
     assert len(secrets) > len(CONTEXTS)
     assert all(texts[name] for name in printed), [name for name in printed if not texts[name]]
     assert any(name.endswith(".log") for name in texts)
-    assert [name for name, text in texts.items() if any(secret in text for secret in secrets)] == []
+    assert names_of_those_with(secrets, texts) == []
 
 
 def test_the_demo_prints_no_secret_and_its_logs_keep_none(typed, tmp_path):
@@ -139,7 +119,7 @@ def test_the_demo_prints_no_secret_and_its_logs_keep_none(typed, tmp_path):
 
     assert code == 0, err
     assert len(secrets) > len(CONTEXTS)
-    assert [name for name, text in texts.items() if any(secret in text for secret in secrets)] == []
+    assert names_of_those_with(secrets, texts) == []
 
 
 @pytest.fixture
@@ -158,7 +138,7 @@ def test_pictures_of_commands_show_no_secret(typed, secrets, draw_commands, tmp_
     assert all("succeeded" in shown[f"submit-{width}.svg"] for width in draw_commands.WIDTHS)
     assert all("QuotaShort" in shown[f"explain-{width}.svg"] for width in draw_commands.WIDTHS)
     assert longest in words(draw_commands.drawn("fleetqueue", longest, 80)), "it would be found, were it there"
-    assert [name for name, text in shown.items() if any(secret in text for secret in secrets)] == []
+    assert names_of_those_with(secrets, shown) == []
 
 
 def words(picture):
