@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.secret_values import findable, names_of_those_with, of_kubeconfig, of_secrets
-
 from tests.system.asking import check_answers_at
 
 from .typed import Typed, job
