@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
@@ -96,6 +96,8 @@ Timeout = Annotated[float, typer.Option(help="Seconds to wait at most; above 0."
 JobQueue = Annotated[
     str, typer.Option("--queue", "-q", help="The LocalQueue of jobs in a file; otherwise what their label says.")
 ]
+BUSY_SECONDS: Final = 30.0
+"""How long a command waits for a server that wants to be asked later, as of a kind that nobody has listed before."""
 JOBS_IN_FILE = "one job or several, as YAML or JSON; - is standard input"
 
 
@@ -120,6 +122,7 @@ async def opened(kubeconfig: Path | None, context: str) -> AsyncIterator["Client
     from fleetqueue.client.transport import connect
 
     client = connect(load(kubeconfig, context))
+    client.patience = BUSY_SECONDS
     try:
         yield client
     finally:

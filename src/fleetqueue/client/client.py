@@ -1,5 +1,6 @@
 """The verbs of the Kubernetes API on plain JSON objects."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ class Client:
         """As whom the server notes what is written."""
         self.observe: Callable[[Request, int], None] = _unobserved
         """Told of every request that was answered, with its status: for metrics."""
+        self.patience = 0.0
+        """How many seconds a read waits in all where the server asks for it later; who has a queue of its own waits
+        there."""
 
     async def get(self, resource: Resource, name: str, namespace: str = "", subresource: str = "") -> Manifest:
         return await self._object("GET", resource.path(namespace, name, subresource))
@@ -241,11 +245,18 @@ class Client:
         return answer
 
     async def _send(self, request: Request) -> Any:
-        response = await self.door.request(request, timeout=self.timeout)
-        self.observe(request, response.status)
-        if response.status >= 400:
-            raise errors.from_status(response.status, response.body)
-        return response.body
+        patience = self.patience if request.method == "GET" else 0.0
+        while True:
+            response = await self.door.request(request, timeout=self.timeout)
+            self.observe(request, response.status)
+            if response.status < 400:
+                return response.body
+            error = errors.from_status(response.status, response.body)
+            wait = error.retry_after or 0.0
+            if not 0 < wait <= patience:
+                raise error
+            patience -= wait
+            await asyncio.sleep(wait)
 
 
 def _unobserved(request: Request, status: int) -> None:

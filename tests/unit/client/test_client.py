@@ -4,6 +4,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from fleetqueue import clock
 from fleetqueue.api import errors
 from fleetqueue.api import kueue_v1beta2 as kueue
 from fleetqueue.api.coordination_v1 import Lease
@@ -30,6 +31,18 @@ class Recording:
 
     async def close(self):
         self.asked.append("closed")
+
+
+class Busy(Recording):
+    """Answers some times that it is asked too early, and then as told."""
+
+    def __init__(self, times, seconds):
+        super().__init__()
+        self.refusals = [Response(429, {"details": {"retryAfterSeconds": seconds}})] * times
+
+    async def request(self, request, *, timeout):
+        answer = await super().request(request, timeout=timeout)
+        return self.refusals.pop() if self.refusals else answer
 
 
 async def asked_by(call):
@@ -357,3 +370,41 @@ async def test_a_refused_watch_raises_its_error(api, client):
 
     with pytest.raises(errors.Forbidden, match="not for you"):
         await watched(client, 1)
+
+
+# A server with too much to do
+
+
+@pytest.mark.virtual_time
+async def test_a_read_waits_as_long_as_the_server_says_where_there_is_patience():
+    client = Client(Busy(times=2, seconds=3))
+    client.patience = 10.0
+
+    assert await client.get(ConfigMap.resource, "c", "ns") == {}
+    assert clock.monotonic() == 6
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize(
+    ("times", "seconds", "patience", "waited"),
+    [
+        pytest.param(1, 3, 0.0, 0, id="no patience"),
+        pytest.param(4, 3, 10.0, 9, id="patience ends"),
+        pytest.param(1, 0, 10.0, 0, id="the server says no time"),
+    ],
+)
+async def test_a_read_is_refused_where_patience_is_not_enough(times, seconds, patience, waited):
+    client = Client(Busy(times, seconds))
+    client.patience = patience
+
+    with pytest.raises(errors.TooManyRequests):
+        await client.get(ConfigMap.resource, "c", "ns")
+    assert clock.monotonic() == waited
+
+
+async def test_a_write_is_not_sent_twice():
+    client = Client(Busy(times=1, seconds=3))
+    client.patience = 10.0
+
+    with pytest.raises(errors.TooManyRequests):
+        await client.create(ConfigMap.resource, MANIFEST)
