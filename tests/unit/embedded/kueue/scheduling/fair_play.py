@@ -1,7 +1,10 @@
-"""Queues that live on: cycle after cycle, and what each decides is done at once.
+"""Queues that live on: cycle after cycle, and what each decides is done as soon as on a cluster.
 
-Preempted Workloads wait again, and Workloads that could not be admitted are tried again only where the cache asks for
-it. So those behind a head that waits have their turn, as they do while the scheduler runs.
+A cycle follows the other at once. Who is preempted gives its quota back when further cycles bring nothing: its job has
+to stop first. Workloads that could not be admitted are tried again when that, too, is over, and only where the cache
+asks for it: Kueue gathers the changes of a second. Those behind a head that waits have their turn in between, as they
+do while the scheduler runs. Were all this done at once, more plays would have no end than on a cluster: whoever waits
+would be there for the room that was just made for another.
 """
 
 from collections import Counter
@@ -17,7 +20,8 @@ from .topology_objects import asking
 TREE = "/c"
 """The cohort that all queues are below."""
 MOST_CYCLES = 60
-"""Where Workloads are of any priority and size there need not be an end: of fair sharing, see kueue#14543."""
+"""There need not be an end. Kueue 0.19.2 goes round alike: with fair sharing even two queues and three Workloads of one
+priority, without it where a queue is strict; see kueue#14543."""
 MOST_CYCLES_TO_SETTLE = 1000
 """More than any play takes that comes to an end."""
 
@@ -37,7 +41,7 @@ class Submitted:
 
 
 class Play:
-    """Runs cycles as the scheduler does, and does at once what they decide."""
+    """Runs cycles as the scheduler does, and does what they decide."""
 
     def __init__(self, cache, nodes=()):
         self.cache = cache
@@ -49,6 +53,10 @@ class Play:
         self.admissions = 0
         self.preemptions = 0
         self._number = 0
+        self._admitted = {}
+        """What the Workloads that run say of it."""
+        self._leaving = {}
+        """Who is preempted and still runs, in order."""
         self._to_wake = set()
         cache.retry = self._to_wake.add
 
@@ -56,11 +64,14 @@ class Play:
         self.submitted[name] = Submitted(age=1000 - len(self.submitted), **asked)
         self.cache.set_workload(self._view(name))
 
+    def submit_all(self, jobs):
+        for asked in jobs:
+            self.submit(f"w{len(self.submitted)}", **asked)
+
     def waves(self, *waves):
         """Submit one wave after the other, each when nothing changes any more, or not soon; yield after each cycle."""
         for jobs in waves:
-            for asked in jobs:
-                self.submit(f"w{len(self.submitted)}", **asked)
+            self.submit_all(jobs)
             yield from islice(self._until_nothing_changes(), MOST_CYCLES)
 
     def settle(self):
@@ -74,8 +85,6 @@ class Play:
         entries = Cycle(self.cache, self._number, now, self.cache.settings.fair_sharing).run(self.cache.heads())
         can_bring_more = [self._carry_out(entry) for entry in entries]
         self._check_room_for([entry for entry in entries if entry.status is EntryStatus.PREEMPTS])
-        while self._to_wake:
-            self.cache.wake(self._to_wake.pop())
         return any(can_bring_more)
 
     def usage(self):
@@ -100,20 +109,30 @@ class Play:
         while changes != (self.admissions, self.preemptions):
             changes = (self.admissions, self.preemptions)
             self.cache.wake(TREE)
+            yield from self._until_nobody_asks()
+
+    def _until_nobody_asks(self):
+        """Go on until those who are preempted are gone, and nobody is to be tried again."""
+        while True:
             while self.cycle():
                 yield
             yield
+            if self._leaving:
+                self._let_go()
+            elif self._to_wake:
+                self.cache.wake(self._to_wake.pop())
+            else:
+                return
 
     def _carry_out(self, entry):
         """Do what was decided of a head; return whether another cycle can bring more."""
         if entry.status is EntryStatus.ADMITTED:
             self._admit(entry)
             return True
-        if entry.status is EntryStatus.PREEMPTS:
-            self._preempt(entry)
+        told = self._preempt(entry) if entry.status is EntryStatus.PREEMPTS else False
         is_in_line = self.cache.back(entry.work, entry.why)
         has_more = entry.work.tried is not None and entry.work.tried.has_more
-        return entry.status is EntryStatus.PREEMPTS or not is_in_line or has_more
+        return told or not is_in_line or has_more
 
     def _admit(self, entry):
         name = entry.work.view.name
@@ -124,22 +143,36 @@ class Play:
         at = NOON + timedelta(seconds=self._number)
         conditions = [condition(kind, "True", at=at) for kind in ("QuotaReserved", "Admitted")]
         admission = {"clusterQueue": self.submitted[name].to, "podSetAssignments": [part.manifest]}
-        self.cache.set_workload(self._view(name, status={"admission": admission}, conditions=conditions))
+        self._admitted[name] = {"status": {"admission": admission}, "conditions": conditions}
+        self.cache.set_workload(self._view(name, **self._admitted[name]))
 
     def _preempt(self, entry):
+        """Tell those whom a head preempts; return whether there are any who did not know."""
         assert entry.targets, "it preempts nobody"
-        self.preemptions += 1
-        for target in entry.targets:
-            name = target.candidate.work.view.name
-            del self.placed[name]
+        names = [target.candidate.work.view.name for target in entry.targets]
+        told = [name for name in names if name not in self._leaving]
+        for name in told:
+            self._leaving[name] = None
+            said = self._admitted[name]
+            evicted = [*said["conditions"], condition("Evicted", "True", "Preempted")]
+            self.cache.set_workload(self._view(name, status=said["status"], conditions=evicted))
+        self.preemptions += bool(told)
+        return bool(told)
+
+    def _let_go(self):
+        """Let those who were preempted give back what they hold, and wait again."""
+        for name in self._leaving:
+            del self.placed[name], self._admitted[name]
             self.cache.set_workload(self._view(name))
+        self._leaving.clear()
 
     def _check_room_for(self, preempting):
-        """Look, when a cycle is over, whether those who preempt fit beside all who run: first each, then together."""
+        """Look, when a cycle is over, whether those who preempt fit beside all who stay: first each, then together."""
+        staying = sum((used for name, used in self.placed.items() if name not in self._leaving), Counter())
         wanted = [self._usage_of(entry) for entry in preempting]
         for one in wanted:
-            assert self.usage() + one <= self.room, "they went, and there is no room for whom they went"
-        assert sum(wanted, self.usage()) <= self.room, "two of those who preempt count on the same room"
+            assert staying + one <= self.room, "they go, and there is no room for whom they go"
+        assert sum(wanted, staying) <= self.room, "two of those who preempt count on the same room"
 
     def _usage_of(self, entry):
         """Return the cpus that a Workload was given, of each flavor and of each node."""

@@ -32,14 +32,27 @@ OF_ONE_PRIORITY = jobs(st.integers(1, 5), st.just(0), min_size=1, max_size=12)
 EQUALS = {"early": OF_ONE_PRIORITY, "late": OF_ONE_PRIORITY, "quotas": st.tuples(*[st.integers(0, 6)] * 4)}
 
 
-def keep_room(early, late, quotas, weights, tree, fair):
-    """`Play` looks itself, after each preemption, whether there is room, and whether anybody is admitted twice."""
+def tree_play(quotas, weights, tree, fair):
     halves = [cohort("left", parent="c"), cohort("right", parent="c", fairSharing={"weight": "2"})]
     made = zip(QUEUES, quotas, tree, weights, strict=True)
-    play = Play(fair_cache(*halves, *(cohort_queue(n, q, to=t, weight=w, **RULES) for n, q, t, w in made), fair=fair))
+    return Play(fair_cache(*halves, *(cohort_queue(n, q, to=t, weight=w, **RULES) for n, q, t, w in made), fair=fair))
+
+
+def keep_room(early, late, quotas, weights, tree, fair):
+    """`Play` looks itself, after each preemption, whether there is room, and whether anybody is admitted twice."""
+    play = tree_play(quotas, weights, tree, fair)
 
     for _ in play.waves(early, late):
         assert play.usage() <= play.room
+
+
+def come_to_an_end(early, late, quotas, weights, tree, fair):
+    """`Play` looks itself whether nothing changes any more."""
+    play = tree_play(quotas, weights, tree, fair)
+
+    for wave in (early, late):
+        play.submit_all(wave)
+        play.settle()
 
 
 def keep_order(early, late, quotas, fair):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from fleetqueue.embedded.kueue.scheduling import fair_preemption, preemption
+from fleetqueue.embedded.kueue.scheduling import candidates, fair_preemption, preemption
 from fleetqueue.embedded.kueue.scheduling.cycle import Cycle, Fits
 from fleetqueue.embedded.kueue.scheduling.pending_queue import AT_ONCE, PendingQueue
 from fleetqueue.embedded.kueue.scheduling.preemption import without_needless
@@ -47,6 +47,11 @@ def one_victim_too_few(patch):
         patch.setattr(module, "without_needless", too_few)
 
 
+def equals_preempt_each_other(patch):
+    """Whatever a queue says, a Workload may be preempted for any other."""
+    patch.setattr(candidates, "_is_allowed", lambda preemptor, work, policy: True)
+
+
 def ask(keep, drawn):
     """Ask a property, of the same examples in every run; the first that breaks it is enough."""
     same = settings(max_examples=200, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
@@ -79,3 +84,10 @@ def test_a_mistake_is_noticed(monkeypatch, mistake, property_and_drawn, broken, 
 
     with pytest.raises(AssertionError, match=broken):
         ask(keep, {**drawn, **sharing})
+
+
+def test_preemption_without_an_end_is_noticed(monkeypatch):
+    equals_preempt_each_other(monkeypatch)
+
+    with pytest.raises(AssertionError, match="never comes to an end"):
+        ask(quota_crowds.come_to_an_end, {**quota_crowds.CROWDS, **CLASSICAL})
