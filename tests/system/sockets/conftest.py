@@ -79,11 +79,14 @@ WITH_KUEUE = ("typed", "hub")
 
 @pytest.fixture(autouse=True)
 def every_job_has_an_answer(request):
-    """Ask after every test on a hub with Kueue: what one leaves may be gone with the next."""
+    """Ask after every test on a hub with Kueue: what one leaves may be gone with the next.
+
+    The hubs are made first, and so are still there when they are asked.
+    """
+    hubs = [request.getfixturevalue(name) for name in WITH_KUEUE if name in request.fixturenames]
     yield
-    for name in WITH_KUEUE:
-        found = request.getfixturevalue(name) if name in request.fixturenames else None
-        if (kubeconfig := getattr(found, "kubeconfig", None)) is not None:
+    for hub in hubs:
+        if (kubeconfig := getattr(hub, "kubeconfig", None)) is not None:
             check_answers_at(kubeconfig)
 
 
