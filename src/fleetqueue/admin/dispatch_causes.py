@@ -40,12 +40,16 @@ NO_ROOM_THERE: Final = "there was no room for it, and it waits until others end"
 CREATE_QUEUE: Final = (
     "create the namespace and the LocalQueue on the worker; `fleetqueue doctor` prints the commands for each of them"
 )
+CORRECT_PIN: Final = (
+    f"correct the annotation {ALLOWED_CLUSTERS} of its Workload; that of its pod template counts only when the job is"
+    " created again"
+)
 SAID_BY_DISPATCHER: Final = (
-    (messages.NO_SUCH_CLUSTER, "PinnedToNobody", f"correct the annotation {ALLOWED_CLUSTERS} of the job"),
+    (messages.NO_SUCH_CLUSTER, "PinnedToNobody", CORRECT_PIN),
     (
         messages.NOT_OFFERED,
         "PinnedToNobody",
-        f"correct the annotation {ALLOWED_CLUSTERS} of the job, or let the Placement choose that cluster",
+        f"let the Placement choose that cluster, or {CORRECT_PIN}",
     ),
     (
         messages.UNAUTHORIZED,
@@ -66,7 +70,7 @@ SAID_BY_DISPATCHER: Final = (
         "`fleetqueue doctor` names rights that are missing there; else look at its webhooks, and at what the job needs",
     ),
     (messages.AFTER_THE_FIRST, "WaitsForItsGroup", "wait until that one has a cluster, or explain that one"),
-    (f": {messages.not_among()}", "PinnedToNobody", f"correct the annotation {ALLOWED_CLUSTERS} of the job"),
+    (f": {messages.not_among()}", "PinnedToNobody", CORRECT_PIN),
 )
 """Parts of what the dispatcher says of clusters that cannot take a job, what can be mended first."""
 

@@ -18,6 +18,9 @@ from fleetqueue.api.scheme import Manifest, Resource
 from fleetqueue.client import Client
 
 LABEL: Final = kueue.QUEUE_LABEL
+CREATE_CRON_JOB: Final = (
+    f"create it with kubectl on the hub alone, with the label {LABEL} in spec.jobTemplate.metadata.labels"
+)
 
 
 class CannotSubmit(Exception):
@@ -95,6 +98,8 @@ def with_queue(document: Manifest, queue: str) -> Manifest:
 def refusal(document: Manifest, configuration: Configuration | None) -> str:
     """Say why Kueue would not queue a kind; empty where it does, or where that cannot be known."""
     group, kind = document["apiVersion"].rpartition("/")[0], document["kind"]
+    if kind == "CronJob":
+        return f"{title(document)} makes jobs, and is none: {CREATE_CRON_JOB}"
     if not framework_of(group, kind) and _is_of_kubernetes(group):
         return f"{title(document)} is no job; create it with kubectl, on the workers too: MultiKueue sends jobs alone"
     if configuration is None or is_managed(group, kind, configuration):
@@ -132,9 +137,9 @@ async def submit(hub: Client, submission: Submission) -> Submission:
 
 
 async def _tried(hub: Client, resource: Resource, job: Manifest) -> Submission:
-    """Let the server try a job; what it, and Kueue's webhooks, would make of it tells the queue."""
+    """Let the server try a job, as strictly as for kubectl; what it and Kueue's webhooks make of it tells the queue."""
     try:
-        answer = await hub.create(resource, job, dry_run=True)
+        answer = await hub.create(resource, job, dry_run=True, strict=True)
     except errors.AlreadyExists:
         metadata = job["metadata"]
         live = await hub.get(resource, metadata["name"], metadata["namespace"])

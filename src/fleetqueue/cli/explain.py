@@ -16,10 +16,13 @@ from fleetqueue.cli.options import (
     JobQueue,
     Kubeconfig,
     KueueNamespace,
+    Opens,
     Output,
     OutputFormat,
     Watch,
     objects_in,
+    opened,
+    opened_hub,
     show_facts,
 )
 
@@ -145,7 +148,7 @@ def workload(
     watch: Watch = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Say the same of a job by its Workload.
+    """Say the same of a job by its Workload, also of a copy on a worker.
 
     \b
     Example:
@@ -157,8 +160,9 @@ def workload(
         kubeconfig,
         context,
         output,
-        lambda hub: explain.workload(hub, name, namespace, kueue_namespace=kueue_namespace),
+        lambda cluster: explain.workload(cluster, name, namespace, kueue_namespace=kueue_namespace),
         watch=watch,
+        opens=opened,
     )
 
 
@@ -247,6 +251,7 @@ def _show(
     output: OutputFormat,
     *explained: Callable[["Client"], Awaitable["Explanation"]],
     watch: bool,
+    opens: Opens = opened_hub,
 ) -> None:
     """Print explanations, on a terminal within its width."""
     from fleetqueue.admin.explanation_text import as_text
@@ -263,4 +268,4 @@ def _show(
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
         return as_text(explanations, output.value, width, endless=watch)
 
-    show_facts(kubeconfig, context, look, write, watch=watch)
+    show_facts(kubeconfig, context, look, write, watch=watch, opens=opens)

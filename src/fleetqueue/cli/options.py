@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -115,6 +115,10 @@ def objects_in(file: Path) -> list["Manifest"]:
     return documents(text, "standard input" if is_input else str(file))
 
 
+Opens = Callable[[Path | None, str], AbstractAsyncContextManager["Client"]]
+"""How a cluster is opened by a kubeconfig and a context."""
+
+
 @asynccontextmanager
 async def opened(kubeconfig: Path | None, context: str) -> AsyncIterator["Client"]:
     """Open a cluster by its kubeconfig."""
@@ -161,12 +165,18 @@ async def refuse_worker(hub: "Client", options: str = HUB_OPTIONS, *, needs_clus
         raise CommandFailure(f"{NO_HUB}; name the hub with {options}", Code.NOT_FOUND)
 
 
-def show_each(kubeconfig: Path | None, context: str, command: Callable[["Client"], AsyncIterator[str]]) -> None:
-    """Print what a command on a hub tells, piece by piece, for as long as it does."""
+def show_each(
+    kubeconfig: Path | None,
+    context: str,
+    command: Callable[["Client"], AsyncIterator[str]],
+    *,
+    opens: Opens = opened_hub,
+) -> None:
+    """Print what a command tells, piece by piece, for as long as it does: on a hub, unless another way `opens` it."""
 
     async def work() -> None:
-        async with opened_hub(kubeconfig, context) as hub:
-            async for text in command(hub):
+        async with opens(kubeconfig, context) as cluster:
+            async for text in command(cluster):
                 print(text, flush=True)
 
     run(work())
@@ -179,15 +189,16 @@ def show_facts(
     write: Callable[[Facts], str],
     *,
     watch: bool,
+    opens: Opens = opened_hub,
 ) -> None:
-    """Print what is seen on a hub; who watches gets it again whenever it is not equal to what was printed."""
+    """Print what is seen; who watches gets it again whenever it is not equal to what was printed."""
     from fleetqueue.admin.looking_again import looked_at
 
     async def told(hub: "Client") -> AsyncIterator[str]:
         async for facts in looked_at(lambda: look(hub), again=watch):
             yield write(facts)
 
-    show_each(kubeconfig, context, told)
+    show_each(kubeconfig, context, told, opens=opens)
 
 
 def show(kubeconfig: Path | None, context: str, command: Callable[["Client"], Awaitable[str]]) -> None:

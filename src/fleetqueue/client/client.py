@@ -82,13 +82,23 @@ class Client:
             query["continue"] = metadata["continue"]
 
     async def create(
-        self, resource: Resource, manifest: Manifest, subresource: str = "", *, dry_run: bool = False
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+        strict: bool = False,
     ) -> Manifest:
-        """Create an object, or a part of one that exists; a dry run asks what would come of it."""
+        """Create an object, or a part of one that exists.
+
+        A dry run asks what would come of it; with `strict`, fields that the kind does not have are refused.
+        """
         metadata = manifest.get("metadata", {})
         name = metadata["name"] if subresource else ""
         path = resource.path(metadata.get("namespace", ""), name, subresource)
-        return await self._object("POST", path, self._writing(dry_run), manifest)
+        query = self._writing(dry_run) | ({"fieldValidation": "Strict"} if strict else {})
+        return await self._object("POST", path, query, manifest)
 
     async def update(
         self, resource: Resource, manifest: Manifest, subresource: str = "", *, dry_run: bool = False

@@ -82,7 +82,6 @@ def test_a_broken_authority_is_named_also_where_the_environment_names_the_file(t
         pytest.param(("submit", "-f", "-", "--follow"), id="submit"),
         pytest.param(("explain", "job", "x"), id="explain job"),
         pytest.param(("explain", "job", "-f", "-"), id="explain a planned job"),
-        pytest.param(("explain", "workload", "x"), id="explain workload"),
         pytest.param(("explain", "queue", "user-queue-demo2"), id="explain queue"),
         pytest.param(("explain", "placement", "x"), id="explain placement"),
         pytest.param(("explain", "cluster", "x"), id="explain cluster"),
@@ -113,6 +112,14 @@ def test_a_worker_is_not_taken_for_the_hub(typed, command):
     assert err.startswith("error: this cluster is a worker, not the hub: ")
     assert err.endswith("; name the hub with --kubeconfig or --context\n")
     assert "stray" not in typed("--context", "cluster3", "get", "jobs", program="kubectl")[1]
+
+
+def test_workloads_of_a_worker_are_explained_there(typed):
+    code, _, err = typed("explain", "workload", "x", "--context", "cluster3")
+
+    assert code == 3
+    assert "x" in err
+    assert "not the hub" not in err
 
 
 def test_a_worker_is_not_joined_to_a_worker_and_nothing_is_written_there(typed, tmp_path):

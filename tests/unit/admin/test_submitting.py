@@ -85,6 +85,7 @@ FOO_NAME = "Foo.v1.example.com"
         pytest.param(RayJob.manifest("x"), Configuration(), "does not manage RayJob", id="not managed"),
         pytest.param(RayJob.manifest("x"), None, "", id="nobody may know"),
         pytest.param(ConfigMap.manifest("x"), None, 'ConfigMap "x" is no job', id="no job"),
+        pytest.param({**job(), "kind": "CronJob"}, Configuration(), "on the hub alone, with the label", id="a CronJob"),
         pytest.param(FOO, Configuration(), "does not manage Foo", id="a stranger"),
         pytest.param(FOO, None, "", id="a stranger, and nobody may know"),
         pytest.param(FOO, Configuration(external_frameworks=(FOO_NAME,)), "", id="an external framework"),
@@ -151,6 +152,13 @@ async def test_a_job_without_a_queue_is_refused(hub):
 async def test_a_version_that_is_not_served_is_told_with_the_one_that_is(hub):
     with pytest.raises(errors.NotFound, match="this hub serves no Job of batch/v7; it serves batch/v1"):
         await submitting.prepare(hub, [{**placed(), "apiVersion": "batch/v7"}])
+
+
+async def test_a_field_that_the_kind_does_not_have_is_refused_as_by_kubectl(hub):
+    mistyped = {**placed(), "spec": {**placed()["spec"], "paralelism": 4}}
+
+    with pytest.raises(errors.BadRequest, match=r'unknown field "spec\.paralelism"'):
+        await submitting.prepare(hub, [mistyped])
 
 
 async def test_of_several_jobs_none_is_created_where_one_is_refused(hub):
