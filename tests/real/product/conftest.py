@@ -29,6 +29,7 @@ from fleetqueue.api.core_v1 import ConfigMap, Namespace, Node
 from fleetqueue.api.fleetqueue import CHECK_CONTROLLER, DISPATCHER_NAME
 from fleetqueue.api.meta import O, Object
 from fleetqueue.api.scheme import Resource
+from fleetqueue.cli.options import BUSY_SECONDS
 from fleetqueue.client import Client
 from fleetqueue.client.kubeconfig import load, render
 from fleetqueue.client.transport import connect
@@ -260,6 +261,7 @@ class World:
     def __init__(self, fleet: RealFleet) -> None:
         self.fleet = fleet
         self.hub = connect(load(fleet.clusters["hub"].kubeconfig))
+        self.hub.patience = BUSY_SECONDS  # of a kind that nobody has listed yet a young API server is asked too early
         self.workers = {name: connect(load(fleet.clusters[name].kubeconfig)) for name in WORKERS}
         self.numbers = itertools.count(1)
         self.controller_kubeconfig = fleet.data_dir / "controller.kubeconfig"
@@ -670,21 +672,9 @@ async def env(world: World) -> AsyncIterator[Environment]:
     await env.set_up()
     yield env
     try:
-        await eventually(lambda: has_answers(world.hub), "the hub can be asked about every job")
+        await check_answers(world.hub)
     finally:
         await env.kill_hearts()
         await env.heal()
         await env.tear_down()
         assert env.may_run_twice or env.witness.doubles == []
-
-
-async def has_answers(hub: Client) -> bool:
-    """See that no job waits without a reason; False while a hub that is young cannot list all kinds of jobs.
-
-    Of a kind that nobody has listed yet its API server says at first that the storage is (re)initializing.
-    """
-    try:
-        await check_answers(hub)
-    except errors.TooManyRequests:
-        return False
-    return True
